@@ -1,0 +1,41 @@
+# All targets share one virtual environment; the stamp file says that it is up to date.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.ready
+
+.PHONY: demo test lint types unit integration requirements clean
+
+test: lint types unit integration
+
+demo: $(STAMP)
+	$(BIN)/python examples/tpch/demo.py
+
+lint: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+
+types: $(STAMP)
+	$(BIN)/mypy -p dbt.adapters.icebergmv
+
+unit: $(STAMP)
+	$(BIN)/pytest tests
+
+integration: $(STAMP)
+	$(BIN)/pytest integration
+
+requirements: $(STAMP)
+	$(BIN)/pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.10 --no-emit-index-url \
+		--no-header --output-file requirements-dev.txt requirements-dev.in
+
+clean:
+	rm -rf $(VENV)
+
+$(STAMP): requirements-dev.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Cannot set up: Python 3.10 or newer is needed. Set PYTHON=<path>.")'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --requirement requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	touch $(STAMP)

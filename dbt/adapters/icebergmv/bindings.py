@@ -1,0 +1,51 @@
+"""Putting values into SQL text: Spark's `sql()` takes no parameters from dbt, so seeds become literals."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Sequence
+from decimal import Decimal
+
+PLACEHOLDER = "%s"
+
+
+def bind(sql: str, values: Sequence[object]) -> str:
+    """Return `sql` with each `%s` replaced by the literal of one value, in order.
+
+    Raises ValueError when their numbers differ. A `%s` inside a value stays what it is.
+    """
+    pieces = sql.split(PLACEHOLDER)
+    if len(pieces) != len(values) + 1:
+        raise ValueError(
+            f"Cannot bind the statement: {len(pieces) - 1} placeholders, {len(values)} values. "
+            "Give one value for each `%s`."
+        )
+    tail = (literal(value) + piece for value, piece in zip(values, pieces[1:], strict=True))
+    return pieces[0] + "".join(tail)
+
+
+def literal(value: object) -> str:
+    """Return a value as a Spark SQL literal, to be cast to the column's type by the statement around it."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case Decimal():
+            return format(value, "f") if value.is_finite() else quoted(str(value))
+        case int():
+            return str(value)
+        case float():
+            return quoted(repr(value))
+        case dt.datetime():
+            return quoted(value.isoformat(sep=" "))
+        case dt.date():
+            return quoted(value.isoformat())
+        case _:
+            return quoted(str(value))
+
+
+def quoted(text: str) -> str:
+    """Return a text as a Spark string literal: backslashes and quotes escaped."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"

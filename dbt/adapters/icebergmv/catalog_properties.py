@@ -1,0 +1,174 @@
+"""One description of a catalog in, its two spellings out: Spark configuration and PyIceberg properties.
+
+The profile speaks Iceberg's own (Java) names. Spark takes them as they are; PyIceberg shares most of them
+but calls a JDBC catalog `sql` and wants a SQLAlchemy address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import quote, unquote, urlsplit
+
+SPARK_CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"
+SQLITE_FILE = "catalog.db"
+# Two processes (dbt and PyIceberg, or two dbt runs) share the file: WAL lets readers pass a writer.
+SQLITE_OPTIONS = "journal_mode=WAL&busy_timeout=10000"
+CATALOG_TYPES_WITHOUT_VIEWS = frozenset({"hadoop", "glue", "dynamodb", "snowflake", "bigquery", "ecs"})
+CATALOG_CLASSES_WITHOUT_VIEWS = ("HadoopCatalog", "GlueCatalog", "DynamoDbCatalog", "SnowflakeCatalog")
+
+
+class InvalidCatalog(ValueError):
+    """The profile does not describe a catalog that can be opened."""
+
+
+@dataclass(frozen=True)
+class CatalogSettings:
+    """A catalog as both engines want it.
+
+    `spark` holds the keys without the prefix `spark.sql.catalog.<name>.`; `pyiceberg` goes to `load_catalog`.
+    `folder` is the warehouse folder that must exist before anything is opened, None when there is none to make.
+    """
+
+    name: str
+    spark: Mapping[str, str]
+    pyiceberg: Mapping[str, str]
+    supports_views: bool
+    needs_sqlite_driver: bool
+    folder: str | None
+
+    def spark_conf(self) -> dict[str, str]:
+        """Return the settings as Spark configuration keys, the catalog's class included."""
+        prefix = f"spark.sql.catalog.{self.name}"
+        conf = {prefix: SPARK_CATALOG_CLASS}
+        conf.update({f"{prefix}.{key}": value for key, value in self.spark.items()})
+        return conf
+
+
+def catalog_settings(
+    name: str, warehouse: str | None, properties: Mapping[str, str], project_dir: str
+) -> CatalogSettings:
+    """Describe the catalog `name` for both engines.
+
+    `warehouse` alone gives the default layout: a JDBC catalog on SQLite in that folder, the data beside it.
+    `properties` describe any other catalog; a `warehouse` given next to them is used when they name none.
+    Relative paths are taken from `project_dir`. Raises InvalidCatalog when neither is given.
+    """
+    if not properties:
+        if not warehouse:
+            raise InvalidCatalog(
+                f"Cannot open the catalog `{name}`: the profile gives neither `warehouse` nor `catalog_properties`. "
+                "Add `warehouse: ./warehouse` for a catalog in a local folder."
+            )
+        return _sqlite(name, absolute_path(warehouse, project_dir))
+    merged = {key: str(value) for key, value in properties.items()}
+    if warehouse and "warehouse" not in merged:
+        merged["warehouse"] = warehouse
+    if "type" not in merged and "catalog-impl" not in merged:
+        raise InvalidCatalog(
+            f"Cannot open the catalog `{name}`: `catalog_properties` has neither `type` nor `catalog-impl`. "
+            "Add one, for example `type: rest`."
+        )
+    return _described(name, merged, project_dir)
+
+
+def absolute_path(path: str, project_dir: str) -> str:
+    """Return a local path as an absolute one; addresses with a scheme (s3://, file:/) stay as they are."""
+    scheme = path.split(":", 1)[0] if ":" in path else ""
+    if scheme.isalnum() and len(scheme) > 1 and path[len(scheme) + 1 :].startswith("/"):
+        return path
+    return str((Path(project_dir) / Path(path).expanduser()).resolve())
+
+
+def _sqlite(name: str, folder: str) -> CatalogSettings:
+    file = f"{folder}/{SQLITE_FILE}"
+    if "?" in folder:
+        raise InvalidCatalog(
+            f"Cannot open the catalog `{name}`: the warehouse folder {folder!r} has a `?` in its name, "
+            "where the SQLite driver takes options to begin. Choose another folder."
+        )
+    return CatalogSettings(
+        name=name,
+        spark={
+            "type": "jdbc",
+            "uri": f"jdbc:sqlite:{file}?{SQLITE_OPTIONS}",
+            "warehouse": folder,
+            "jdbc.schema-version": "V1",
+        },
+        pyiceberg={"type": "sql", "uri": _sqlite_uri(file), "warehouse": folder},
+        supports_views=True,
+        needs_sqlite_driver=True,
+        folder=folder,
+    )
+
+
+def _sqlite_uri(file: str) -> str:
+    # SQLAlchemy decodes percent signs in the path and leaves every other character as it is.
+    return f"sqlite:///{file.replace('%', '%25')}"
+
+
+def _described(name: str, properties: dict[str, str], project_dir: str) -> CatalogSettings:
+    kind = properties.get("type", "").lower()
+    spark = dict(properties)
+    if kind in {"jdbc", "hadoop"} and "warehouse" in spark:
+        spark["warehouse"] = absolute_path(spark["warehouse"], project_dir)
+    sqlite = kind == "jdbc" and spark.get("uri", "").startswith("jdbc:sqlite:")
+    if sqlite:
+        spark["uri"] = _absolute_sqlite(spark["uri"], project_dir)
+    if kind == "jdbc":
+        spark.setdefault("jdbc.schema-version", "V1")
+    return CatalogSettings(
+        name=name,
+        spark=spark,
+        pyiceberg=_pyiceberg(kind, spark),
+        supports_views=_supports_views(kind, spark),
+        needs_sqlite_driver=sqlite,
+        folder=None,
+    )
+
+
+def _supports_views(kind: str, spark: Mapping[str, str]) -> bool:
+    if kind == "jdbc":
+        return spark["jdbc.schema-version"].upper() != "V0"
+    implementation = spark.get("catalog-impl", "").rsplit(".", 1)[-1]
+    return kind not in CATALOG_TYPES_WITHOUT_VIEWS and implementation not in CATALOG_CLASSES_WITHOUT_VIEWS
+
+
+def _pyiceberg(kind: str, spark: Mapping[str, str]) -> dict[str, str]:
+    properties = {key: value for key, value in spark.items() if key not in {"catalog-impl", "io-impl"}}
+    if kind != "jdbc":
+        return properties
+    for key in [key for key in properties if key.startswith("jdbc.")]:
+        del properties[key]
+    return {**properties, "type": "sql", "uri": _sqlalchemy_uri(spark)}
+
+
+def _sqlalchemy_uri(spark: Mapping[str, str]) -> str:
+    """Turn a JDBC address and its `jdbc.user`/`jdbc.password` into SQLAlchemy's form."""
+    uri = spark.get("uri", "")
+    if uri.startswith("jdbc:sqlite:"):
+        return _sqlite_uri(uri.removeprefix("jdbc:sqlite:").split("?", 1)[0])
+    if not uri.startswith("jdbc:postgresql:"):
+        raise InvalidCatalog(
+            f"Cannot read a JDBC catalog at `{uri.split('?', 1)[0]}`: only SQLite and PostgreSQL are known. "
+            "Use `jdbc:sqlite:<file>` or `jdbc:postgresql://<host>/<database>`, or another catalog type."
+        )
+    parts = urlsplit(uri.removeprefix("jdbc:"))
+    options = dict(option.split("=", 1) for option in parts.query.split("&") if "=" in option)
+    user = spark.get("jdbc.user") or unquote(options.pop("user", ""))
+    password = spark.get("jdbc.password") or unquote(options.pop("password", ""))
+    login = quote(user, safe="") + (f":{quote(password, safe='')}" if password else "")
+    known = {key: value for key, value in options.items() if key in {"sslmode", "sslrootcert", "connect_timeout"}}
+    query = "&".join(f"{key}={value}" for key, value in known.items())
+    host = f"{login}@{parts.netloc}" if login else parts.netloc
+    return f"postgresql+psycopg2://{host}{parts.path}" + (f"?{query}" if query else "")
+
+
+def _absolute_sqlite(uri: str, project_dir: str) -> str:
+    path, _, options = uri.removeprefix("jdbc:sqlite:").partition("?")
+    if path.startswith((":memory:", "file:")):
+        raise InvalidCatalog(
+            f"Cannot share a SQLite catalog at `{path}`: dbt and Spark open it separately. Give a plain file path."
+        )
+    return f"jdbc:sqlite:{absolute_path(path, project_dir)}?{options or SQLITE_OPTIONS}"

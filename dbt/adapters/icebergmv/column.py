@@ -1,0 +1,20 @@
+"""Columns of tables and views."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dbt.adapters.icebergmv.relation import quote_identifier
+from dbt.adapters.spark.column import SparkColumn
+
+
+@dataclass
+class IcebergMVColumn(SparkColumn):
+    """A column with its Spark type text and its comment."""
+
+    comment: str | None = None
+
+    @property
+    def quoted(self) -> str:
+        """The name in backticks, its own backticks doubled."""
+        return quote_identifier(self.column)

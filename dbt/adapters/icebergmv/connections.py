@@ -1,0 +1,62 @@
+"""dbt's connection manager for Spark inside the dbt process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+from dbt.adapters.contracts.connection import Connection, ConnectionState
+from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
+from dbt.adapters.icebergmv.errors import SPARK_ERRORS, database_error
+from dbt.adapters.icebergmv.session import SessionHandle
+from dbt.adapters.icebergmv.spark_session import SparkRequest
+from dbt.adapters.spark.connections import SparkConnectionManager
+from dbt_common.exceptions import DbtRuntimeError
+
+
+class IcebergMVConnectionManager(SparkConnectionManager):
+    """Opens handles that start Spark only when a statement comes."""
+
+    TYPE = "icebergmv"
+
+    @classmethod
+    def open(cls, connection: Connection) -> Connection:
+        """Give the connection a handle; Spark is not started here."""
+        if connection.state != ConnectionState.OPEN:
+            credentials: IcebergMVCredentials = connection.credentials
+            connection.handle = SessionHandle(spark_request(credentials), credentials.secrets())
+            connection.state = ConnectionState.OPEN  # type: ignore[assignment]
+        return connection
+
+    @contextmanager
+    def exception_handler(self, sql: str) -> Generator[None, None, None]:  # noqa: ARG002 - dbt's signature
+        """Turn whatever a statement raises into a dbt error with a readable message."""
+        try:
+            yield
+        except DbtRuntimeError:
+            raise
+        except SPARK_ERRORS as error:
+            raise database_error(error, self.profile.credentials.secrets()) from error
+        except Exception as error:
+            raise DbtRuntimeError(str(error) or type(error).__name__) from error
+
+
+def spark_request(credentials: IcebergMVCredentials) -> SparkRequest:
+    """Return what the profile asks of Spark."""
+    return SparkRequest(
+        catalog=credentials.catalog_settings(credentials.database),
+        schema=credentials.schema,
+        parameters=tuple(credentials.server_side_parameters.items()),
+        jars=tuple(credentials.jars),
+        log_folder=_log_folder(),
+    )
+
+
+def _log_folder() -> str:
+    """Return the folder of dbt's own log file."""
+    from dbt.flags import get_flags  # noqa: PLC0415 - set by dbt only after plugins are loaded
+
+    given = getattr(get_flags(), "LOG_PATH", None) or os.environ.get("DBT_LOG_PATH") or "logs"
+    return str(Path(given).absolute())

@@ -1,0 +1,119 @@
+"""The profile: which catalog, which schema, and how Spark is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from dbt.adapters.contracts.connection import Credentials
+from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, InvalidCatalog, absolute_path, catalog_settings
+from dbt.adapters.icebergmv.secrets import secret_values
+from dbt_common.exceptions import DbtRuntimeError
+
+METHODS_TO_COME = ("thrift", "http", "odbc", "connect")
+
+
+@dataclass
+class IcebergMVCredentials(Credentials):
+    """One target of the profile. Paths are absolute once it is made, taken from the current directory.
+
+    Raises DbtRuntimeError, naming the key and how to mend it, when the profile cannot work.
+    """
+
+    # dbt fills a missing key only when the field has a default; __post_init__ asks for the two that must be there.
+    database: str = ""
+    schema: str = ""
+    method: str = "session"
+    warehouse: str | None = None
+    catalog_properties: dict[str, Any] = field(default_factory=dict)
+    server_side_parameters: dict[str, Any] = field(default_factory=dict)
+    jars: list[str] = field(default_factory=list)
+    # dbt's shared Spark connection manager asks for it.
+    connect_retries: int = 0
+
+    _ALIASES = {"catalog": "database"}
+
+    def __post_init__(self) -> None:
+        self._check_method()
+        for key, value in (("catalog", self.database), ("schema", self.schema)):
+            if not value:
+                raise DbtRuntimeError(f"Cannot use the profile: `{key}` is missing. Add `{key}: <name>` to the target.")
+        if "." in self.database:
+            raise DbtRuntimeError(
+                f"Cannot use the profile: the catalog name `{self.database}` has a dot in it. Give a plain name."
+            )
+        directory = str(Path.cwd())
+        if self.warehouse is not None:
+            self.warehouse = absolute_path(self.warehouse, directory)
+        self.catalog_properties = {str(key): _text(value) for key, value in self.catalog_properties.items()}
+        self.server_side_parameters = {str(key): _text(value) for key, value in self.server_side_parameters.items()}
+        self.jars = [jar if _is_coordinate(jar) else absolute_path(jar, directory) for jar in self.jars]
+        self._project_dir = directory
+        # Told now, and not by the first statement of a long run.
+        self.catalog_settings(self.database)
+
+    @property
+    def type(self) -> str:
+        """The adapter's name in a profile."""
+        return "icebergmv"
+
+    @property
+    def unique_field(self) -> str:
+        """What tells one installation from another in dbt's anonymous (hashed) statistics."""
+        return self.warehouse or str(self.catalog_properties.get("uri", self.database))
+
+    def catalog_settings(self, catalog: str) -> CatalogSettings:
+        """Return how to open `catalog`: the profile's own, or one configured in `server_side_parameters`.
+
+        Raises DbtRuntimeError when the profile says nothing of it.
+        """
+        try:
+            if catalog == self.database:
+                return catalog_settings(catalog, self.warehouse, self.catalog_properties, self._project_dir)
+            return catalog_settings(catalog, None, self._configured_in_spark(catalog), self._project_dir)
+        except InvalidCatalog as error:
+            raise DbtRuntimeError(str(error)) from error
+
+    def is_known_catalog(self, catalog: str | None) -> bool:
+        """Tell whether the profile describes `catalog` well enough to read it without Spark."""
+        return catalog is None or catalog == self.database or bool(self._configured_in_spark(catalog))
+
+    def secrets(self) -> tuple[str, ...]:
+        """Return the values that must never be shown."""
+        return secret_values(self.catalog_properties, self.server_side_parameters)
+
+    def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
+        """Yield what `dbt debug` prints and what macros see as `target`; nothing secret is among it."""
+        yield from super().connection_info(with_aliases=with_aliases)
+        yield "catalog_type", self.catalog_properties.get("type", "jdbc (sqlite)")
+
+    def _connection_keys(self) -> tuple[str, ...]:
+        return ("method", "database", "schema", "warehouse")
+
+    def _configured_in_spark(self, catalog: str) -> dict[str, str]:
+        prefix = f"spark.sql.catalog.{catalog}."
+        return {
+            key.removeprefix(prefix): value
+            for key, value in self.server_side_parameters.items()
+            if key.startswith(prefix)
+        }
+
+    def _check_method(self) -> None:
+        if self.method == "session":
+            return
+        if self.method in METHODS_TO_COME:
+            cause = f"`method: {self.method}` comes in a later version"
+        else:
+            cause = f"`method: {self.method}` is not known"
+        raise DbtRuntimeError(f"Cannot use the profile: {cause}. Use `method: session`, Spark inside the dbt process.")
+
+
+def _text(value: object) -> str:
+    """Spark and Iceberg want text; YAML's true and false must not become Python's True and False."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _is_coordinate(jar: str) -> bool:
+    return jar.count(":") == 2 and "/" not in jar

@@ -1,0 +1,186 @@
+"""The adapter that dbt calls. Looking around goes through the catalog reader; only building needs Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.base.impl import ConstraintSupport
+from dbt.adapters.base.relation import InformationSchema
+from dbt.adapters.contracts.relation import RelationConfig, RelationType
+from dbt.adapters.icebergmv.column import IcebergMVColumn
+from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager
+from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
+from dbt.adapters.icebergmv.docs import catalog_rows
+from dbt.adapters.icebergmv.listing import list_relations, rendered_storage_table
+from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader, ColumnInfo, table_columns
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
+from dbt.adapters.icebergmv.names import join_name, split_name
+from dbt.adapters.icebergmv.readers import reader_for
+from dbt.adapters.icebergmv.relation import IcebergMVRelation, quote_identifier
+from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
+from dbt.adapters.sql import SQLAdapter
+from dbt_common.clients.agate_helper import DEFAULT_TYPE_TESTER
+from dbt_common.contracts.constraints import ConstraintType
+from dbt_common.exceptions import DbtRuntimeError
+
+if TYPE_CHECKING:
+    import agate
+
+
+@dataclass
+class IcebergMVConfig(SparkConfig):
+    """Model configuration; tables are Iceberg without being told."""
+
+    file_format: str = "iceberg"
+    tblproperties: dict[str, str] | None = None
+
+
+class IcebergMVAdapter(SparkAdapter):
+    """Spark and Iceberg, with three-part names and a catalog that is read without a JVM."""
+
+    Relation = IcebergMVRelation  # type: ignore[assignment]
+    Column = IcebergMVColumn  # type: ignore[assignment]
+    ConnectionManager = IcebergMVConnectionManager  # type: ignore[assignment]
+    AdapterSpecificConfigs = IcebergMVConfig  # type: ignore[assignment]
+
+    # Iceberg tables made by CREATE TABLE AS carry no constraints.
+    CONSTRAINT_SUPPORT = dict.fromkeys(ConstraintType, ConstraintSupport.NOT_SUPPORTED)
+
+    @property
+    def credentials(self) -> IcebergMVCredentials:
+        """The target of the profile."""
+        return cast(IcebergMVCredentials, self.config.credentials)
+
+    @property
+    def catalog_reader(self) -> CatalogReader:
+        """The reader of the profile's own catalog, opened at first use and shared in the process."""
+        return self.catalog_reader_of(None)
+
+    def catalog_reader_of(self, database: str | None) -> CatalogReader:
+        """Return the reader of any catalog that the profile describes; None means its own.
+
+        Raises DbtRuntimeError when the catalog is not described or cannot be opened.
+        """
+        settings = self.credentials.catalog_settings(database or self.credentials.database)
+        try:
+            return reader_for(settings)
+        except CatalogUnavailable as error:
+            raise DbtRuntimeError(str(error)) from error
+
+    def quote(self, identifier: str) -> str:
+        """Return an identifier in backticks."""
+        return quote_identifier(identifier)
+
+    @available
+    def valid_incremental_strategies(self) -> list[str]:
+        """Return the strategies of the incremental materialization."""
+        return ["append", "merge", "insert_overwrite", "microbatch"]
+
+    def list_schemas(self, database: str) -> list[str]:
+        """Return the schemas of a catalog, whose name dbt gives quoted here."""
+        (catalog,) = split_name(database) if database.startswith("`") else (database,)
+        return self._read(lambda: self.catalog_reader_of(catalog).namespaces())
+
+    @available.parse(lambda *_, **__: False)
+    def check_schema_exists(self, database: str, schema: str) -> bool:
+        """Tell whether a catalog has a schema."""
+        return schema in self.list_schemas(database)
+
+    def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
+        """Return tables, views and materialized views of a schema; an absent schema is empty."""
+        database = schema_relation.database or self.credentials.database
+        schema = str(schema_relation.schema)
+        found = self._read(lambda: list_relations(self.catalog_reader_of(database), schema))
+        return [
+            self.Relation.create(
+                database=database,
+                schema=schema,
+                identifier=relation.name,
+                type=RelationType(relation.kind),
+                # dbt-spark's macros ask for it when they choose their SQL.
+                is_iceberg=relation.kind == "table",
+            )
+            for relation in found
+        ]
+
+    def get_columns_in_relation(self, relation: BaseRelation) -> list[IcebergMVColumn]:  # type: ignore[override]
+        """Return the columns of a relation, none when it is absent.
+
+        Temporary views and catalogs that the profile does not describe are asked of Spark.
+        """
+        known = self.credentials.is_known_catalog(relation.database)
+        if not (relation.is_catalogued and known):  # type: ignore[attr-defined]
+            return self._described_columns(relation)
+        columns = self._read(lambda: self._stored_columns(relation))
+        return [
+            IcebergMVColumn(column=column.name, dtype=column.type, comment=column.comment, column_index=index)
+            for index, column in enumerate(columns)
+        ]
+
+    def drop_schema(self, relation: BaseRelation) -> None:
+        """Drop a schema with everything in it; Iceberg's own DROP SCHEMA refuses when something is left."""
+        database, schema = relation.database or self.credentials.database, str(relation.schema)
+        if not self.check_schema_exists(database, schema):
+            return
+        reader = self.catalog_reader_of(database)
+        for listed in self._read(lambda: list_relations(reader, schema)):
+            kind = RelationType(listed.kind)
+            self.drop_relation(self.Relation.create(database=database, schema=schema, identifier=listed.name, type=kind))
+        # Storage tables whose view is in another schema, or is gone.
+        for entry in self._read(lambda: reader.entries(schema)):
+            self.execute(f"drop {entry.kind} if exists {join_name((database, schema, entry.name))}")
+        super().drop_schema(relation)
+
+    @available.parse_none
+    def storage_table_of(self, relation: BaseRelation) -> str | None:
+        """Return the storage table behind a materialized view as quoted SQL, none when it has none."""
+        reader = self.catalog_reader_of(relation.database)
+        return self._read(lambda: rendered_storage_table(reader, str(relation.schema), str(relation.identifier)))
+
+    def get_catalog(
+        self, relation_configs: Iterable[RelationConfig], used_schemas: frozenset[tuple[str, str]]
+    ) -> tuple[agate.Table, list[Exception]]:
+        """Return the docs rows of all used schemas, of as many catalogs as there are."""
+        return SQLAdapter.get_catalog(self, relation_configs, used_schemas)
+
+    def _get_one_catalog(
+        self, information_schema: InformationSchema, schemas: set[str], used_schemas: frozenset[tuple[str, str]]
+    ) -> agate.Table:
+        import agate  # noqa: PLC0415 - slow to import, and only docs need it
+
+        reader = self.catalog_reader_of(information_schema.database)
+        rows = self._read(lambda: [row for schema in sorted(schemas) for row in catalog_rows(reader, schema)])
+        table = agate.Table.from_object(rows, column_types=DEFAULT_TYPE_TESTER)
+        return self._catalog_filter_table(table, used_schemas)
+
+    def _stored_columns(self, relation: BaseRelation) -> tuple[ColumnInfo, ...]:
+        reader = self.catalog_reader_of(relation.database)
+        schema, name = str(relation.schema), str(relation.identifier)
+        if relation.type in {RelationType.View, RelationType.MaterializedView}:
+            view = reader.view(schema, name)
+            return () if view is None else view.columns
+        table = reader.table(schema, name)
+        if table is not None:
+            return table_columns(table)
+        view = reader.view(schema, name)
+        return () if view is None else view.columns
+
+    def _described_columns(self, relation: BaseRelation) -> list[IcebergMVColumn]:
+        _, rows = self.execute(f"describe {relation.render()}", fetch=True)
+        columns: list[IcebergMVColumn] = []
+        for index, row in enumerate(rows):
+            if not row["col_name"] or row["col_name"].startswith("#"):
+                break
+            columns.append(IcebergMVColumn(column=row["col_name"], dtype=row["data_type"], column_index=index))
+        return columns
+
+    @staticmethod
+    def _read(question: Any) -> Any:
+        """Ask the catalog; an unknown failure is an error, never an empty answer."""
+        try:
+            return question()
+        except CatalogUnavailable as error:
+            raise DbtRuntimeError(str(error)) from error

@@ -1,0 +1,143 @@
+"""The jars that Spark needs for Iceberg: chosen by Spark's version, fetched once, kept in a cache folder."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.find_spark_home import _find_spark_home
+
+CACHE_VARIABLE = "DBT_ICEBERGMV_CACHE"
+SQLITE_DRIVER = "org.xerial:sqlite-jdbc:3.50.3.0"
+ICEBERG_RUNTIMES = {
+    "4.0": "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0",
+    "4.1": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
+}
+FETCH_TIMEOUT_SECONDS = 600
+
+
+class JarsUnavailable(RuntimeError):
+    """A jar that Spark needs is neither given nor cached, and cannot be fetched."""
+
+
+def required_jars(spark_version: str, needs_sqlite_driver: bool, given: Sequence[str]) -> list[str]:
+    """Return the jars to start Spark with, as paths and Maven coordinates.
+
+    A jar given by hand replaces the one we would fetch, so a machine without network needs no cache.
+    Raises JarsUnavailable when there is no Iceberg for this Spark.
+    """
+    jars = list(given)
+    if not any("iceberg-spark-runtime" in jar for jar in given):
+        release = ".".join(spark_version.split(".")[:2])
+        if release not in ICEBERG_RUNTIMES:
+            known = ", ".join(sorted(ICEBERG_RUNTIMES))
+            raise JarsUnavailable(
+                f"Cannot choose an Iceberg jar: none is known for Spark {spark_version}. "
+                f"Install PySpark {known}, or give a runtime jar in `jars`."
+            )
+        jars.append(ICEBERG_RUNTIMES[release])
+    if needs_sqlite_driver and not any("sqlite-jdbc" in jar for jar in given):
+        jars.append(SQLITE_DRIVER)
+    return jars
+
+
+def local_jars(jars: Sequence[str], repositories: str | None = None) -> list[str]:
+    """Return paths for all jars; coordinates are fetched once into the cache folder.
+
+    `repositories` is Spark's own comma-separated list for `spark.jars.repositories`.
+    Raises JarsUnavailable when a path does not exist or the coordinates cannot be fetched.
+    """
+    paths = [jar for jar in jars if not _is_coordinate(jar)]
+    missing = [path for path in paths if "://" not in path and not Path(path).is_file()]
+    if missing:
+        raise JarsUnavailable(f"Cannot start Spark: the jar {missing[0]} does not exist. Correct `jars` in the profile.")
+    coordinates = sorted(jar for jar in jars if _is_coordinate(jar))
+    return paths + (_cached(coordinates, repositories) if coordinates else [])
+
+
+def cache_folder() -> Path:
+    """Return the folder that fetched jars are kept in."""
+    given = os.environ.get(CACHE_VARIABLE)
+    if given:
+        return Path(given).expanduser().absolute()
+    base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "dbt-icebergmv"
+
+
+def _cached(coordinates: Sequence[str], repositories: str | None) -> list[str]:
+    key = hashlib.sha256("\n".join(coordinates).encode()).hexdigest()[:16]
+    folder = cache_folder() / "jars" / key
+    if not folder.is_dir():
+        _fetch(coordinates, folder, repositories)
+    return sorted(str(jar) for jar in folder.glob("*.jar"))
+
+
+def _fetch(coordinates: Sequence[str], folder: Path, repositories: str | None) -> None:
+    """Fetch into a scratch folder and rename it, so that others see all jars or none."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=".fetch-", dir=folder.parent))
+    except OSError as error:
+        raise _unavailable(coordinates, f"the cache folder cannot be written ({error})") from error
+    try:
+        _run_ivy(coordinates, scratch, repositories)
+        try:
+            (scratch / "jars").rename(folder)
+        except OSError:
+            # Another process was faster; its jars are the same.
+            if not folder.is_dir():
+                raise
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _run_ivy(coordinates: Sequence[str], scratch: Path, repositories: str | None) -> None:
+    script = scratch / "nothing.py"
+    script.write_text("")
+    command = [
+        str(Path(_find_spark_home()) / "bin" / "spark-submit"),
+        *("--master", "local[1]", "--packages", ",".join(coordinates)),
+        *("--conf", f"spark.jars.ivy={scratch}", "--conf", "spark.ui.enabled=false"),
+    ]
+    if repositories:
+        command += ["--repositories", repositories]
+    try:
+        answer = subprocess.run(  # noqa: S603 - Spark's own script, with coordinates from the profile
+            [*command, str(script)],
+            capture_output=True,
+            text=True,
+            timeout=FETCH_TIMEOUT_SECONDS,
+            check=False,
+            cwd=scratch,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise _unavailable(coordinates, str(error)) from error
+    if answer.returncode != 0 or not list((scratch / "jars").glob("*.jar")):
+        raise _unavailable(coordinates, _reason(answer.stderr + answer.stdout))
+
+
+def _reason(output: str) -> str:
+    """Return the line of Ivy's long report that says what went wrong."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    for mark in ("unresolved dependency", "UNRESOLVED DEPENDENCIES", "Server access error", "Exception"):
+        for line in lines:
+            if mark in line:
+                return line.removeprefix(":: ").removeprefix("Exception in thread \"main\" ")
+    return lines[-1] if lines else "no jar arrived"
+
+
+def _unavailable(coordinates: Sequence[str], cause: str) -> JarsUnavailable:
+    return JarsUnavailable(
+        f"Cannot fetch {', '.join(coordinates)}: {cause}. Connect this machine to a Maven repository "
+        "(`spark.jars.repositories` in `server_side_parameters`), or download the jars and list their paths "
+        "under `jars` in the profile."
+    )
+
+
+def _is_coordinate(jar: str) -> bool:
+    return jar.count(":") == 2 and "/" not in jar

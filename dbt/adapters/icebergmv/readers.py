@@ -1,0 +1,38 @@
+"""Catalog readers, opened once per process and shared by all threads."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+from dbt.adapters.icebergmv.catalog_properties import CatalogSettings
+from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader, open_catalog
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
+
+_lock = threading.Lock()
+_readers: dict[tuple[object, ...], CatalogReader] = {}
+
+
+def reader_for(settings: CatalogSettings) -> CatalogReader:
+    """Return the reader of this catalog, opening it at the first call.
+
+    The folder of the default layout is made when it is missing. Raises CatalogUnavailable.
+    """
+    key = (settings.name, *sorted(settings.pyiceberg.items()))
+    with _lock:
+        if key not in _readers:
+            _make_folder(settings)
+            _readers[key] = open_catalog(settings.name, settings.pyiceberg)
+        return _readers[key]
+
+
+def _make_folder(settings: CatalogSettings) -> None:
+    if settings.folder is None:
+        return
+    try:
+        Path(settings.folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CatalogUnavailable(
+            f"Cannot open the catalog `{settings.name}`: the folder {settings.folder} cannot be made "
+            f"({error.strerror}). Give another `warehouse` in the profile."
+        ) from error

@@ -1,0 +1,39 @@
+{% macro icebergmv__drop_relation(relation) -%}
+  {%- if relation.type == 'materialized_view' -%}
+    {#- Asked first: it is written on the view. The view goes first, so that no reader finds it without its rows. -#}
+    {%- set storage_table = adapter.storage_table_of(relation) -%}
+    {%- call statement('drop_relation', auto_begin=False) -%}
+      drop view if exists {{ relation }}
+    {%- endcall -%}
+    {%- if storage_table -%}
+      {%- call statement('drop_storage_table', auto_begin=False) -%}
+        drop table if exists {{ storage_table }} purge
+      {%- endcall -%}
+    {%- endif -%}
+  {%- else -%}
+    {%- call statement('drop_relation', auto_begin=False) -%}
+      drop {{ 'view' if relation.is_view else 'table' }} if exists {{ relation }}
+    {%- endcall -%}
+  {%- endif -%}
+{%- endmacro %}
+
+
+{# Iceberg takes the new name inside the same catalog. #}
+{% macro icebergmv__rename_relation(from_relation, to_relation) -%}
+  {%- if from_relation.type not in ('table', 'view') -%}
+    {%- do exceptions.raise_compiler_error(
+      "Cannot rename " ~ from_relation ~ ": its type is " ~ (from_relation.type or "not known")
+      ~ ". Only tables and views can be renamed; rebuild it under the new name.") -%}
+  {%- endif -%}
+  {%- call statement('rename_relation') -%}
+    alter {{ from_relation.type }} {{ from_relation }} rename to {{ to_relation.include(database=false) }}
+  {%- endcall -%}
+{%- endmacro %}
+
+
+{# A view of the session, with the schema in its name: all threads share one session. #}
+{% macro icebergmv__make_temp_relation(base_relation, suffix='__dbt_tmp') -%}
+  {%- set identifier = base_relation.schema ~ '__' ~ base_relation.identifier ~ suffix -%}
+  {%- set temporary = base_relation.incorporate(path={'identifier': identifier}, type='view') -%}
+  {{ return(temporary.include(database=false, schema=false)) }}
+{%- endmacro %}

@@ -1,0 +1,30 @@
+{% macro icebergmv__generate_database_name(custom_database_name=none, node=none) -%}
+  {%- if custom_database_name is none -%}
+    {%- do return(target.database) -%}
+  {%- else -%}
+    {%- do return(custom_database_name | trim) -%}
+  {%- endif -%}
+{%- endmacro %}
+
+
+{% macro icebergmv__create_schema(relation) -%}
+  {%- call statement('create_schema') -%}
+    create namespace if not exists {{ relation.without_identifier() }}
+  {%- endcall -%}
+{%- endmacro %}
+
+
+{# The adapter has emptied it before: Iceberg does not cascade. #}
+{% macro icebergmv__drop_schema(relation) -%}
+  {%- call statement('drop_schema') -%}
+    drop namespace if exists {{ relation.without_identifier() }}
+  {%- endcall -%}
+{%- endmacro %}
+
+
+{% macro icebergmv__list_schemas(database) -%}
+  {%- call statement('list_schemas', fetch_result=True, auto_begin=False) -%}
+    show namespaces in {{ adapter.quote(database) }}
+  {%- endcall -%}
+  {{ return(load_result('list_schemas').table) }}
+{%- endmacro %}

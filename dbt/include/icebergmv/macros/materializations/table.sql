@@ -1,0 +1,23 @@
+{% materialization table, adapter='icebergmv', supported_languages=['sql'] -%}
+  {%- set target_relation = this.incorporate(type='table') -%}
+  {%- set existing_relation = load_cached_relation(this) -%}
+  {%- set grant_config = config.get('grants') -%}
+
+  {{ run_hooks(pre_hooks) }}
+
+  {%- if existing_relation is not none and not existing_relation.is_table -%}
+    {#- A view cannot become a table in place. -#}
+    {{ adapter.drop_relation(existing_relation) }}
+  {%- endif -%}
+
+  {%- call statement('main') -%}
+    {{ create_table_as(False, target_relation, compiled_code) }}
+  {%- endcall -%}
+
+  {%- do apply_grants(target_relation, grant_config, should_revoke(existing_relation, full_refresh_mode=True)) -%}
+  {%- do persist_docs(target_relation, model) -%}
+
+  {{ run_hooks(post_hooks) }}
+
+  {{ return({'relations': [target_relation]}) }}
+{%- endmaterialization %}

@@ -1,0 +1,27 @@
+{# CREATE OR REPLACE is one Iceberg commit: readers see the old table or the new one. #}
+{% macro icebergmv__create_table_as(temporary, relation, compiled_code, language='sql') -%}
+  {%- if language != 'sql' -%}
+    {%- do exceptions.raise_compiler_error(
+      "Cannot build " ~ relation ~ ": Python models are not supported. Write the model in SQL.") -%}
+  {%- endif -%}
+  {%- if temporary -%}
+    create or replace temporary view {{ relation }} as
+      {{ compiled_code }}
+  {%- else -%}
+    {{ sql_header if sql_header is not none }}
+    create or replace table {{ relation }}
+    {% set contract = config.get('contract') -%}
+    {%- if contract and contract.enforced -%}
+      {{ get_assert_columns_equivalent(compiled_code) }}
+      {%- set compiled_code = get_select_subquery(compiled_code) -%}
+    {%- endif -%}
+    {{ icebergmv__file_format_clause() }}
+    {{ options_clause() }}
+    {{ icebergmv__tblproperties_clause() }}
+    {{ partition_cols(label="partitioned by") }}
+    {{ icebergmv__location_clause() }}
+    {{ icebergmv__comment_clause() }}
+    as
+    {{ compiled_code }}
+  {%- endif -%}
+{%- endmacro %}
