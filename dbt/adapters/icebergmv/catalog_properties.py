@@ -73,6 +73,12 @@ def catalog_settings(
     return _described(name, merged, project_dir)
 
 
+def make_folder(settings: CatalogSettings) -> None:
+    """Make the warehouse folder when the catalog needs one; raises OSError when that fails."""
+    if settings.folder is not None:
+        Path(settings.folder).mkdir(parents=True, exist_ok=True)
+
+
 def absolute_path(path: str, project_dir: str) -> str:
     """Return a local path as an absolute one; addresses with a scheme (s3://, file:/) stay as they are."""
     scheme = path.split(":", 1)[0] if ":" in path else ""

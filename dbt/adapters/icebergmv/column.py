@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dbt.adapters.icebergmv.relation import quote_identifier
 from dbt.adapters.spark.column import SparkColumn
+
+from dbt.adapters.icebergmv.relation import quote_identifier
 
 
 @dataclass

@@ -6,14 +6,16 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import cast
 
 from dbt.adapters.contracts.connection import Connection, ConnectionState
+from dbt.adapters.spark.connections import SparkConnectionManager
+from dbt_common.exceptions import DbtRuntimeError
+
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
 from dbt.adapters.icebergmv.errors import SPARK_ERRORS, database_error
 from dbt.adapters.icebergmv.session import SessionHandle
 from dbt.adapters.icebergmv.spark_session import SparkRequest
-from dbt.adapters.spark.connections import SparkConnectionManager
-from dbt_common.exceptions import DbtRuntimeError
 
 
 class IcebergMVConnectionManager(SparkConnectionManager):
@@ -25,9 +27,9 @@ class IcebergMVConnectionManager(SparkConnectionManager):
     def open(cls, connection: Connection) -> Connection:
         """Give the connection a handle; Spark is not started here."""
         if connection.state != ConnectionState.OPEN:
-            credentials: IcebergMVCredentials = connection.credentials
+            credentials = cast(IcebergMVCredentials, connection.credentials)
             connection.handle = SessionHandle(spark_request(credentials), credentials.secrets())
-            connection.state = ConnectionState.OPEN  # type: ignore[assignment]
+            connection.state = ConnectionState.OPEN
         return connection
 
     @contextmanager
@@ -38,7 +40,7 @@ class IcebergMVConnectionManager(SparkConnectionManager):
         except DbtRuntimeError:
             raise
         except SPARK_ERRORS as error:
-            raise database_error(error, self.profile.credentials.secrets()) from error
+            raise database_error(error, cast(IcebergMVCredentials, self.profile.credentials).secrets()) from error
         except Exception as error:
             raise DbtRuntimeError(str(error) or type(error).__name__) from error
 

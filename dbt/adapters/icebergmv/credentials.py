@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from dbt.adapters.contracts.connection import Credentials
+from dbt_common.exceptions import DbtRuntimeError
+
 from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, InvalidCatalog, absolute_path, catalog_settings
 from dbt.adapters.icebergmv.secrets import secret_values
-from dbt_common.exceptions import DbtRuntimeError
 
 METHODS_TO_COME = ("thrift", "http", "odbc", "connect")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from dbt_common.exceptions import DbtDatabaseError
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
 from dbt.adapters.icebergmv.secrets import hide
-from dbt_common.exceptions import DbtDatabaseError
 
 SPARK_ERRORS = (PySparkException, Py4JError)
 _STACK_OR_PLAN = re.compile(r"\n\s*(?:at [\w.$/]+\(|JVM stacktrace|'?\w[\w ]*\[?.*\n\+- |Driver stacktrace)", re.DOTALL)

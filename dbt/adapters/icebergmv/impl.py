@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.impl import ConstraintSupport
 from dbt.adapters.base.relation import InformationSchema
 from dbt.adapters.contracts.relation import RelationConfig, RelationType
+from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
+from dbt.adapters.sql import SQLAdapter
+from dbt_common.clients.agate_helper import DEFAULT_TYPE_TESTER
+from dbt_common.contracts.constraints import ConstraintType
+from dbt_common.exceptions import DbtRuntimeError
+
 from dbt.adapters.icebergmv.column import IcebergMVColumn
 from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
@@ -20,14 +26,11 @@ from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 from dbt.adapters.icebergmv.names import join_name, split_name
 from dbt.adapters.icebergmv.readers import reader_for
 from dbt.adapters.icebergmv.relation import IcebergMVRelation, quote_identifier
-from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
-from dbt.adapters.sql import SQLAdapter
-from dbt_common.clients.agate_helper import DEFAULT_TYPE_TESTER
-from dbt_common.contracts.constraints import ConstraintType
-from dbt_common.exceptions import DbtRuntimeError
 
 if TYPE_CHECKING:
     import agate
+
+Answer = TypeVar("Answer")
 
 
 @dataclass
@@ -42,9 +45,9 @@ class IcebergMVAdapter(SparkAdapter):
     """Spark and Iceberg, with three-part names and a catalog that is read without a JVM."""
 
     Relation = IcebergMVRelation  # type: ignore[assignment]
-    Column = IcebergMVColumn  # type: ignore[assignment]
-    ConnectionManager = IcebergMVConnectionManager  # type: ignore[assignment]
-    AdapterSpecificConfigs = IcebergMVConfig  # type: ignore[assignment]
+    Column = IcebergMVColumn
+    ConnectionManager = IcebergMVConnectionManager
+    AdapterSpecificConfigs = IcebergMVConfig
 
     # Iceberg tables made by CREATE TABLE AS carry no constraints.
     CONSTRAINT_SUPPORT = dict.fromkeys(ConstraintType, ConstraintSupport.NOT_SUPPORTED)
@@ -65,12 +68,10 @@ class IcebergMVAdapter(SparkAdapter):
         Raises DbtRuntimeError when the catalog is not described or cannot be opened.
         """
         settings = self.credentials.catalog_settings(database or self.credentials.database)
-        try:
-            return reader_for(settings)
-        except CatalogUnavailable as error:
-            raise DbtRuntimeError(str(error)) from error
+        return _ask(lambda: reader_for(settings))
 
-    def quote(self, identifier: str) -> str:
+    @classmethod
+    def quote(cls, identifier: str) -> str:
         """Return an identifier in backticks."""
         return quote_identifier(identifier)
 
@@ -82,7 +83,7 @@ class IcebergMVAdapter(SparkAdapter):
     def list_schemas(self, database: str) -> list[str]:
         """Return the schemas of a catalog, whose name dbt gives quoted here."""
         (catalog,) = split_name(database) if database.startswith("`") else (database,)
-        return self._read(lambda: self.catalog_reader_of(catalog).namespaces())
+        return _ask(lambda: self.catalog_reader_of(catalog).namespaces())
 
     @available.parse(lambda *_, **__: False)
     def check_schema_exists(self, database: str, schema: str) -> bool:
@@ -93,7 +94,7 @@ class IcebergMVAdapter(SparkAdapter):
         """Return tables, views and materialized views of a schema; an absent schema is empty."""
         database = schema_relation.database or self.credentials.database
         schema = str(schema_relation.schema)
-        found = self._read(lambda: list_relations(self.catalog_reader_of(database), schema))
+        found = _ask(lambda: list_relations(self.catalog_reader_of(database), schema))
         return [
             self.Relation.create(
                 database=database,
@@ -114,7 +115,7 @@ class IcebergMVAdapter(SparkAdapter):
         known = self.credentials.is_known_catalog(relation.database)
         if not (relation.is_catalogued and known):  # type: ignore[attr-defined]
             return self._described_columns(relation)
-        columns = self._read(lambda: self._stored_columns(relation))
+        columns = _ask(lambda: self._stored_columns(relation))
         return [
             IcebergMVColumn(column=column.name, dtype=column.type, comment=column.comment, column_index=index)
             for index, column in enumerate(columns)
@@ -126,11 +127,13 @@ class IcebergMVAdapter(SparkAdapter):
         if not self.check_schema_exists(database, schema):
             return
         reader = self.catalog_reader_of(database)
-        for listed in self._read(lambda: list_relations(reader, schema)):
+        for listed in _ask(lambda: list_relations(reader, schema)):
             kind = RelationType(listed.kind)
-            self.drop_relation(self.Relation.create(database=database, schema=schema, identifier=listed.name, type=kind))
+            self.drop_relation(
+                self.Relation.create(database=database, schema=schema, identifier=listed.name, type=kind)
+            )
         # Storage tables whose view is in another schema, or is gone.
-        for entry in self._read(lambda: reader.entries(schema)):
+        for entry in _ask(lambda: reader.entries(schema)):
             self.execute(f"drop {entry.kind} if exists {join_name((database, schema, entry.name))}")
         super().drop_schema(relation)
 
@@ -138,7 +141,7 @@ class IcebergMVAdapter(SparkAdapter):
     def storage_table_of(self, relation: BaseRelation) -> str | None:
         """Return the storage table behind a materialized view as quoted SQL, none when it has none."""
         reader = self.catalog_reader_of(relation.database)
-        return self._read(lambda: rendered_storage_table(reader, str(relation.schema), str(relation.identifier)))
+        return _ask(lambda: rendered_storage_table(reader, str(relation.schema), str(relation.identifier)))
 
     def get_catalog(
         self, relation_configs: Iterable[RelationConfig], used_schemas: frozenset[tuple[str, str]]
@@ -152,7 +155,7 @@ class IcebergMVAdapter(SparkAdapter):
         import agate  # noqa: PLC0415 - slow to import, and only docs need it
 
         reader = self.catalog_reader_of(information_schema.database)
-        rows = self._read(lambda: [row for schema in sorted(schemas) for row in catalog_rows(reader, schema)])
+        rows = _ask(lambda: [row for schema in sorted(schemas) for row in catalog_rows(reader, schema)])
         table = agate.Table.from_object(rows, column_types=DEFAULT_TYPE_TESTER)
         return self._catalog_filter_table(table, used_schemas)
 
@@ -177,10 +180,10 @@ class IcebergMVAdapter(SparkAdapter):
             columns.append(IcebergMVColumn(column=row["col_name"], dtype=row["data_type"], column_index=index))
         return columns
 
-    @staticmethod
-    def _read(question: Any) -> Any:
-        """Ask the catalog; an unknown failure is an error, never an empty answer."""
-        try:
-            return question()
-        except CatalogUnavailable as error:
-            raise DbtRuntimeError(str(error)) from error
+
+def _ask(question: Callable[[], Answer]) -> Answer:
+    """Ask the catalog; an unknown failure is an error, never an empty answer."""
+    try:
+        return question()
+    except CatalogUnavailable as error:
+        raise DbtRuntimeError(str(error)) from error

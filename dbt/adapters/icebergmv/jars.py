@@ -55,7 +55,9 @@ def local_jars(jars: Sequence[str], repositories: str | None = None) -> list[str
     paths = [jar for jar in jars if not _is_coordinate(jar)]
     missing = [path for path in paths if "://" not in path and not Path(path).is_file()]
     if missing:
-        raise JarsUnavailable(f"Cannot start Spark: the jar {missing[0]} does not exist. Correct `jars` in the profile.")
+        raise JarsUnavailable(
+            f"Cannot start Spark: the jar {missing[0]} does not exist. Correct `jars` in the profile."
+        )
     coordinates = sorted(jar for jar in jars if _is_coordinate(jar))
     return paths + (_cached(coordinates, repositories) if coordinates else [])
 
@@ -127,7 +129,7 @@ def _reason(output: str) -> str:
     for mark in ("unresolved dependency", "UNRESOLVED DEPENDENCIES", "Server access error", "Exception"):
         for line in lines:
             if mark in line:
-                return line.removeprefix(":: ").removeprefix("Exception in thread \"main\" ")
+                return line.removeprefix(":: ").removeprefix('Exception in thread "main" ')
     return lines[-1] if lines else "no jar arrived"
 
 

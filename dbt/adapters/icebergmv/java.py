@@ -6,13 +6,15 @@ import os
 import re
 import shutil
 import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 OLDEST = 17
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _MEND = (
-    f"Install Java {OLDEST} or newer (for example Eclipse Temurin), "
-    "and put it on the PATH or point JAVA_HOME at it."
+    f"Install Java {OLDEST} or newer (for example Eclipse Temurin), and put it on the PATH or point JAVA_HOME at it."
 )
 
 
@@ -40,6 +42,28 @@ def java_version(text: str) -> int | None:
     """Return the major version in what `java -version` prints (8 for "1.8.0"), None when it is not there."""
     found = _VERSION.search(text)
     return int(found.group(1)) if found else None
+
+
+@contextmanager
+def utf8_locale() -> Iterator[None]:
+    """Let a JVM that is started inside see a UTF-8 locale.
+
+    Java takes the encoding of file names from the locale: under `C`, as in most containers, it cannot open a
+    folder with an accent in its name.
+    """
+    current = os.environ.get("LC_ALL") or os.environ.get("LC_CTYPE") or os.environ.get("LANG") or ""
+    if sys.platform != "linux" or "utf" in current.lower():
+        yield
+        return
+    before = os.environ.get("LC_ALL")
+    os.environ["LC_ALL"] = "C.UTF-8"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["LC_ALL"]
+        else:
+            os.environ["LC_ALL"] = before
 
 
 def _java_command() -> str:

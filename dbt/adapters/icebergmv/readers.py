@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import threading
-from pathlib import Path
 
-from dbt.adapters.icebergmv.catalog_properties import CatalogSettings
+from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, make_folder
 from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader, open_catalog
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 
@@ -21,18 +20,12 @@ def reader_for(settings: CatalogSettings) -> CatalogReader:
     key = (settings.name, *sorted(settings.pyiceberg.items()))
     with _lock:
         if key not in _readers:
-            _make_folder(settings)
+            try:
+                make_folder(settings)
+            except OSError as error:
+                raise CatalogUnavailable(
+                    f"Cannot open the catalog `{settings.name}`: its folder cannot be made ({error}). "
+                    "Give another `warehouse` in the profile."
+                ) from error
             _readers[key] = open_catalog(settings.name, settings.pyiceberg)
         return _readers[key]
-
-
-def _make_folder(settings: CatalogSettings) -> None:
-    if settings.folder is None:
-        return
-    try:
-        Path(settings.folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CatalogUnavailable(
-            f"Cannot open the catalog `{settings.name}`: the folder {settings.folder} cannot be made "
-            f"({error.strerror}). Give another `warehouse` in the profile."
-        ) from error

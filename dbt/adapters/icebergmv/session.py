@@ -6,6 +6,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from dbt_common.exceptions import DbtRuntimeError
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, Row, SparkSession
 
@@ -14,7 +15,6 @@ from dbt.adapters.icebergmv.errors import SPARK_ERRORS, database_error
 from dbt.adapters.icebergmv.jars import JarsUnavailable
 from dbt.adapters.icebergmv.java import JavaUnusable
 from dbt.adapters.icebergmv.spark_session import SparkRequest, SparkUnavailable, spark_session
-from dbt_common.exceptions import DbtRuntimeError
 
 ColumnDescription = tuple[str, str, None, None, None, None, bool]
 

@@ -17,9 +17,9 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from dbt.adapters.icebergmv.catalog_properties import SPARK_CATALOG_CLASS, CatalogSettings
+from dbt.adapters.icebergmv.catalog_properties import SPARK_CATALOG_CLASS, CatalogSettings, make_folder
 from dbt.adapters.icebergmv.jars import local_jars, required_jars
-from dbt.adapters.icebergmv.java import require_java
+from dbt.adapters.icebergmv.java import require_java, utf8_locale
 from dbt.adapters.icebergmv.spark_settings import launch_conf, runtime_conf, spark_conf
 
 LOG_FILE = "spark.log"
@@ -59,9 +59,20 @@ def spark_session(request: SparkRequest) -> SparkSession:
     with _lock:
         session = _sessions.get(request.key)
         if session is None or not _is_alive(session):
+            _make_folder(request.catalog)
             session = _reused(request) if SparkContext._active_spark_context else _started(request)
             _sessions[request.key] = session
         return session
+
+
+def _make_folder(catalog: CatalogSettings) -> None:
+    try:
+        make_folder(catalog)
+    except OSError as error:
+        raise SparkUnavailable(
+            f"Cannot start Spark: the folder of the catalog `{catalog.name}` cannot be made ({error}). "
+            "Give another `warehouse` in the profile."
+        ) from error
 
 
 def _is_alive(session: SparkSession) -> bool:
@@ -91,10 +102,11 @@ def _gateway(conf: dict[str, str], log_folder: Path) -> Any:
     log = _open_log(log_folder)
     start = log.tell()
     try:
-        return launch_gateway(
-            SparkConf(loadDefaults=False).setAll(list(conf.items())),
-            popen_kwargs={"stdout": log, "stderr": log},
-        )
+        with utf8_locale():
+            return launch_gateway(
+                SparkConf(loadDefaults=False).setAll(list(conf.items())),
+                popen_kwargs={"stdout": log, "stderr": log},
+            )
     except Exception as error:
         log.flush()
         raise SparkUnavailable(
