@@ -12,7 +12,7 @@ from dbt.adapters.base.relation import InformationSchema
 from dbt.adapters.contracts.relation import RelationConfig, RelationType
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt.adapters.sql import SQLAdapter
-from dbt_common.clients.agate_helper import DEFAULT_TYPE_TESTER
+from dbt_common.clients.agate_helper import build_type_tester
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -23,6 +23,7 @@ from dbt.adapters.icebergmv.docs import catalog_rows
 from dbt.adapters.icebergmv.listing import list_relations, rendered_storage_table
 from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader, ColumnInfo, table_columns
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
+from dbt.adapters.icebergmv.materialized_views import MaterializedViewMixin
 from dbt.adapters.icebergmv.names import join_name, split_name
 from dbt.adapters.icebergmv.readers import reader_for
 from dbt.adapters.icebergmv.relation import IcebergMVRelation, quote_identifier
@@ -39,9 +40,16 @@ class IcebergMVConfig(SparkConfig):
 
     file_format: str = "iceberg"
     tblproperties: dict[str, str] | None = None
+    layout: str | None = None
+    storage_schema: str | None = None
+    storage_table_prefix: str | None = None
+    refresh_policy: str | None = None
+    refresh_on_run: bool | None = None
+    stale_read_behavior: str | None = None
+    staleness_window: str | None = None
 
 
-class IcebergMVAdapter(SparkAdapter):
+class IcebergMVAdapter(MaterializedViewMixin, SparkAdapter):
     """Spark and Iceberg, with three-part names and a catalog that is read without a JVM."""
 
     Relation = IcebergMVRelation  # type: ignore[assignment]
@@ -156,7 +164,9 @@ class IcebergMVAdapter(SparkAdapter):
 
         reader = self.catalog_reader_of(information_schema.database)
         rows = _ask(lambda: [row for schema in sorted(schemas) for row in catalog_rows(reader, schema)])
-        table = agate.Table.from_object(rows, column_types=DEFAULT_TYPE_TESTER)
+        # A comment or a refresh time must stay text, whatever it looks like.
+        texts = {key for row in rows for key, value in row.items() if isinstance(value, str)}
+        table = agate.Table.from_object(rows, column_types=build_type_tester(texts, string_null_values=()))
         return self._catalog_filter_table(table, used_schemas)
 
     def _stored_columns(self, relation: BaseRelation) -> tuple[ColumnInfo, ...]:

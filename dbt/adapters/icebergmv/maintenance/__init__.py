@@ -1,0 +1,1 @@
+"""The engine: definition -> status -> plan -> SQL -> commit. Imports neither dbt nor Spark."""

@@ -1,0 +1,105 @@
+"""The base tables behind the names in a SELECT: what is read for each, and at which snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+
+from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader, ColumnInfo, schema_columns
+from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
+from dbt.adapters.icebergmv.maintenance.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.references import TableReference
+from dbt.adapters.icebergmv.maintenance.snapshots import RecordedTable
+from dbt.adapters.icebergmv.maintenance.state import is_materialized_view, read_state
+
+
+@dataclass(frozen=True)
+class IcebergSource:
+    """An Iceberg table to read at one snapshot, under one schema.
+
+    `table_schema` is the schema to present; `snapshot_schema` the one that reading the snapshot gives (None: no
+    snapshot). They differ when columns changed after the last write.
+    """
+
+    table: Table
+    storage: TableName
+    recorded: RecordedTable
+    table_schema: Schema
+    snapshot_schema: Schema | None
+
+
+@dataclass(frozen=True)
+class BaseTable:
+    """What a name in the SELECT stands for.
+
+    `source` is None when it cannot be read at a recorded snapshot; `untrackable` then says why.
+    """
+
+    name: TableName
+    source: IcebergSource | None
+    untrackable: str | None = None
+
+    @property
+    def columns(self) -> tuple[ColumnInfo, ...] | None:
+        return None if self.source is None else schema_columns(self.source.table_schema)
+
+
+class BaseTables:
+    """Looks up base tables once each, so that every occurrence of a name reads the same snapshot."""
+
+    def __init__(self, catalog: CatalogReader) -> None:
+        self._catalog = catalog
+        self._known: dict[TableName, BaseTable] = {}
+
+    def of(self, reference: TableReference) -> BaseTable:
+        """Return the base table of a reference; absent and foreign tables are untrackable, not errors."""
+        name = (reference.catalog or self._catalog.name, reference.namespace, reference.name)
+        if name not in self._known:
+            self._known[name] = self._look_up(name)
+        return self._known[name]
+
+    def columns_of(self, reference: TableReference) -> tuple[ColumnInfo, ...] | None:
+        return self.of(reference).columns
+
+    def _look_up(self, name: TableName) -> BaseTable:
+        catalog, namespace, table_name = name
+        if catalog != self._catalog.name:
+            return BaseTable(name, None, f"{show(name)} is not an Iceberg table of the catalog {self._catalog.name}")
+        table = self._catalog.table(namespace, table_name)
+        if table is not None:
+            return BaseTable(name, _current(table, name))
+        view = self._catalog.view(namespace, table_name)
+        if view is None:
+            return BaseTable(name, None, f"{show(name)} is not an Iceberg table of the catalog {self._catalog.name}")
+        if not is_materialized_view(view.properties):
+            return BaseTable(name, None, f"{show(name)} is a view, which cannot be read at a recorded snapshot")
+        return self._materialized_view(name, view.properties)
+
+    def _materialized_view(self, name: TableName, properties: Mapping[str, str]) -> BaseTable:
+        view_name = show(name)
+        try:
+            state = read_state(view_name, properties)
+        except StateUnreadable:
+            return BaseTable(name, None, f"the state of the materialized view {view_name} cannot be read")
+        table = self._catalog.table(state.storage_table[1], state.storage_table[2])
+        snapshot = table.metadata.snapshot_by_id(state.storage_snapshot_id) if table is not None else None
+        if table is None or snapshot is None:
+            return BaseTable(name, None, f"the storage table of the materialized view {view_name} is gone")
+        schema_id = snapshot.schema_id if snapshot.schema_id is not None else table.metadata.current_schema_id
+        schema = table.schemas()[schema_id]
+        recorded = RecordedTable(str(table.metadata.table_uuid), snapshot.snapshot_id, schema_id)
+        return BaseTable(name, IcebergSource(table, state.storage_table, recorded, schema, schema))
+
+
+def _current(table: Table, name: TableName) -> IcebergSource:
+    metadata = table.metadata
+    snapshot = table.current_snapshot()
+    schema_id = metadata.current_schema_id
+    snapshot_schema = None
+    if snapshot is not None:
+        snapshot_schema = table.schemas()[schema_id if snapshot.schema_id is None else snapshot.schema_id]
+    recorded = RecordedTable(str(metadata.table_uuid), metadata.current_snapshot_id, schema_id)
+    return IcebergSource(table, name, recorded, table.schema(), snapshot_schema)

@@ -1,0 +1,168 @@
+"""The commit protocol: write on a branch, compare-and-swap main, publish the view.
+
+1. A branch of the storage table starts at the snapshot that the view pins, never at a stray head.
+2. The rows are replaced on the branch, where no reader looks.
+3. `fast_forward` moves main to it. It fails unless main still is where the branch started: the compare-and-swap that
+   lets one of two refreshers win.
+4. CREATE OR REPLACE VIEW publishes SQL and state in one commit: the atomic point for readers.
+
+The branch stays and keeps the pinned snapshot from being expired, for as long as a retained version of the view reads
+it. Killed at any point, readers see the old rows; the next run finds main ahead of the view and takes it back (step 0).
+"""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import Protocol
+
+from pyiceberg.table import Table
+
+from dbt.adapters.icebergmv.maintenance import render
+from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader, ViewInfo
+from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
+from dbt.adapters.icebergmv.maintenance.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.snapshots import ancestry
+
+BRANCH_PREFIX = "icebergmv_"
+_ABANDONED_AFTER = timedelta(days=1)
+"""A branch that no view version reads may belong to a refresh that still runs; after this it is taken for dead."""
+
+_STAMP = "%Y%m%dT%H%M%S"
+_PINNED = re.compile(r"VERSION AS OF (\d+)$")
+
+
+class Spark(Protocol):
+    """What the engine needs of Spark: run one statement, return its rows."""
+
+    def __call__(self, sql: str) -> Sequence[Sequence[object]]: ...
+
+
+@dataclass(frozen=True)
+class Write:
+    """Rows to replace: those where `where` holds, by those of the query. `aligned`: whole partitions only."""
+
+    columns: tuple[str, ...]
+    query: str
+    where: str
+    aligned: bool
+    summary: Mapping[str, str]
+
+
+def new_branch_name() -> str:
+    """Return a branch name that no other refresh uses; it tells when it was made."""
+    return f"{BRANCH_PREFIX}{datetime.now(timezone.utc).strftime(_STAMP)}_{secrets.token_hex(4)}"
+
+
+def write_storage(spark: Spark, catalog: CatalogReader, storage: TableName, start: int, write: Write) -> int:
+    """Write on a new branch that starts at the snapshot `start`, move main to it, and return the new snapshot id.
+
+    Raises RefreshConflict when another refresh moved main meanwhile; the branch is dropped then, as on any error.
+    """
+    branch = new_branch_name()
+    if main_snapshot(_load(catalog, storage)) != start:
+        spark(render.set_main(storage, start))
+    spark(render.create_branch(storage, branch, start))
+    try:
+        if write.aligned:
+            spark(render.replace_rows(storage, branch, write.columns, write.query, write.where, write.summary))
+        else:
+            spark(render.delete_rows(storage, branch, write.where))
+            spark(render.insert_rows(storage, branch, write.columns, write.query, write.where, write.summary))
+        _fast_forward(spark, catalog, storage, branch)
+    except BaseException:
+        spark(render.drop_branch(storage, branch))
+        raise
+    written = _load(catalog, storage).metadata.refs.get(branch)
+    if written is None:
+        raise _lost_race(storage)
+    return written.snapshot_id
+
+
+def publish(
+    spark: Spark,
+    catalog: CatalogReader,
+    view: TableName,
+    expected: ViewInfo | None,
+    storage: tuple[TableName, int],
+    sql: str,
+) -> None:
+    """Run the statement that publishes the view, unless the view or main of the storage moved since they were read.
+
+    Between this check and the statement another refresh can still slip in; the view then shows the older of two
+    complete cuts until the next run.
+    """
+    if view_moved(catalog, view, expected):
+        raise _lost_race(storage[0])
+    if main_snapshot(_load(catalog, storage[0])) != storage[1]:
+        raise _lost_race(storage[0])
+    spark(sql)
+
+
+def view_moved(catalog: CatalogReader, view: TableName, expected: ViewInfo | None) -> bool:
+    """Return whether the view is no longer what was read before (None: absent)."""
+    now = catalog.view(view[1], view[2])
+    if now is None or expected is None:
+        return now is not expected
+    return (now.uuid, now.properties) != (expected.uuid, expected.properties)
+
+
+def drop_unneeded_branches(spark: Spark, catalog: CatalogReader, storage: TableName, view: ViewInfo | None) -> None:
+    """Drop the branches of earlier refreshes that no retained version of the view reads."""
+    table = _load(catalog, storage)
+    pinned = {int(m[1]) for sql in (view.retained_sql if view else ()) if (m := _PINNED.search(sql.strip()))}
+    head = main_snapshot(table)
+    published = set() if head is None else {s.snapshot_id for s in ancestry(table.metadata, head)}
+    for name, ref in table.metadata.refs.items():
+        if not name.startswith(BRANCH_PREFIX) or ref.snapshot_id in pinned:
+            continue
+        if ref.snapshot_id in published or _is_abandoned(name):
+            spark(render.drop_branch(storage, name))
+
+
+def main_snapshot(table: Table) -> int | None:
+    """Return the snapshot that main of the table points to."""
+    return table.metadata.current_snapshot_id
+
+
+def _fast_forward(spark: Spark, catalog: CatalogReader, storage: TableName, branch: str) -> None:
+    try:
+        spark(render.fast_forward_main(storage, branch))
+    except Exception as error:
+        table = _load(catalog, storage)
+        ref = table.metadata.refs.get(branch)
+        head = main_snapshot(table)
+        if (
+            ref is None
+            or head is None
+            or head not in {s.snapshot_id for s in ancestry(table.metadata, ref.snapshot_id)}
+        ):
+            raise _lost_race(storage) from error
+        raise
+
+
+def _is_abandoned(branch: str) -> bool:
+    stamp = branch.removeprefix(BRANCH_PREFIX).split("_")[0]
+    try:
+        made = datetime.strptime(stamp, _STAMP).replace(tzinfo=timezone.utc)
+    except ValueError:
+        return False
+    return datetime.now(timezone.utc) - made > _ABANDONED_AFTER
+
+
+def _load(catalog: CatalogReader, storage: TableName) -> Table:
+    table = catalog.table(storage[1], storage[2])
+    if table is None:
+        raise RefreshConflict(
+            f"The storage table {show(storage)} was dropped during the refresh. Nothing was published; run again."
+        )
+    return table
+
+
+def _lost_race(storage: TableName) -> RefreshConflict:
+    return RefreshConflict(
+        f"Another refresh moved the storage table {show(storage)} meanwhile. Nothing of this one was published; run again."
+    )

@@ -1,0 +1,84 @@
+"""The configuration that shapes a materialized view, and what a change of it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+from dbt.adapters.icebergmv.maintenance.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.state import ViewState
+
+RefreshPolicy = Literal["auto", "incremental", "incremental_strict", "full"]
+_POLICIES: tuple[RefreshPolicy, ...] = ("auto", "incremental", "incremental_strict", "full")
+
+
+@dataclass(frozen=True)
+class ViewConfig:
+    """What the model asks for. `partition_by` holds Spark DDL transforms; None: to be derived.
+
+    `settings` are the session settings that change what the SQL means.
+    """
+
+    definition_hash: str
+    storage_table: TableName
+    partition_by: tuple[str, ...] | None = None
+    tblproperties: Mapping[str, str] = field(default_factory=dict)
+    comment: str | None = None
+    column_comments: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    refresh_policy: RefreshPolicy = "auto"
+    refresh_on_run: bool = True
+
+    def recorded(self) -> dict[str, object]:
+        """Return the part that is kept in the state to be compared with the next run's."""
+        return {
+            "partition-by": None if self.partition_by is None else list(self.partition_by),
+            "tblproperties": dict(self.tblproperties),
+            "comment": self.comment,
+            "column-comments": dict(self.column_comments),
+        }
+
+
+@dataclass(frozen=True)
+class ConfigurationChanges:
+    """What differs from the last run: `rebuild` needs new storage contents, `alter` does not."""
+
+    rebuild: tuple[str, ...] = ()
+    alter: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.rebuild or self.alter)
+
+
+def configuration_changes(config: ViewConfig, state: ViewState) -> ConfigurationChanges:
+    """Return what the model asks for that the state was not built with."""
+    wanted, had = config.recorded(), state.config
+    rebuild = []
+    if config.definition_hash != state.definition_hash:
+        rebuild.append("the SELECT changed")
+    if config.storage_table != state.storage_table:
+        rebuild.append(f"the storage table is to be {show(config.storage_table)}")
+    if wanted["partition-by"] != had.get("partition-by"):
+        rebuild.append("partition_by changed")
+    rebuild += [f"{k} changed" for k, v in sorted(config.settings.items()) if state.settings.get(k) != v]
+    rebuild += [f"{k} changed" for k in sorted(state.settings.keys() - config.settings.keys())]
+    alter = [
+        words
+        for key, words in (
+            ("tblproperties", "tblproperties changed"),
+            ("comment", "the description changed"),
+            ("column-comments", "column descriptions changed"),
+        )
+        if wanted[key] != had.get(key)
+    ]
+    return ConfigurationChanges(tuple(rebuild), tuple(alter))
+
+
+def refresh_policy(value: object) -> RefreshPolicy:
+    """Return a refresh policy. Raises InvalidConfig for a word that is none."""
+    for policy in _POLICIES:
+        if value == policy:
+            return policy
+    raise InvalidConfig(f"Cannot use refresh_policy {value!r}: choose one of {', '.join(_POLICIES)}.")

@@ -1,0 +1,146 @@
+"""The definition of a materialized view: what it reads, what it outputs, and which output column tracks which base.
+
+*Output column k tracks column c of base occurrence T through f* when every output row depends only on those rows of T
+with f(c) = k, NULL-safely. The rules that derive it stand in `rules/`, one operator a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import TokenType
+
+from dbt.adapters.icebergmv.maintenance.catalog import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.determinism import order_dependence, volatility
+from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
+from dbt.adapters.icebergmv.maintenance.references import TableReference, find_references
+from dbt.adapters.icebergmv.maintenance.rules import track
+from dbt.adapters.icebergmv.maintenance.rules.relation import Scope, Track
+
+DIALECT = "spark"
+
+
+@dataclass(frozen=True)
+class OutputColumn:
+    """A column of the view and the base columns that it tracks. `type` is known where a track needs it."""
+
+    name: str
+    tracks: frozenset[Track] = frozenset()
+    type: str | None = None
+
+
+@dataclass(frozen=True)
+class ViewDefinition:
+    """An analysed SELECT.
+
+    `columns` is None when the output cannot be known without Spark. `always_full` says why the view can be neither kept
+    nor refreshed in part, whatever changed; `full_when_changed` why a change always asks for a full refresh.
+    `obstacles` says, per base occurrence, what keeps it from being tracked. `rewritable` holds the occurrences whose
+    name may be replaced by a subquery, because nothing in the SQL names them with a catalog or a schema.
+    """
+
+    sql: str
+    references: tuple[TableReference, ...]
+    columns: tuple[OutputColumn, ...] | None
+    always_full: str | None = None
+    full_when_changed: str | None = None
+    obstacles: Mapping[int, str] = field(default_factory=dict)
+    rewritable: frozenset[int] = frozenset()
+
+    def tracks_of(self, index: int) -> dict[str, tuple[Track, ...]]:
+        """Return, per output column, how it tracks the base occurrence."""
+        found = {c.name: tuple(t for t in c.tracks if t.reference == index) for c in self.columns or ()}
+        return {name: tracks for name, tracks in found.items() if tracks and index not in self.obstacles}
+
+
+def definition_hash(sql: str) -> str:
+    """Return a hash of the SQL that does not change with white space and comments."""
+    try:
+        tokens = [f"{t.token_type.name}:{t.text}" for t in sqlglot.tokenize(sql, dialect=DIALECT)]
+    except SqlglotError:
+        tokens = [sql]
+    return hashlib.sha256("\0".join(tokens).encode()).hexdigest()
+
+
+def single_statement(sql: str) -> str:
+    """Return the SQL without white space around it and semicolons at its end."""
+    try:
+        tokens = sqlglot.tokenize(sql, dialect=DIALECT)
+    except SqlglotError:
+        return sql.strip()
+    while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
+        sql = sql[: tokens.pop().start]
+    return sql.strip()
+
+
+def analyse(
+    sql: str,
+    default_namespace: str,
+    columns_of: Callable[[TableReference], tuple[ColumnInfo, ...] | None],
+    session_is_utc: bool,
+) -> ViewDefinition:
+    """Analyse the compiled SQL of a materialized view.
+
+    `columns_of` returns the columns of a referenced table, or None when it is not an Iceberg table of the catalog.
+    Raises InvalidDefinition for output that a table cannot hold: unnamed or duplicate columns.
+    """
+    try:
+        query = sqlglot.parse_one(sql, dialect=DIALECT)
+    except SqlglotError as error:
+        return ViewDefinition(sql, (), None, always_full=f"its SQL cannot be analysed ({_first_line(error)})")
+    if not isinstance(query, exp.Query):
+        return ViewDefinition(sql, (), None, always_full="its SQL is not one SELECT statement")
+    query.meta["sql"] = sql
+    references = find_references(query, default_namespace)
+    _check_names(query)
+    known = {r.index: columns_of(r) for r in references.tables}
+    relation = track(query, Scope(columns=known, session_is_utc=session_is_utc))
+    columns = relation.columns and tuple(OutputColumn(c.name, c.tracks, c.type) for c in relation.columns)
+    if columns:
+        _check_duplicates([c.name for c in columns])
+    return ViewDefinition(
+        sql=sql,
+        references=references.tables,
+        columns=columns,
+        always_full=references.opaque or volatility(query, known.values()),
+        full_when_changed=order_dependence(query),
+        obstacles=relation.obstacles,
+        rewritable=_rewritable(query, references.tables),
+    )
+
+
+def _check_names(query: exp.Query) -> None:
+    for position, expression in enumerate(query.selects, start=1):
+        if isinstance(expression, exp.Star) or expression.is_star or expression.output_name:
+            continue
+        if isinstance(expression, (exp.Column, exp.Aliases, exp.Dot, exp.Bracket)):
+            continue
+        raise InvalidDefinition(
+            f"Column {position} of the SELECT has no name: {expression.sql(dialect=DIALECT)[:80]}. Give it one with AS."
+        )
+
+
+def _check_duplicates(names: list[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() in seen:
+            raise InvalidDefinition(f"The SELECT outputs two columns named {name}. Rename one of them with AS.")
+        seen.add(name.lower())
+
+
+def _rewritable(query: exp.Query, references: tuple[TableReference, ...]) -> frozenset[int]:
+    """Return the occurrences that may become a subquery: no column is qualified with a schema, as in `s.t.c`."""
+    if any(column.args.get("db") for column in query.find_all(exp.Column)):
+        return frozenset()
+    if any(isinstance(dot.this, exp.Column) and dot.this.args.get("db") for dot in query.find_all(exp.Dot)):
+        return frozenset()
+    return frozenset(r.index for r in references)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

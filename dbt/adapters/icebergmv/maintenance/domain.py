@@ -1,0 +1,264 @@
+"""Null-safe sets of values (Domain) and of rows (TupleDomain), in the sense of the RFC and of Trino's spi.predicate.
+
+Values are compared in Iceberg's internal form: dates are days and timestamps microseconds since 1970-01-01,
+everything else is the Python value. NULL and NaN are never members of a range; each has a flag of its own, so that
+complement, union and intersection are exact for them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from functools import reduce
+from typing import TypeAlias
+
+Value: TypeAlias = bool | int | float | str | bytes | Decimal
+
+
+@dataclass(frozen=True)
+class Range:
+    """An interval of non-null values. A bound of None is unbounded; its inclusiveness is then False."""
+
+    low: Value | None
+    high: Value | None
+    low_inclusive: bool = True
+    high_inclusive: bool = True
+
+    def __post_init__(self) -> None:
+        if self.low is None and self.low_inclusive:
+            object.__setattr__(self, "low_inclusive", False)
+        if self.high is None and self.high_inclusive:
+            object.__setattr__(self, "high_inclusive", False)
+
+    @property
+    def is_single_value(self) -> bool:
+        return self.low is not None and self.low_inclusive and self.high_inclusive and self.low == self.high
+
+    @property
+    def is_empty(self) -> bool:
+        if self.low is None or self.high is None:
+            return False
+        if self.low == self.high:
+            return not (self.low_inclusive and self.high_inclusive)
+        return bool(self.low > self.high)  # type: ignore[operator]
+
+    def contains(self, value: Value) -> bool:
+        """Return whether a non-null, non-NaN value lies in the interval."""
+        if self.low is not None and (value < self.low or (value == self.low and not self.low_inclusive)):  # type: ignore[operator]
+            return False
+        return not (
+            self.high is not None and (value > self.high or (value == self.high and not self.high_inclusive))  # type: ignore[operator]
+        )
+
+
+_EVERYTHING = Range(None, None)
+
+
+@dataclass(frozen=True)
+class Domain:
+    """A set of values of one column.
+
+    `ranges` are sorted, disjoint and merged where they touch, so `==` means "the same set" up to the density of the
+    type ({1} and (0, 2) differ although no integer tells them apart).
+    """
+
+    ranges: tuple[Range, ...] = ()
+    null: bool = False
+    nan: bool = False
+
+    @staticmethod
+    def none() -> Domain:
+        """Return the empty set."""
+        return Domain()
+
+    @staticmethod
+    def all() -> Domain:
+        """Return the set of all values, NULL and NaN included."""
+        return Domain((_EVERYTHING,), null=True, nan=True)
+
+    @staticmethod
+    def only_null() -> Domain:
+        """Return {NULL}."""
+        return Domain(null=True)
+
+    @staticmethod
+    def of(*values: Value | None) -> Domain:
+        """Return the set of the given values; None stands for NULL."""
+        plain = [v for v in values if v is not None and not _is_nan(v)]
+        return Domain(
+            _normalise(Range(v, v) for v in plain),
+            null=any(v is None for v in values),
+            nan=any(v is not None and _is_nan(v) for v in values),
+        )
+
+    @staticmethod
+    def between(*ranges: Range) -> Domain:
+        """Return the union of intervals, without NULL and NaN."""
+        return Domain(_normalise(ranges))
+
+    @property
+    def is_none(self) -> bool:
+        return not self.ranges and not self.null and not self.nan
+
+    @property
+    def is_all(self) -> bool:
+        return self.null and self.nan and self.ranges == (_EVERYTHING,)
+
+    def contains(self, value: Value | None) -> bool:
+        """Return whether the value (None for NULL) is a member."""
+        if value is None:
+            return self.null
+        if _is_nan(value):
+            return self.nan
+        return any(r.contains(value) for r in self.ranges)
+
+    def union(self, other: Domain) -> Domain:
+        return Domain(_normalise((*self.ranges, *other.ranges)), self.null or other.null, self.nan or other.nan)
+
+    def complement(self) -> Domain:
+        return Domain(tuple(_gaps(self.ranges)), not self.null, not self.nan)
+
+    def intersect(self, other: Domain) -> Domain:
+        return self.complement().union(other.complement()).complement()
+
+
+@dataclass(frozen=True, order=True)
+class ColumnKey:
+    """What a Domain constrains: a column, or an Iceberg transform of it (`bucket[16]`) when values are transformed."""
+
+    column: str
+    transform: str | None = None
+
+
+@dataclass(frozen=True)
+class TupleDomain:
+    """A conjunction: the rows whose every constrained key lies in its Domain. No constraint means all rows.
+
+    A constraint that holds no value makes the whole empty; a constraint that holds every value is left out.
+    """
+
+    constraints: tuple[tuple[ColumnKey, Domain], ...] = field(default=())
+    is_none: bool = False
+
+    @staticmethod
+    def all() -> TupleDomain:
+        return TupleDomain()
+
+    @staticmethod
+    def none() -> TupleDomain:
+        return TupleDomain(is_none=True)
+
+    @staticmethod
+    def where(constraints: Mapping[ColumnKey, Domain]) -> TupleDomain:
+        """Return the rows that satisfy every constraint."""
+        if any(d.is_none for d in constraints.values()):
+            return TupleDomain.none()
+        kept = sorted(((k, d) for k, d in constraints.items() if not d.is_all), key=lambda kd: _key_order(kd[0]))
+        return TupleDomain(tuple(kept))
+
+    @property
+    def is_all(self) -> bool:
+        return not self.constraints and not self.is_none
+
+    @property
+    def domains(self) -> dict[ColumnKey, Domain]:
+        return dict(self.constraints)
+
+
+def simplify(disjuncts: Iterable[TupleDomain], limit: int) -> tuple[TupleDomain, ...]:
+    """Return fewer disjuncts that cover a superset: equal to the input while at most `limit` remain, wider beyond.
+
+    Disjuncts that differ in one key only are merged exactly. What is still over the limit becomes one disjunct: the
+    union column by column (Trino: columnWiseUnion, a superset).
+    """
+    merged = _merge_exactly([d for d in disjuncts if not d.is_none])
+    if len(merged) <= limit:
+        return tuple(merged)
+    return (reduce(column_wise_union, merged),)
+
+
+def column_wise_union(left: TupleDomain, right: TupleDomain) -> TupleDomain:
+    """Return a superset of both: the union of each key constrained on both sides."""
+    if left.is_none:
+        return right
+    if right.is_none:
+        return left
+    mine, theirs = left.domains, right.domains
+    return TupleDomain.where({k: mine[k].union(theirs[k]) for k in mine.keys() & theirs.keys()})
+
+
+def _merge_exactly(disjuncts: list[TupleDomain]) -> list[TupleDomain]:
+    if any(d.is_all for d in disjuncts):
+        return [TupleDomain.all()]
+    keys = sorted({k for d in disjuncts for k, _ in d.constraints}, key=_key_order)
+    for key in keys:
+        groups: dict[tuple[tuple[ColumnKey, Domain], ...], TupleDomain] = {}
+        for disjunct in disjuncts:
+            rest = tuple((k, d) for k, d in disjunct.constraints if k != key)
+            known = groups.get(rest)
+            groups[rest] = disjunct if known is None else _union_in(known, disjunct, key)
+        disjuncts = list(groups.values())
+    return disjuncts
+
+
+def _union_in(left: TupleDomain, right: TupleDomain, key: ColumnKey) -> TupleDomain:
+    mine = left.domains
+    theirs = right.domains
+    if key not in mine or key not in theirs:
+        return TupleDomain.where({k: d for k, d in mine.items() if k != key})
+    return TupleDomain.where({**mine, key: mine[key].union(theirs[key])})
+
+
+def _key_order(key: ColumnKey) -> tuple[str, str]:
+    return (key.column, key.transform or "")
+
+
+def _is_nan(value: Value) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+def _normalise(ranges: Iterable[Range]) -> tuple[Range, ...]:
+    """Sort, drop the empty, merge what overlaps or touches."""
+    kept = [r for r in ranges if not r.is_empty]
+    unbounded = [r for r in kept if r.low is None]
+    bounded = sorted((r for r in kept if r.low is not None), key=lambda r: (r.low, not r.low_inclusive))  # type: ignore[arg-type,return-value]
+    merged: list[Range] = []
+    for current in (*unbounded, *bounded):
+        if merged and _touch(merged[-1], current):
+            merged[-1] = _join(merged[-1], current)
+        else:
+            merged.append(current)
+    return tuple(merged)
+
+
+def _touch(left: Range, right: Range) -> bool:
+    """Return whether two ranges, `left` starting first, have no gap between them."""
+    if left.high is None or right.low is None:
+        return True
+    if left.high == right.low:
+        return left.high_inclusive or right.low_inclusive
+    return bool(left.high > right.low)  # type: ignore[operator]
+
+
+def _join(left: Range, right: Range) -> Range:
+    if left.high is None or right.high is None:
+        return Range(left.low, None, left.low_inclusive, False)
+    if left.high == right.high:
+        return Range(left.low, left.high, left.low_inclusive, left.high_inclusive or right.high_inclusive)
+    later = left if left.high > right.high else right  # type: ignore[operator]
+    return Range(left.low, later.high, left.low_inclusive, later.high_inclusive)
+
+
+def _gaps(ranges: tuple[Range, ...]) -> Iterable[Range]:
+    """Yield what the sorted, disjoint ranges leave out."""
+    low: Value | None = None
+    low_inclusive = False
+    for r in ranges:
+        if r.low is not None:
+            yield Range(low, r.low, low_inclusive, not r.low_inclusive)
+        if r.high is None:
+            return
+        low, low_inclusive = r.high, not r.high_inclusive
+    yield Range(low, None, low_inclusive, False)

@@ -1,0 +1,151 @@
+"""Everything a run can know of a materialized view without Spark: definition, recorded state, status, storage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pyiceberg.table import Table
+
+from dbt.adapters.icebergmv.maintenance.bases import BaseTables
+from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader, ViewInfo
+from dbt.adapters.icebergmv.maintenance.config import ConfigurationChanges, ViewConfig, configuration_changes
+from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, StateUnreadable
+from dbt.adapters.icebergmv.maintenance.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.partitioning import parse_partition_by
+from dbt.adapters.icebergmv.maintenance.render import view_query
+from dbt.adapters.icebergmv.maintenance.state import ViewState, is_materialized_view, read_state
+from dbt.adapters.icebergmv.maintenance.status import MaterializedViewStatus, status_of
+
+STORAGE_OF = "icebergmv.storage-of"
+"""Table property of a storage table: the view it belongs to."""
+
+
+@dataclass(frozen=True)
+class RefreshRequest:
+    """What a run asks for one view.
+
+    `rebuild` is the reason to rebuild that the caller already knows (`--full-refresh`); `partial` the dbt flag
+    (`--empty`, `--sample`) whose rows are not those of the definition.
+    """
+
+    view: TableName
+    sql: str
+    config: ViewConfig
+    session_is_utc: bool
+    owner: str
+    rebuild: str | None = None
+    partial: str | None = None
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """The view as it stands. `state` is None before the first refresh; `lost` says why stored rows cannot be kept."""
+
+    request: RefreshRequest
+    definition: ViewDefinition
+    bases: BaseTables
+    view: ViewInfo | None
+    table_in_the_way: bool
+    state: ViewState | None
+    status: MaterializedViewStatus
+    storage: Table | None
+    changes: ConfigurationChanges
+    lost: str | None
+
+    @property
+    def rebuild(self) -> str | None:
+        """Return why the contents must be rebuilt whatever changed in the bases, or None."""
+        if self.request.partial is not None:
+            return f"built with {self.request.partial}; the next run refreshes it"
+        if self.request.rebuild is not None:
+            return self.request.rebuild
+        if self.state is None:
+            return "first build"
+        if self.state.partial is not None:
+            return f"the last run was built with {self.state.partial}"
+        return ", ".join(self.changes.rebuild) or None
+
+
+def inspect(catalog: CatalogReader, request: RefreshRequest) -> Inspection:
+    """Read what is recorded and what the base tables are now.
+
+    Raises StateUnreadable (unless the request rebuilds), InvalidDefinition, InvalidConfig, CatalogUnavailable; each
+    names the view.
+    """
+    try:
+        return _inspect(catalog, request)
+    except StateUnreadable:
+        raise
+    except MaintenanceError as error:
+        raise type(error)(f"Cannot refresh {show(request.view)}: {error}") from error
+
+
+def _inspect(catalog: CatalogReader, request: RefreshRequest) -> Inspection:
+    _, namespace, name = request.view
+    bases = BaseTables(catalog)
+    definition = analyse(request.sql, namespace, bases.columns_of, request.session_is_utc)
+    _refuse_self_reference(definition, request.view, catalog.name)
+    if definition.columns is not None and request.config.partition_by is not None:
+        parse_partition_by(request.config.partition_by, [c.name for c in definition.columns])
+    view = catalog.view(namespace, name)
+    state = _state(view, request)
+    storage_name = request.config.storage_table
+    storage = catalog.table(storage_name[1], storage_name[2])
+    if storage is not None and STORAGE_OF not in storage.properties:
+        raise InvalidConfig(
+            f"the table {show(storage_name)} is in the way of its storage table. "
+            "Drop or rename it, or set storage_table_prefix or storage_schema."
+        )
+    changes = ConfigurationChanges()
+    if state is not None and state.partial is None and request.partial is None:
+        changes = configuration_changes(request.config, state)
+    return Inspection(
+        request=request,
+        definition=definition,
+        bases=bases,
+        view=view,
+        table_in_the_way=view is None and catalog.table(namespace, name) is not None,
+        state=state,
+        status=status_of(definition, bases, state),
+        storage=storage,
+        changes=changes,
+        lost=_lost(view, state, storage),
+    )
+
+
+def untracked(inspection: Inspection, reason: str) -> Inspection:
+    """Return the inspection with a definition that any change of a base refreshes in full."""
+    definition = replace(inspection.definition, columns=None, full_when_changed=reason)
+    return replace(inspection, definition=definition)
+
+
+def _state(view: ViewInfo | None, request: RefreshRequest) -> ViewState | None:
+    if view is None or not is_materialized_view(view.properties):
+        return None
+    try:
+        return read_state(show(request.view), view.properties)
+    except StateUnreadable:
+        if request.rebuild is None:
+            raise
+        return None
+
+
+def _lost(view: ViewInfo | None, state: ViewState | None, storage: Table | None) -> str | None:
+    if view is None or state is None:
+        return None
+    if storage is None:
+        return "its storage table was dropped"
+    if str(storage.metadata.table_uuid) != state.storage_uuid:
+        return "its storage table was dropped and created again"
+    if storage.metadata.snapshot_by_id(state.storage_snapshot_id) is None:
+        return f"its storage table has expired the snapshot {state.storage_snapshot_id}"
+    published = view_query(state.storage_table, [c.name for c in view.columns], state.storage_snapshot_id)
+    if view.sql.strip() != published:
+        return "the view was redefined by hand"
+    return None
+
+
+def _refuse_self_reference(definition: ViewDefinition, view: TableName, catalog: str) -> None:
+    if any((r.catalog or catalog, r.namespace, r.name) == view for r in definition.references):
+        raise InvalidConfig("its SELECT reads the view itself. Read other tables only.")

@@ -1,0 +1,109 @@
+"""Which tables a SELECT reads, and where their names stand in its text.
+
+The text is never regenerated: a reference keeps the span of its name, so that it can be replaced in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+CTE_INDEX = "icebergmv_reference"
+
+
+@dataclass(frozen=True)
+class TableReference:
+    """One occurrence of a table, in the order of the text. Occurrences of one table are told apart by `index`.
+
+    `start` and `end` delimit the name (end exclusive). `pinned` marks `VERSION AS OF <number>` written by the user: such
+    an occurrence never changes. `has_alias` tells whether a table alias follows.
+    """
+
+    index: int
+    catalog: str | None
+    namespace: str
+    name: str
+    start: int
+    end: int
+    has_alias: bool
+    pinned: bool
+
+
+@dataclass(frozen=True)
+class References:
+    """What a query reads. `opaque` says why some of it cannot be known; None when all is known."""
+
+    tables: tuple[TableReference, ...]
+    opaque: str | None
+
+
+def find_references(query: exp.Expression, default_namespace: str) -> References:
+    """Return the tables that the parsed query reads, leaving out names of CTEs.
+
+    Every exp.Table that is a reference gets its index in `meta[CTE_INDEX]`, for the tracking rules.
+    """
+    found: list[TableReference] = []
+    opaque: str | None = None
+    for table in query.find_all(exp.Table, bfs=False):
+        if isinstance(table.this, exp.Dot):
+            opaque = opaque or f"{table.sql(dialect='spark')} is not a table name of three parts"
+        if not isinstance(table.this, exp.Identifier) or cte_of(table) is not None:
+            continue
+        parts = [p for p in table.parts if isinstance(p, exp.Identifier)]
+        pinned = False
+        version = table.args.get("version")
+        if version is not None:
+            pinned = isinstance(version.expression, exp.Literal) and version.expression.is_int
+            if not pinned:
+                opaque = opaque or f"{table.name} is read at a branch, a tag or a time"
+        if any("start" not in p.meta for p in parts):
+            opaque = opaque or f"the place of {table.name} in the SQL cannot be found"
+            continue
+        table.meta[CTE_INDEX] = len(found)
+        found.append(
+            TableReference(
+                index=len(found),
+                catalog=table.catalog or None,
+                namespace=table.db or default_namespace,
+                name=table.name,
+                start=parts[0].meta["start"],
+                end=parts[-1].meta["end"] + 1,
+                has_alias=bool(table.alias),
+                pinned=pinned,
+            )
+        )
+    return References(tuple(found), opaque)
+
+
+def cte_of(table: exp.Table) -> exp.CTE | None:
+    """Return the common table expression that a name of one part refers to, by Spark's scoping rules."""
+    if table.db or not isinstance(table.this, exp.Identifier):
+        return None
+    child: exp.Expression = table
+    while child.parent is not None:
+        parent = child.parent
+        if isinstance(parent, exp.With):
+            position = next(i for i, c in enumerate(parent.expressions) if c is child)
+            visible = parent.expressions[: position + 1 if parent.recursive else position]
+            # The query that owns this WITH offers nothing more than what is visible here.
+            child = parent.parent or parent
+        else:
+            with_ = parent.args.get("with_")
+            visible = with_.expressions if with_ is not None else []
+            child = parent
+        for cte in reversed(visible):
+            if cte.alias.lower() == table.name.lower():
+                return cte  # type: ignore[no-any-return]
+    return None
+
+
+def splice(sql: str, replacements: Mapping[TableReference, str]) -> str:
+    """Return the SQL with the names of the given references replaced; everything else stays letter for letter."""
+    pieces: list[str] = []
+    position = 0
+    for reference, text in sorted(replacements.items(), key=lambda item: item[0].start):
+        pieces += [sql[position : reference.start], text]
+        position = reference.end
+    return "".join([*pieces, sql[position:]])

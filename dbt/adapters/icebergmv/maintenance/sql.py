@@ -1,0 +1,163 @@
+"""SQL text for Spark: identifiers, literals and predicates.
+
+Partition values are data from strangers, so every literal is typed and escaped. Strings escape quotes with a backslash
+(the same result on every Spark version) and `$` as a code point, because Spark substitutes `${...}` before it parses.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+
+from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, TupleDomain, Value
+from dbt.adapters.icebergmv.maintenance.transforms import MICROS_PER_DAY, civil_from_days
+
+_ESCAPED = {"\\": "\\\\", "'": "\\'", "$": "\\u0024"}
+_INTEGER_BOUNDS = {"int": (-(2**31), 2**31 - 1), "bigint": (-(2**63), 2**63 - 1)}
+_TRANSFORM = re.compile(r"^(bucket|truncate)\[(\d+)]$")
+
+
+def identifier(name: str) -> str:
+    """Return a name in backticks, its own backticks doubled."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def qualified(*parts: str) -> str:
+    """Return a dotted name with every part quoted."""
+    return ".".join(identifier(p) for p in parts)
+
+
+def string_literal(text: str) -> str:
+    """Return a Spark string literal that holds exactly the text, whatever characters it has."""
+    return "'" + "".join(_ESCAPED.get(c) or (f"\\u{ord(c):04x}" if ord(c) < 32 else c) for c in text) + "'"
+
+
+def literal(value: Value, spark_type: str) -> str:
+    """Return a typed literal of a Domain value (internal form) for a column of the Spark type."""
+    match spark_type:
+        case "date":
+            return f"DATE '{_date_text(_int(value))}'"
+        case "timestamp":
+            return f"TIMESTAMP '{_timestamp_text(_int(value))}Z'"
+        case "timestamp_ntz":
+            return f"TIMESTAMP_NTZ '{_timestamp_text(_int(value))}'"
+        case "bigint":
+            return f"{_int(value)}L"
+        case "float" | "double":
+            return _float_literal(value, spark_type)
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(value)
+        case str():
+            return string_literal(value)
+        case bytes():
+            return f"X'{value.hex()}'"
+        case Decimal():
+            return f"{value:f}BD"
+        case _:
+            raise TypeError(f"Cannot render a {type(value).__name__} as {spark_type}")
+
+
+def disjunction(disjuncts: Iterable[TupleDomain], types: Mapping[str, str], catalog: str) -> str:
+    """Return the predicate that holds for the rows of any of the disjuncts.
+
+    `types` gives the Spark type of every constrained column, under its stored name; `catalog` is the Spark catalog
+    whose `system` functions compute bucket and truncate.
+    """
+    arms = [conjunction(d, types, catalog) for d in disjuncts]
+    if not arms:
+        return "false"
+    return arms[0] if len(arms) == 1 else " OR ".join(f"({arm})" for arm in arms)
+
+
+def conjunction(rows: TupleDomain, types: Mapping[str, str], catalog: str) -> str:
+    """Return the predicate of one TupleDomain."""
+    if rows.is_none:
+        return "false"
+    if rows.is_all:
+        return "true"
+    return " AND ".join(f"({_constraint(key, domain, types, catalog)})" for key, domain in rows.constraints)
+
+
+def _constraint(key: ColumnKey, domain: Domain, types: Mapping[str, str], catalog: str) -> str:
+    column = identifier(key.column)
+    spark_type = types[key.column]
+    if key.transform is None:
+        return _membership(column, domain, spark_type)
+    matched = _TRANSFORM.match(key.transform)
+    if matched is None:
+        raise ValueError(f"Cannot render the transform {key.transform}")
+    function, width = matched.groups()
+    expression = f"{identifier(catalog)}.system.{function}({width}, {column})"
+    return _membership(expression, domain, "int" if function == "bucket" else spark_type)
+
+
+def _membership(expression: str, domain: Domain, spark_type: str) -> str:
+    if domain.is_all:
+        return "true"
+    arms = []
+    if domain.null:
+        arms.append(f"{expression} IS NULL")
+    if domain.nan and spark_type in ("float", "double"):
+        arms.append(f"{expression} <=> {spark_type}('NaN')")
+    ranges = [_clamp(r, spark_type) for r in domain.ranges]
+    single = [literal(r.low, spark_type) for r in ranges if r.is_single_value and r.low is not None]
+    if len(single) == 1:
+        arms.append(f"{expression} <=> {single[0]}")
+    elif single:
+        arms.append(f"{expression} IN ({', '.join(single)})")
+    arms.extend(_range(expression, r, spark_type) for r in ranges if not r.is_single_value)
+    return " OR ".join(arms) if arms else "false"
+
+
+def _range(expression: str, r: Range, spark_type: str) -> str:
+    bounds = []
+    if r.low is not None:
+        bounds.append(f"{expression} {'>=' if r.low_inclusive else '>'} {literal(r.low, spark_type)}")
+    if r.high is not None:
+        bounds.append(f"{expression} {'<=' if r.high_inclusive else '<'} {literal(r.high, spark_type)}")
+    elif spark_type in ("float", "double"):
+        bounds.append(f"NOT isnan({expression})")
+    return "(" + " AND ".join(bounds) + ")" if bounds else f"{expression} IS NOT NULL"
+
+
+def _clamp(r: Range, spark_type: str) -> Range:
+    """Drop bounds that no value of an integer type can pass: their literals would not fit the type."""
+    if spark_type not in _INTEGER_BOUNDS:
+        return r
+    smallest, largest = _INTEGER_BOUNDS[spark_type]
+    low = None if r.low is not None and _int(r.low) < smallest else r.low
+    high = None if r.high is not None and _int(r.high) > largest else r.high
+    return Range(low, high, r.low_inclusive, r.high_inclusive)
+
+
+def _float_literal(value: Value, spark_type: str) -> str:
+    number = float(value)  # type: ignore[arg-type]
+    if math.isinf(number):
+        return f"{spark_type}('{'-' if number < 0 else ''}Infinity')"
+    return f"{number!r}{'F' if spark_type == 'float' else 'D'}"
+
+
+def _int(value: Value) -> int:
+    if not isinstance(value, int):
+        raise TypeError(f"Cannot render {type(value).__name__} as an integer, date or timestamp")
+    return value
+
+
+def _date_text(days: int) -> str:
+    year, month, day = civil_from_days(days)
+    sign = "-" if year < 0 else "+" if year > 9999 else ""
+    return f"{sign}{abs(year):04d}-{month:02d}-{day:02d}"
+
+
+def _timestamp_text(micros: int) -> str:
+    days, inside = divmod(micros, MICROS_PER_DAY)
+    seconds, fraction = divmod(inside, 1_000_000)
+    minutes, second = divmod(seconds, 60)
+    hour, minute = divmod(minutes, 60)
+    text = f"{_date_text(days)} {hour:02d}:{minute:02d}:{second:02d}"
+    return f"{text}.{fraction:06d}" if fraction else text

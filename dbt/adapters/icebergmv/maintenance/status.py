@@ -1,0 +1,81 @@
+"""Is the view stale, and where? The RFC's MaterializedViewStatus."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dbt.adapters.icebergmv.maintenance.bases import BaseTable, BaseTables, IcebergSource
+from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.names import TableName
+from dbt.adapters.icebergmv.maintenance.snapshots import TableChange, change_since
+from dbt.adapters.icebergmv.maintenance.state import BaseTableState, ViewState
+
+
+@dataclass(frozen=True)
+class BaseTableStatus:
+    """One base table (all its occurrences) against what the last refresh read."""
+
+    base: BaseTable
+    occurrences: tuple[int, ...]
+    recorded: BaseTableState | None
+    change: TableChange
+
+
+@dataclass(frozen=True)
+class MaterializedViewStatus:
+    """The status of every base table. `fresh`: no row of any changed; `moved`: some recorded id did."""
+
+    base_tables: tuple[BaseTableStatus, ...]
+
+    @property
+    def is_fresh(self) -> bool:
+        return all(b.change.status == "fresh" for b in self.base_tables)
+
+    @property
+    def has_moved(self) -> bool:
+        return any(b.change.moved for b in self.base_tables)
+
+    @property
+    def schema_moved(self) -> bool:
+        """Return whether a base whose rows are unchanged has other columns now."""
+        return any(
+            b.recorded is not None
+            and b.base.source is not None
+            and b.recorded.recorded.schema_id != b.base.source.recorded.schema_id
+            for b in self.base_tables
+        )
+
+
+def status_of(definition: ViewDefinition, bases: BaseTables, state: ViewState | None) -> MaterializedViewStatus:
+    """Compare every base table of the definition with the state of the last refresh (None: there was none)."""
+    occurrences: dict[TableName, list[int]] = {}
+    found: dict[TableName, BaseTable] = {}
+    for reference in definition.references:
+        if not reference.pinned:
+            base = bases.of(reference)
+            found[base.name] = base
+            occurrences.setdefault(base.name, []).append(reference.index)
+    recorded = {b.name: b for b in state.base_tables} if state is not None else {}
+    return MaterializedViewStatus(
+        tuple(_status(base, tuple(occurrences[name]), recorded) for name, base in found.items())
+    )
+
+
+def _status(
+    base: BaseTable, occurrences: tuple[int, ...], recorded: Mapping[TableName, BaseTableState]
+) -> BaseTableStatus:
+    known = recorded.get(base.name)
+    if base.source is None:
+        change = TableChange("unknown", moved=True, reason=base.untrackable)
+    elif known is None:
+        change = TableChange("unknown", moved=True, reason="was not read by the last refresh")
+    else:
+        change = _change(known, base.source)
+    return BaseTableStatus(base, occurrences, known, change)
+
+
+def _change(known: BaseTableState, source: IcebergSource) -> TableChange:
+    if known.storage != source.storage:
+        return TableChange("unknown", moved=True, reason="is now another table")
+    return change_since(known.recorded, source.recorded, source.table, source.table_schema)

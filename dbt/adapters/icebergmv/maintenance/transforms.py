@@ -1,0 +1,136 @@
+"""Iceberg partition transforms: from the value of a partition field to the rows it can hold.
+
+The law of `partition_domain`: for every row with value x in the source column, transform(x) = value implies that the
+returned domain contains x (or transform(x), where the key names the transform). Iceberg spec, "Partition Transforms".
+"""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from decimal import Decimal
+from uuid import UUID
+
+from pyiceberg.transforms import (
+    BucketTransform,
+    DayTransform,
+    HourTransform,
+    IdentityTransform,
+    MonthTransform,
+    Transform,
+    TruncateTransform,
+    YearTransform,
+)
+from pyiceberg.types import (
+    BinaryType,
+    DateType,
+    DecimalType,
+    FixedType,
+    IcebergType,
+    IntegerType,
+    LongType,
+    StringType,
+    TimestampType,
+    TimestamptzType,
+)
+
+from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, Value
+
+MICROS_PER_HOUR = 3_600_000_000
+MICROS_PER_DAY = 24 * MICROS_PER_HOUR
+_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
+_DAYS_PER_400_YEARS = 146_097
+
+
+def partition_domain(
+    transform: Transform[object, object], source: str, source_type: IcebergType, value: object
+) -> tuple[ColumnKey, Domain] | None:
+    """Return the constraint that one partition field puts on its source column; None when it puts none.
+
+    `value` is in the internal form that PyIceberg reads from manifests. NULL in a partition field means NULL in the
+    column, for every transform of the spec but void.
+    """
+    column = ColumnKey(source)
+    known = (IdentityTransform, YearTransform, MonthTransform, DayTransform, HourTransform, TruncateTransform)
+    if not isinstance(transform, (*known, BucketTransform)):
+        return None
+    if value is None:
+        return column, Domain.only_null()
+    plain = internal_value(value)
+    match transform:
+        case IdentityTransform():
+            return column, Domain.of(plain)
+        case BucketTransform():
+            return ColumnKey(source, str(transform)), Domain.of(plain)
+        case TruncateTransform():
+            return _truncate_domain(transform, source, source_type, plain)
+        case _:
+            return _time_domain(transform, column, source_type, plain)
+
+
+def internal_value(value: object) -> Value:
+    """Return a partition value as domain.Value; UUIDs become text, as Spark shows them."""
+    match value:
+        case UUID():
+            return str(value)
+        case bool() | int() | float() | str() | bytes() | Decimal():
+            return value
+        case _:
+            raise TypeError(f"Cannot use partition value of type {type(value).__name__}")
+
+
+def days_from_civil(year: int, month: int, day: int = 1) -> int:
+    """Return days since 1970-01-01 of a proleptic Gregorian date; any year, also outside Python's 1..9999."""
+    cycles, year_in_cycle = divmod(year - 1, 400)
+    return date(year_in_cycle + 1, month, day).toordinal() - _EPOCH_ORDINAL + cycles * _DAYS_PER_400_YEARS
+
+
+def civil_from_days(days: int) -> tuple[int, int, int]:
+    """Return (year, month, day) of days since 1970-01-01; the inverse of days_from_civil."""
+    cycles, rest = divmod(days + _EPOCH_ORDINAL - 1, _DAYS_PER_400_YEARS)
+    inside = date(1, 1, 1) + timedelta(days=rest)
+    return inside.year + cycles * 400, inside.month, inside.day
+
+
+def _truncate_domain(
+    transform: TruncateTransform[object], source: str, source_type: IcebergType, value: Value
+) -> tuple[ColumnKey, Domain]:
+    match source_type:
+        case IntegerType() | LongType():
+            assert isinstance(value, int)
+            return ColumnKey(source), Domain.between(Range(value, value + transform.width, True, False))
+        case DecimalType():
+            assert isinstance(value, Decimal)
+            width = Decimal(transform.width).scaleb(-source_type.scale)
+            return ColumnKey(source), Domain.between(Range(value, value + width, True, False))
+        case StringType() | BinaryType() | FixedType():
+            return ColumnKey(source, str(transform)), Domain.of(value)
+        case _:
+            raise TypeError(f"Cannot truncate a column of type {source_type}")
+
+
+def _time_domain(
+    transform: Transform[object, object], column: ColumnKey, source_type: IcebergType, value: Value
+) -> tuple[ColumnKey, Domain] | None:
+    assert isinstance(value, int)
+    match transform:
+        case HourTransform():
+            low, high = value * MICROS_PER_HOUR, (value + 1) * MICROS_PER_HOUR
+            return column, Domain.between(Range(low, high, True, False))
+        case DayTransform():
+            first, last = value, value + 1
+        case MonthTransform():
+            first, last = _month_start(value), _month_start(value + 1)
+        case _:
+            first, last = days_from_civil(1970 + value, 1), days_from_civil(1971 + value, 1)
+    match source_type:
+        case DateType():
+            return column, Domain.between(Range(first, last, True, False))
+        case TimestampType() | TimestamptzType():
+            return column, Domain.between(Range(first * MICROS_PER_DAY, last * MICROS_PER_DAY, True, False))
+        case _:
+            return None
+
+
+def _month_start(months_since_epoch: int) -> int:
+    year, month = divmod(months_since_epoch, 12)
+    return days_from_civil(1970 + year, month + 1)

@@ -1,0 +1,183 @@
+"""The adapter's side of `materialized='materialized_view'`: from a dbt model to a request to the engine, and back."""
+
+from __future__ import annotations
+
+import getpass
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.base.meta import AdapterMeta
+from dbt.adapters.events.types import AdapterEventWarning
+from dbt_common.events.functions import warn_or_error
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.icebergmv.maintenance.config import ViewConfig, refresh_policy
+from dbt.adapters.icebergmv.maintenance.definition import definition_hash, single_statement
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError
+from dbt.adapters.icebergmv.maintenance.inspection import Inspection, RefreshRequest, inspect
+from dbt.adapters.icebergmv.maintenance.names import show
+from dbt.adapters.icebergmv.maintenance.partitioning import partition_by_texts
+from dbt.adapters.icebergmv.maintenance.refresh import refresh
+from dbt.adapters.icebergmv.responses import MaterializedViewResponse, response_of
+from dbt.adapters.icebergmv.spark_settings import spark_conf
+
+if TYPE_CHECKING:
+    from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
+    from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader
+
+DEFAULT_STORAGE_PREFIX = "__mv_storage__"
+_UTC_ZONES = frozenset({"UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "UTC+0", "+00:00", "Etc/UCT", "Zulu"})
+_MEANING_PREFIXES = ("spark.sql.legacy.", "spark.sql.parser.", "spark.sql.decimalOperations.")
+_MEANING_KEYS = frozenset(
+    {
+        "spark.sql.ansi.enabled",
+        "spark.sql.session.timeZone",
+        "spark.sql.caseSensitive",
+        "spark.sql.timestampType",
+        "spark.sql.mapKeyDedupPolicy",
+        "spark.sql.groupByOrdinal",
+        "spark.sql.groupByAliases",
+    }
+)
+
+
+class MaterializedViewMixin(metaclass=AdapterMeta):
+    """Methods that the materialization calls."""
+
+    if TYPE_CHECKING:
+        credentials: IcebergMVCredentials
+        connections: Any
+
+        def catalog_reader_of(self, database: str | None) -> CatalogReader:
+            """Return the reader of a catalog."""
+
+    @available.parse(lambda *_, **__: None)
+    def inspect_materialized_view(
+        self, model: Mapping[str, Any], sql: str, relation: BaseRelation, full_refresh: bool, partial: str | None
+    ) -> Inspection:
+        """Return what stands behind the model: recorded state, changed configuration, changed tables. No Spark.
+
+        `partial` names the flag under which dbt filtered the model's inputs (`--empty`, `--sample`), none normally.
+        """
+        try:
+            request = self._request(model, sql, relation, full_refresh, partial)
+            inspection = inspect(self.catalog_reader_of(relation.database), request)
+        except InvalidConfig as error:
+            raise DbtRuntimeError(_naming(relation, str(error))) from error
+        except MaintenanceError as error:
+            raise DbtRuntimeError(str(error)) from error
+        return inspection
+
+    @available.parse(lambda *_, **__: None)
+    def refresh_materialized_view(self, inspection: Inspection) -> MaterializedViewResponse:
+        """Refresh the inspected view and return the response for dbt's result line and run_results.json."""
+        started = time.perf_counter()
+        statements: list[str] = []
+
+        def spark(sql: str) -> Sequence[Sequence[object]]:
+            statements.append(sql)
+            _, cursor = self.connections.add_query(self.connections._add_query_comment(sql), auto_begin=False)
+            return [tuple(row) for row in cursor.fetchall()]
+
+        _warn_of_full_refreshes(inspection)
+        try:
+            catalog = self.catalog_reader_of(inspection.request.view[0])
+            result = refresh(catalog, spark, inspection)
+        except MaintenanceError as error:
+            raise DbtRuntimeError(_naming(None, str(error), inspection)) from error
+        return response_of(result, time.perf_counter() - started, tuple(statements))
+
+    def _request(
+        self, model: Mapping[str, Any], sql: str, relation: BaseRelation, full_refresh: bool, partial: str | None
+    ) -> RefreshRequest:
+        config: Mapping[str, Any] = model["config"]
+        _refuse_unsupported(config)
+        database, schema, identifier = str(relation.database), str(relation.schema), str(relation.identifier)
+        if not self.credentials.catalog_settings(database).supports_views:
+            raise InvalidConfig(
+                f"the catalog {database} has no views. Use a catalog that has (JDBC, REST, Hive, Nessie) "
+                "for materialized views."
+            )
+        statement = single_statement(sql)
+        conf = self._session_conf(database)
+        persist = config.get("persist_docs") or {}
+        columns: Mapping[str, Any] = model.get("columns") or {}
+        partition_by = config.get("partition_by")
+        return RefreshRequest(
+            view=(database, schema, identifier),
+            sql=statement,
+            config=ViewConfig(
+                definition_hash=definition_hash(statement),
+                storage_table=(
+                    database,
+                    str(config.get("storage_schema") or schema),
+                    f"{config.get('storage_table_prefix') or DEFAULT_STORAGE_PREFIX}{identifier}",
+                ),
+                partition_by=None if partition_by is None else partition_by_texts(partition_by),
+                tblproperties={str(k): _text(v) for k, v in (config.get("tblproperties") or {}).items()},
+                comment=(model.get("description") or None) if persist.get("relation") else None,
+                column_comments={name: str(c["description"]) for name, c in columns.items() if c.get("description")}
+                if persist.get("columns")
+                else {},
+                settings={k: v for k, v in conf.items() if k in _MEANING_KEYS or k.startswith(_MEANING_PREFIXES)},
+                refresh_policy=refresh_policy(config.get("refresh_policy") or "auto"),
+                refresh_on_run=_boolean(config, "refresh_on_run", True),
+            ),
+            session_is_utc=conf.get("spark.sql.session.timeZone") in _UTC_ZONES,
+            owner=_user(),
+            rebuild="--full-refresh" if full_refresh else None,
+            partial=partial,
+        )
+
+    def _session_conf(self, database: str) -> dict[str, str]:
+        credentials = self.credentials
+        return spark_conf(
+            credentials.catalog_settings(database), credentials.schema, credentials.server_side_parameters, ""
+        )
+
+
+def _refuse_unsupported(config: Mapping[str, Any]) -> None:
+    if config.get("layout", "view") != "view":
+        raise InvalidConfig(f"layout {config.get('layout')!r} is not available yet. Leave it out, or set it to view.")
+    if config.get("stale_read_behavior", "use_data_table") != "use_data_table":
+        raise InvalidConfig(
+            f"stale_read_behavior {config.get('stale_read_behavior')!r} is not available yet. "
+            "Leave it out, or set it to use_data_table."
+        )
+
+
+def _warn_of_full_refreshes(inspection: Inspection) -> None:
+    definition = inspection.definition
+    reason = definition.always_full or definition.full_when_changed
+    if reason is not None:
+        when = "at every run" if definition.always_full else "when a base table changed"
+        view = show(inspection.request.view)
+        warn_or_error(AdapterEventWarning(base_msg=f"{view} is refreshed in full {when}: {reason}"))
+
+
+def _naming(relation: BaseRelation | None, message: str, inspection: Inspection | None = None) -> str:
+    """Return the message with the view's name in front, unless it has it."""
+    name = show(inspection.request.view) if inspection is not None else relation.render() if relation else ""
+    return message if name.replace("`", "") in message.replace("`", "") else f"Cannot refresh {name}: {message}"
+
+
+def _boolean(config: Mapping[str, Any], key: str, default: bool) -> bool:
+    value = config.get(key)
+    if value is None:
+        return default
+    if not isinstance(value, bool):
+        raise InvalidConfig(f"{key} is {value!r}. Set it to true or false.")
+    return value
+
+
+def _text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError, ImportError):
+        return "unknown"

@@ -1,0 +1,84 @@
+"""What a person sees of a refresh: the result line and the fields of run_results.json."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from dbt.adapters.contracts.connection import AdapterResponse
+
+from dbt.adapters.icebergmv.maintenance.names import show
+from dbt.adapters.icebergmv.maintenance.refresh import RefreshResult
+from dbt.adapters.icebergmv.maintenance.status import BaseTableStatus
+
+
+@dataclass
+class MaterializedViewResponse(AdapterResponse):
+    """dbt's response for a materialized view; every field stands in run_results.json."""
+
+    refresh_kind: str = ""
+    refresh_reason: str = ""
+    rows_deleted: int = 0
+    stale_partitions: int = 0
+    total_partitions: int | None = None
+    seconds: float = 0.0
+    storage_table: str = ""
+    storage_snapshot_id: int | None = None
+    base_tables: list[dict[str, Any]] = field(default_factory=list)
+    _statements: tuple[str, ...] = ()
+
+    @property
+    def statements(self) -> str:
+        """The SQL that was run, for target/run."""
+        return ";\n\n".join(self._statements)
+
+    def to_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        """Return the fields for run_results.json."""
+        return {k: v for k, v in super().to_dict(*args, **kwargs).items() if k != "_statements"}
+
+
+def response_of(result: RefreshResult, seconds: float, statements: tuple[str, ...]) -> MaterializedViewResponse:
+    """Return the response for a refresh that took so many seconds."""
+    return MaterializedViewResponse(
+        _message=_message(result, seconds),
+        code=result.kind,
+        rows_affected=result.rows_written,
+        refresh_kind=result.kind,
+        refresh_reason=result.reason,
+        rows_deleted=result.rows_deleted,
+        stale_partitions=result.stale_partitions,
+        total_partitions=result.total_partitions,
+        seconds=round(seconds, 3),
+        storage_table=show(result.storage_table),
+        storage_snapshot_id=result.storage_snapshot_id,
+        base_tables=[_base_table(b) for b in result.base_tables],
+        _statements=statements,
+    )
+
+
+def _message(result: RefreshResult, seconds: float) -> str:
+    written = f"{result.rows_written:,} row{'' if result.rows_written == 1 else 's'} written in {seconds:.1f}s"
+    match result.kind:
+        case "none":
+            return f"none: {result.reason}"
+        case "overwrite":
+            total = result.total_partitions or 0
+            return (
+                f"overwrite: {result.stale_partitions} of {total} partition{'' if total == 1 else 's'} stale "
+                f"({result.reason}); {written}"
+            )
+        case _:
+            return f"full: {result.reason}; {written}"
+
+
+def _base_table(status: BaseTableStatus) -> dict[str, Any]:
+    source = status.base.source
+    recorded = status.recorded.recorded if status.recorded is not None else None
+    return {
+        "name": show(status.base.name),
+        "from_snapshot_id": recorded.snapshot_id if recorded is not None else None,
+        "to_snapshot_id": source.recorded.snapshot_id if source is not None else None,
+        "status": status.change.status,
+        "changed_partitions": None if status.change.status == "unknown" else status.change.changed_partitions,
+        "total_partitions": None,
+    }

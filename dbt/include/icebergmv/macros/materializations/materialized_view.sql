@@ -1,0 +1,61 @@
+{#
+  One statement of the framework does not fit here: a refresh is several Iceberg commits of which the last, the view's,
+  is the atomic point. So the scenario is chosen as dbt chooses it, with its log texts, and the work is the engine's.
+#}
+{% materialization materialized_view, adapter='icebergmv' %}
+
+  {%- set existing_relation = load_cached_relation(this) -%}
+  {%- set target_relation = this.incorporate(type=this.MaterializedView) -%}
+  {%- set grant_config = config.get('grants') -%}
+  {%- set partial = '--empty' if flags.EMPTY else ('--sample' if flags.SAMPLE else none) -%}
+
+  {{ run_hooks(pre_hooks) }}
+
+  {%- set inspection = adapter.inspect_materialized_view(model, sql, target_relation, should_full_refresh(), partial) -%}
+
+  {%- if icebergmv__materialized_view_proceeds(existing_relation, target_relation, inspection) -%}
+    {%- if config.get('contract').enforced -%}
+      {{ get_assert_columns_equivalent(sql) }}
+    {%- endif -%}
+    {%- set response = adapter.refresh_materialized_view(inspection) -%}
+    {%- do store_result('main', response=response) -%}
+    {%- do write(response.statements) -%}
+    {%- if existing_relation is not none and existing_relation.type != target_relation.type -%}
+      {%- do adapter.cache_dropped(existing_relation) -%}
+    {%- endif -%}
+    {%- if grant_config -%}
+      {%- do apply_grants(target_relation, grant_config, should_revoke(existing_relation, full_refresh_mode=True)) -%}
+    {%- endif -%}
+  {%- else -%}
+    {%- do materialized_view_execute_no_op(target_relation) -%}
+  {%- endif -%}
+
+  {{ run_hooks(post_hooks) }}
+
+  {{ return({'relations': [target_relation]}) }}
+
+{% endmaterialization %}
+
+
+{% macro icebergmv__materialized_view_proceeds(existing_relation, target_relation, inspection) %}
+  {#- Log the scenario, and return whether anything is to be done: `continue` leaves a changed view as it is. -#}
+  {%- set changes = inspection.changes -%}
+  {%- if existing_relation is none -%}
+    {%- do log('Applying CREATE to: ' ~ target_relation) -%}
+  {%- elif should_full_refresh() or not existing_relation.is_materialized_view -%}
+    {%- do log('Applying REPLACE to: ' ~ target_relation) -%}
+  {%- elif not (changes.rebuild or changes.alter) -%}
+    {%- do log('Applying REFRESH to: ' ~ target_relation) -%}
+  {%- else -%}
+    {%- set setting = config.get('on_configuration_change') -%}
+    {%- if setting == 'apply' -%}
+      {%- do log('Applying ' ~ ('REPLACE' if changes.rebuild else 'ALTER') ~ ' to: ' ~ target_relation) -%}
+    {%- elif setting == 'continue' -%}
+      {{ exceptions.warn("Configuration changes were identified and `on_configuration_change` was set to `continue` for `" ~ target_relation.render() ~ "`") }}
+      {{ return(false) }}
+    {%- else -%}
+      {{ exceptions.raise_fail_fast_error("Configuration changes were identified and `on_configuration_change` was set to `fail` for `" ~ target_relation.render() ~ "`") }}
+    {%- endif -%}
+  {%- endif -%}
+  {{ return(true) }}
+{% endmacro %}
