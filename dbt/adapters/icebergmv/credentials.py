@@ -73,7 +73,13 @@ class IcebergMVCredentials(Credentials):
         try:
             if catalog == self.database:
                 return catalog_settings(catalog, self.warehouse, self.catalog_properties, self._project_dir)
-            return catalog_settings(catalog, None, self._configured_in_spark(catalog), self._project_dir)
+            properties = self._configured_in_spark(catalog)
+            if not properties:
+                raise InvalidCatalog(
+                    f"Cannot open the catalog `{catalog}`: the profile does not describe it. Add its "
+                    f"`spark.sql.catalog.{catalog}.*` keys to `server_side_parameters`."
+                )
+            return catalog_settings(catalog, None, properties, self._project_dir)
         except InvalidCatalog as error:
             raise DbtRuntimeError(str(error)) from error
 
@@ -87,7 +93,9 @@ class IcebergMVCredentials(Credentials):
 
     def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
         """Yield what `dbt debug` prints and what macros see as `target`; nothing secret is among it."""
-        yield from super().connection_info(with_aliases=with_aliases)
+        for key, value in super().connection_info(with_aliases=with_aliases):
+            # A person knows the catalog by the name it has in the profile; macros read both.
+            yield ("catalog" if key == "database" and not with_aliases else key), value
         yield "catalog_type", self.catalog_properties.get("type", "jdbc (sqlite)")
 
     def _connection_keys(self) -> tuple[str, ...]:

@@ -160,14 +160,14 @@ class IcebergMVAdapter(MaterializedViewMixin, SparkAdapter):
     def _get_one_catalog(
         self, information_schema: InformationSchema, schemas: set[str], used_schemas: frozenset[tuple[str, str]]
     ) -> agate.Table:
+        """Return the docs rows of the used schemas of one catalog."""
         import agate  # noqa: PLC0415 - slow to import, and only docs need it
 
         reader = self.catalog_reader_of(information_schema.database)
         rows = _ask(lambda: [row for schema in sorted(schemas) for row in catalog_rows(reader, schema)])
         # A comment or a refresh time must stay text, whatever it looks like.
         texts = {key for row in rows for key, value in row.items() if isinstance(value, str)}
-        table = agate.Table.from_object(rows, column_types=build_type_tester(texts, string_null_values=()))
-        return self._catalog_filter_table(table, used_schemas)
+        return agate.Table.from_object(rows, column_types=build_type_tester(texts, string_null_values=()))
 
     def _stored_columns(self, relation: BaseRelation) -> tuple[ColumnInfo, ...]:
         reader = self.catalog_reader_of(relation.database)

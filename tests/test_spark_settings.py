@@ -1,0 +1,37 @@
+"""What Spark is started with, and where each part of it travels."""
+
+from __future__ import annotations
+
+from dbt.adapters.icebergmv.catalog_properties import catalog_settings
+from dbt.adapters.icebergmv.spark_settings import EXTENSIONS, launch_conf, runtime_conf, spark_conf
+
+CATALOG = catalog_settings("lake", "/wh", {}, "/project")
+
+
+def test_the_user_wins() -> None:
+    conf = spark_conf(CATALOG, "analytics", {"spark.sql.ansi.enabled": "true", "spark.master": "local[1]"}, "/tmp/x")
+    assert conf["spark.sql.ansi.enabled"] == "true"
+    assert conf["spark.master"] == "local[1]"
+    assert conf["spark.sql.defaultCatalog"] == "lake"
+    assert conf["spark.sql.catalog.lake.default-namespace"] == "analytics"
+    assert conf["spark.sql.catalog.lake.cache-enabled"] == "false"
+
+
+def test_iceberg_extensions_stay_beside_the_users() -> None:
+    assert spark_conf(CATALOG, "s", {"spark.sql.extensions": "my.Ext"}, "/x")["spark.sql.extensions"] == (
+        f"{EXTENSIONS},my.Ext"
+    )
+
+
+def test_no_secret_on_the_command_line() -> None:
+    catalog = catalog_settings("lake", None, {"type": "rest", "uri": "u", "token": "t"}, "/project")
+    user = {"spark.hadoop.fs.s3a.secret.key": "k", "spark.ssl.keyPassword": "p", "spark.driver.memory": "4g"}
+    launched = launch_conf(spark_conf(catalog, "s", user, "/x"))
+    assert launched["spark.driver.memory"] == "4g"
+    assert not any(key.startswith(("spark.sql", "spark.hadoop")) or "assword" in key for key in launched)
+
+
+def test_running_session_takes_no_static_setting() -> None:
+    taken = runtime_conf(spark_conf(CATALOG, "s", {}, "/x"))
+    assert "spark.sql.extensions" not in taken
+    assert taken["spark.sql.catalog.lake.type"] == "jdbc"
