@@ -14,7 +14,6 @@ demo: $(STAMP)
 lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/lint-imports
 
 types: $(STAMP)
 	$(BIN)/mypy -p dbt.adapters.icebergmv

@@ -61,7 +61,7 @@ class IcebergMVAdapter(MaterializedViewMixin, SparkAdapter):
     CONSTRAINT_SUPPORT = dict.fromkeys(ConstraintType, ConstraintSupport.NOT_SUPPORTED)
 
     @property
-    def credentials(self) -> IcebergMVCredentials:
+    def credentials(self) -> IcebergMVCredentials:  # type: ignore[override]
         """The target of the profile."""
         return cast(IcebergMVCredentials, self.config.credentials)
 
@@ -158,7 +158,10 @@ class IcebergMVAdapter(MaterializedViewMixin, SparkAdapter):
         return SQLAdapter.get_catalog(self, relation_configs, used_schemas)
 
     def _get_one_catalog(
-        self, information_schema: InformationSchema, schemas: set[str], used_schemas: frozenset[tuple[str, str]]
+        self,
+        information_schema: InformationSchema,
+        schemas: set[str],
+        used_schemas: frozenset[tuple[str, str]],  # noqa: ARG002
     ) -> agate.Table:
         """Return the docs rows of the used schemas of one catalog."""
         import agate  # noqa: PLC0415 - slow to import, and only docs need it
