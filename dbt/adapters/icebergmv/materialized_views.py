@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import BaseRelation, available
@@ -13,6 +14,7 @@ from dbt.adapters.events.types import AdapterEventWarning
 from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.icebergmv.maintenance.commit import Lake
 from dbt.adapters.icebergmv.maintenance.config import ViewConfig, refresh_policy
 from dbt.adapters.icebergmv.maintenance.definition import definition_hash, single_statement
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError
@@ -43,6 +45,14 @@ _MEANING_KEYS = frozenset(
 )
 
 
+@dataclass(frozen=True)
+class Refreshed:
+    """A finished refresh: the response for the result line and run_results.json, and the SQL for target/run."""
+
+    response: MaterializedViewResponse
+    sql: str
+
+
 class MaterializedViewMixin(metaclass=AdapterMeta):
     """Methods that the materialization calls."""
 
@@ -71,8 +81,8 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
         return inspection
 
     @available.parse(lambda *_, **__: None)
-    def refresh_materialized_view(self, inspection: Inspection) -> MaterializedViewResponse:
-        """Refresh the inspected view and return the response for dbt's result line and run_results.json."""
+    def refresh_materialized_view(self, inspection: Inspection) -> Refreshed:
+        """Refresh the inspected view; return what dbt reports of it and the SQL that was run."""
         started = time.perf_counter()
         statements: list[str] = []
 
@@ -84,10 +94,10 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
         _warn_of_full_refreshes(inspection)
         try:
             catalog = self.catalog_reader_of(inspection.request.view[0])
-            result = refresh(catalog, spark, inspection)
+            result = refresh(Lake(catalog, spark), inspection)
         except MaintenanceError as error:
             raise DbtRuntimeError(_naming(None, str(error), inspection)) from error
-        return response_of(result, time.perf_counter() - started, tuple(statements))
+        return Refreshed(response_of(result, time.perf_counter() - started), ";\n\n".join(statements))
 
     def _request(
         self, model: Mapping[str, Any], sql: str, relation: BaseRelation, full_refresh: bool, partial: str | None

@@ -7,8 +7,8 @@ from typing import Any
 
 from dbt.adapters.contracts.connection import AdapterResponse
 
+from dbt.adapters.icebergmv.maintenance.accounting import RefreshResult
 from dbt.adapters.icebergmv.maintenance.names import show
-from dbt.adapters.icebergmv.maintenance.refresh import RefreshResult
 from dbt.adapters.icebergmv.maintenance.status import BaseTableStatus
 
 
@@ -25,19 +25,9 @@ class MaterializedViewResponse(AdapterResponse):
     storage_table: str = ""
     storage_snapshot_id: int | None = None
     base_tables: list[dict[str, Any]] = field(default_factory=list)
-    _statements: tuple[str, ...] = ()
-
-    @property
-    def statements(self) -> str:
-        """The SQL that was run, for target/run."""
-        return ";\n\n".join(self._statements)
-
-    def to_dict(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
-        """Return the fields for run_results.json."""
-        return {k: v for k, v in super().to_dict(*args, **kwargs).items() if k != "_statements"}
 
 
-def response_of(result: RefreshResult, seconds: float, statements: tuple[str, ...]) -> MaterializedViewResponse:
+def response_of(result: RefreshResult, seconds: float) -> MaterializedViewResponse:
     """Return the response for a refresh that took so many seconds."""
     return MaterializedViewResponse(
         _message=_message(result, seconds),
@@ -52,7 +42,6 @@ def response_of(result: RefreshResult, seconds: float, statements: tuple[str, ..
         storage_table=show(result.storage_table),
         storage_snapshot_id=result.storage_snapshot_id,
         base_tables=[_base_table(b) for b in result.base_tables],
-        _statements=statements,
     )
 
 

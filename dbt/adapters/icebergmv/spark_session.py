@@ -8,6 +8,7 @@ import os
 import shutil
 import tempfile
 import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -18,12 +19,13 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv.catalog_properties import SPARK_CATALOG_CLASS, CatalogSettings, make_folder
-from dbt.adapters.icebergmv.jars import local_jars, required_jars
-from dbt.adapters.icebergmv.java import require_java, utf8_locale
+from dbt.adapters.icebergmv.jars import JarsUnavailable, local_jars, required_jars
+from dbt.adapters.icebergmv.java import JavaUnusable, require_java, utf8_locale
 from dbt.adapters.icebergmv.spark_settings import launch_conf, runtime_conf, spark_conf
 
 LOG_FILE = "spark.log"
 LOG_TAIL_LINES = 15
+FAILURE_SECONDS = 60.0
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 
 
@@ -49,6 +51,7 @@ class SparkRequest:
 
 _lock = threading.Lock()
 _sessions: dict[tuple[object, ...], SparkSession] = {}
+_failures: dict[tuple[object, ...], tuple[float, Exception]] = {}
 
 
 def spark_session(request: SparkRequest) -> SparkSession:
@@ -59,10 +62,21 @@ def spark_session(request: SparkRequest) -> SparkSession:
     with _lock:
         session = _sessions.get(request.key)
         if session is None or not _is_alive(session):
-            _make_folder(request.catalog)
-            session = _reused(request) if SparkContext._active_spark_context else _started(request)
-            _sessions[request.key] = session
+            session = _sessions[request.key] = _opened(request)
         return session
+
+
+def _opened(request: SparkRequest) -> SparkSession:
+    """Open a session; a failure is told again for a while, so that a hundred models do not wait for it each."""
+    when, failure = _failures.get(request.key, (0.0, None))
+    if failure is not None and time.monotonic() - when < FAILURE_SECONDS:
+        raise failure
+    try:
+        _make_folder(request.catalog)
+        return _reused(request) if SparkContext._active_spark_context else _started(request)
+    except (SparkUnavailable, JavaUnusable, JarsUnavailable) as error:
+        _failures[request.key] = (time.monotonic(), error)
+        raise
 
 
 def _make_folder(catalog: CatalogSettings) -> None:
@@ -90,7 +104,8 @@ def _started(request: SparkRequest) -> SparkSession:
     conf["spark.driver.extraJavaOptions"] = " ".join(
         [f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}", conf.get("spark.driver.extraJavaOptions", "")]
     ).strip()
-    gateway = _gateway(launch_conf(conf), Path(request.log_folder))
+    # A JVM whose context failed to start, for a setting say, can be asked again.
+    gateway = SparkContext._gateway or _gateway(launch_conf(conf), Path(request.log_folder))
     context = SparkContext(gateway=gateway, conf=SparkConf(loadDefaults=False).setAll(list(conf.items())))
     # PySpark writes one long JSON record to the console for every failed query; dbt tells the error itself.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)

@@ -44,6 +44,7 @@ class BaseTable:
 
     @property
     def columns(self) -> tuple[ColumnInfo, ...] | None:
+        """Return the columns that the SELECT sees, None when only Spark knows them."""
         return None if self.source is None else schema_columns(self.source.table_schema)
 
 
@@ -62,6 +63,7 @@ class BaseTables:
         return self._known[name]
 
     def columns_of(self, reference: TableReference) -> tuple[ColumnInfo, ...] | None:
+        """Return the columns of the base table of a reference."""
         return self.of(reference).columns
 
     def _look_up(self, name: TableName) -> BaseTable:

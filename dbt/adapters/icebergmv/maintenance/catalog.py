@@ -67,15 +67,20 @@ class CatalogReader(Protocol):
     """What the product needs to know of a catalog. Absent things are empty or None, never an error."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Return the name of the catalog in Spark."""
 
-    def namespaces(self) -> list[str]: ...
+    def namespaces(self) -> list[str]:
+        """Return all namespaces, dotted."""
 
-    def entries(self, namespace: str) -> list[CatalogEntry]: ...
+    def entries(self, namespace: str) -> list[CatalogEntry]:
+        """Return the tables and views of a namespace."""
 
-    def view(self, namespace: str, name: str) -> ViewInfo | None: ...
+    def view(self, namespace: str, name: str) -> ViewInfo | None:
+        """Return the current metadata of a view."""
 
-    def table(self, namespace: str, name: str) -> Table | None: ...
+    def table(self, namespace: str, name: str) -> Table | None:
+        """Return a table with its current metadata."""
 
 
 class _PyIcebergReader:
@@ -122,6 +127,7 @@ class SqlCatalogReader(_PyIcebergReader):
         self._sql = catalog
 
     def entries(self, namespace: str) -> list[CatalogEntry]:
+        """Return the tables and views of a namespace."""
         rows = self._rows(
             "select table_name, iceberg_type from iceberg_tables "
             "where catalog_name = :c and table_namespace = :n order by table_name",
@@ -130,6 +136,7 @@ class SqlCatalogReader(_PyIcebergReader):
         return [CatalogEntry(row[0], "view" if row[1] == "VIEW" else "table") for row in rows]
 
     def view(self, namespace: str, name: str) -> ViewInfo | None:
+        """Return the current metadata of a view."""
         rows = self._rows(
             "select metadata_location from iceberg_tables "
             "where catalog_name = :c and table_namespace = :n and table_name = :t and iceberg_type = 'VIEW'",
@@ -159,6 +166,7 @@ class RestCatalogReader(_PyIcebergReader):
         self._rest = catalog
 
     def entries(self, namespace: str) -> list[CatalogEntry]:
+        """Return the tables and views of a namespace."""
         tables = self._tables(namespace)
         try:
             views = self._ask(lambda: self._rest.list_views((namespace,)))
@@ -167,6 +175,7 @@ class RestCatalogReader(_PyIcebergReader):
         return tables + [CatalogEntry(identifier[-1], "view") for identifier in views]
 
     def view(self, namespace: str, name: str) -> ViewInfo | None:
+        """Return the current metadata of a view."""
         try:
             loaded = self._ask(lambda: self._rest.load_view((namespace, name)))
         except (NoSuchViewError, NoSuchNamespaceError):
@@ -178,9 +187,11 @@ class TablesOnlyReader(_PyIcebergReader):
     """Reader for catalogs whose views PyIceberg cannot list (Glue, Hive, DynamoDB, ...)."""
 
     def entries(self, namespace: str) -> list[CatalogEntry]:
+        """Return the tables of a namespace."""
         return self._tables(namespace)
 
-    def view(self, namespace: str, name: str) -> ViewInfo | None:
+    def view(self, namespace: str, name: str) -> ViewInfo | None:  # noqa: ARG002 - the reader's shape
+        """Return None: views of these catalogs cannot be read without Spark."""
         return None
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Protocol
@@ -28,6 +28,7 @@ from dbt.adapters.icebergmv.maintenance.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.snapshots import ancestry
 
 BRANCH_PREFIX = "icebergmv_"
+BACKUP_SUFFIX = "__dbt_backup"
 _ABANDONED_AFTER = timedelta(days=1)
 """A branch that no view version reads may belong to a refresh that still runs; after this it is taken for dead."""
 
@@ -36,20 +37,28 @@ _PINNED = re.compile(r"VERSION AS OF (\d+)$")
 
 
 class Spark(Protocol):
-    """What the engine needs of Spark: run one statement, return its rows."""
+    """What the engine needs of Spark."""
 
-    def __call__(self, sql: str) -> Sequence[Sequence[object]]: ...
+    def __call__(self, sql: str) -> Sequence[Sequence[object]]:
+        """Run one statement and return its rows."""
 
 
 @dataclass(frozen=True)
-class Write:
-    """Rows to replace: those where `where` holds, by those of the query. `aligned`: whole partitions only."""
+class Lake:
+    """The two ways to the tables: the catalog, read directly, and Spark, which does all writing."""
 
-    columns: tuple[str, ...]
-    query: str
-    where: str
-    aligned: bool
-    summary: Mapping[str, str]
+    catalog: CatalogReader
+    spark: Spark
+
+
+@dataclass(frozen=True)
+class Publication:
+    """A view to publish over a storage snapshot, with what the refresh found before (None: no view)."""
+
+    view: render.View
+    found: ViewInfo | None
+    storage: TableName
+    snapshot_id: int
 
 
 def new_branch_name() -> str:
@@ -57,49 +66,50 @@ def new_branch_name() -> str:
     return f"{BRANCH_PREFIX}{datetime.now(timezone.utc).strftime(_STAMP)}_{secrets.token_hex(4)}"
 
 
-def write_storage(spark: Spark, catalog: CatalogReader, storage: TableName, start: int, write: Write) -> int:
+def write_storage(lake: Lake, storage: TableName, start: int, write: render.Write) -> int:
     """Write on a new branch that starts at the snapshot `start`, move main to it, and return the new snapshot id.
 
     Raises RefreshConflict when another refresh moved main meanwhile; the branch is dropped then, as on any error.
     """
     branch = new_branch_name()
-    if main_snapshot(_load(catalog, storage)) != start:
-        spark(render.set_main(storage, start))
-    spark(render.create_branch(storage, branch, start))
+    if load_storage(lake, storage).metadata.current_snapshot_id != start:
+        lake.spark(render.set_main(storage, start))
+    lake.spark(render.create_branch(storage, branch, start))
     try:
-        if write.aligned:
-            spark(render.replace_rows(storage, branch, write.columns, write.query, write.where, write.summary))
-        else:
-            spark(render.delete_rows(storage, branch, write.where))
-            spark(render.insert_rows(storage, branch, write.columns, write.query, write.where, write.summary))
-        _fast_forward(spark, catalog, storage, branch)
+        for statement in render.write_rows(storage, branch, write):
+            lake.spark(statement)
+        _fast_forward(lake, storage, branch)
     except BaseException:
-        spark(render.drop_branch(storage, branch))
+        lake.spark(render.drop_branch(storage, branch))
         raise
-    written = _load(catalog, storage).metadata.refs.get(branch)
+    written = load_storage(lake, storage).metadata.refs.get(branch)
     if written is None:
         raise _lost_race(storage)
     return written.snapshot_id
 
 
-def publish(
-    spark: Spark,
-    catalog: CatalogReader,
-    view: TableName,
-    expected: ViewInfo | None,
-    storage: tuple[TableName, int],
-    sql: str,
-) -> None:
+def publish(lake: Lake, publication: Publication, table_in_the_way: bool) -> None:
     """Run the statement that publishes the view, unless the view or main of the storage moved since they were read.
 
-    Between this check and the statement another refresh can still slip in; the view then shows the older of two
-    complete cuts until the next run.
+    A table of the view's name is renamed first, and dropped once the view stands. Between the check and the statement
+    another refresh can still slip in; the view then shows the older of two complete cuts until the next run.
     """
-    if view_moved(catalog, view, expected):
-        raise _lost_race(storage[0])
-    if main_snapshot(_load(catalog, storage[0])) != storage[1]:
-        raise _lost_race(storage[0])
-    spark(sql)
+    view = publication.view
+    backup = (view.name[0], view.name[1], view.name[2] + BACKUP_SUFFIX)
+    if view_moved(lake.catalog, view.name, publication.found):
+        raise _lost_race(publication.storage)
+    if load_storage(lake, publication.storage).metadata.current_snapshot_id != publication.snapshot_id:
+        raise _lost_race(publication.storage)
+    if table_in_the_way:
+        lake.spark(render.rename_table(view.name, backup))
+    try:
+        lake.spark(render.create_view(view))
+    except BaseException:
+        if table_in_the_way:
+            lake.spark(render.rename_table(backup, view.name))
+        raise
+    if lake.catalog.table(backup[1], backup[2]) is not None:
+        lake.spark(render.drop_table(backup, purge=False))
 
 
 def view_moved(catalog: CatalogReader, view: TableName, expected: ViewInfo | None) -> bool:
@@ -110,36 +120,36 @@ def view_moved(catalog: CatalogReader, view: TableName, expected: ViewInfo | Non
     return (now.uuid, now.properties) != (expected.uuid, expected.properties)
 
 
-def drop_unneeded_branches(spark: Spark, catalog: CatalogReader, storage: TableName, view: ViewInfo | None) -> None:
+def drop_unneeded_branches(lake: Lake, storage: TableName, view: ViewInfo | None) -> None:
     """Drop the branches of earlier refreshes that no retained version of the view reads."""
-    table = _load(catalog, storage)
+    table = load_storage(lake, storage)
     pinned = {int(m[1]) for sql in (view.retained_sql if view else ()) if (m := _PINNED.search(sql.strip()))}
-    head = main_snapshot(table)
+    head = table.metadata.current_snapshot_id
     published = set() if head is None else {s.snapshot_id for s in ancestry(table.metadata, head)}
     for name, ref in table.metadata.refs.items():
         if not name.startswith(BRANCH_PREFIX) or ref.snapshot_id in pinned:
             continue
         if ref.snapshot_id in published or _is_abandoned(name):
-            spark(render.drop_branch(storage, name))
+            lake.spark(render.drop_branch(storage, name))
 
 
-def main_snapshot(table: Table) -> int | None:
-    """Return the snapshot that main of the table points to."""
-    return table.metadata.current_snapshot_id
+def load_storage(lake: Lake, storage: TableName) -> Table:
+    """Return the storage table as it is now. Raises RefreshConflict when it is gone."""
+    table = lake.catalog.table(storage[1], storage[2])
+    if table is None:
+        raise RefreshConflict(
+            f"The storage table {show(storage)} was dropped during the refresh. Nothing was published; run again."
+        )
+    return table
 
 
-def _fast_forward(spark: Spark, catalog: CatalogReader, storage: TableName, branch: str) -> None:
+def _fast_forward(lake: Lake, storage: TableName, branch: str) -> None:
     try:
-        spark(render.fast_forward_main(storage, branch))
+        lake.spark(render.fast_forward_main(storage, branch))
     except Exception as error:
-        table = _load(catalog, storage)
-        ref = table.metadata.refs.get(branch)
-        head = main_snapshot(table)
-        if (
-            ref is None
-            or head is None
-            or head not in {s.snapshot_id for s in ancestry(table.metadata, ref.snapshot_id)}
-        ):
+        metadata = load_storage(lake, storage).metadata
+        ref, head = metadata.refs.get(branch), metadata.current_snapshot_id
+        if ref is None or head not in {s.snapshot_id for s in ancestry(metadata, ref.snapshot_id)}:
             raise _lost_race(storage) from error
         raise
 
@@ -153,16 +163,8 @@ def _is_abandoned(branch: str) -> bool:
     return datetime.now(timezone.utc) - made > _ABANDONED_AFTER
 
 
-def _load(catalog: CatalogReader, storage: TableName) -> Table:
-    table = catalog.table(storage[1], storage[2])
-    if table is None:
-        raise RefreshConflict(
-            f"The storage table {show(storage)} was dropped during the refresh. Nothing was published; run again."
-        )
-    return table
-
-
 def _lost_race(storage: TableName) -> RefreshConflict:
     return RefreshConflict(
-        f"Another refresh moved the storage table {show(storage)} meanwhile. Nothing of this one was published; run again."
+        f"Another refresh moved the storage table {show(storage)} meanwhile. "
+        "Nothing of this one was published; run again."
     )

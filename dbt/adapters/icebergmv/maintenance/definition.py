@@ -20,18 +20,9 @@ from dbt.adapters.icebergmv.maintenance.determinism import order_dependence, vol
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
 from dbt.adapters.icebergmv.maintenance.references import TableReference, find_references
 from dbt.adapters.icebergmv.maintenance.rules import track
-from dbt.adapters.icebergmv.maintenance.rules.relation import Scope, Track
+from dbt.adapters.icebergmv.maintenance.rules.relation import Scope, Track, TrackedColumn
 
 DIALECT = "spark"
-
-
-@dataclass(frozen=True)
-class OutputColumn:
-    """A column of the view and the base columns that it tracks. `type` is known where a track needs it."""
-
-    name: str
-    tracks: frozenset[Track] = frozenset()
-    type: str | None = None
 
 
 @dataclass(frozen=True)
@@ -46,7 +37,7 @@ class ViewDefinition:
 
     sql: str
     references: tuple[TableReference, ...]
-    columns: tuple[OutputColumn, ...] | None
+    columns: tuple[TrackedColumn, ...] | None
     always_full: str | None = None
     full_when_changed: str | None = None
     obstacles: Mapping[int, str] = field(default_factory=dict)
@@ -100,13 +91,11 @@ def analyse(
     _check_names(query)
     known = {r.index: columns_of(r) for r in references.tables}
     relation = track(query, Scope(columns=known, session_is_utc=session_is_utc))
-    columns = relation.columns and tuple(OutputColumn(c.name, c.tracks, c.type) for c in relation.columns)
-    if columns:
-        _check_duplicates([c.name for c in columns])
+    _check_duplicates([c.name for c in relation.columns or ()])
     return ViewDefinition(
         sql=sql,
         references=references.tables,
-        columns=columns,
+        columns=relation.columns,
         always_full=references.opaque or volatility(query, known.values()),
         full_when_changed=order_dependence(query),
         obstacles=relation.obstacles,

@@ -12,12 +12,12 @@ from dbt.adapters.icebergmv.maintenance.catalog import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.spark_functions import BUILTIN, ORDER_DEPENDENT, VOLATILE
 
 _WITHOUT_PARENTHESES = frozenset(
-    "current_date current_timestamp current_time current_user session_user user localtimestamp".split()
+    ["current_date", "current_timestamp", "current_time", "current_user", "session_user", "user", "localtimestamp"]
 )
-_ICEBERG_FUNCTIONS = frozenset("bucket truncate years months days hours iceberg_version".split())
-_CLOCK_WITHOUT_ARGUMENTS = frozenset("unix_timestamp to_unix_timestamp".split())
+_ICEBERG_FUNCTIONS = frozenset(["bucket", "truncate", "years", "months", "days", "hours", "iceberg_version"])
+_CLOCK_WITHOUT_ARGUMENTS = frozenset(["unix_timestamp", "to_unix_timestamp"])
 _METADATA_COLUMNS = frozenset(
-    "_file _pos _partition _spec_id _deleted _row_id _last_updated_sequence_number _metadata".split()
+    ["_file", "_pos", "_partition", "_spec_id", "_deleted", "_row_id", "_last_updated_sequence_number", "_metadata"]
 )
 
 

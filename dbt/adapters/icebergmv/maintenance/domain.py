@@ -34,10 +34,12 @@ class Range:
 
     @property
     def is_single_value(self) -> bool:
+        """Return whether the interval holds exactly one value."""
         return self.low is not None and self.low_inclusive and self.high_inclusive and self.low == self.high
 
     @property
     def is_empty(self) -> bool:
+        """Return whether no value fits between the bounds."""
         if self.low is None or self.high is None:
             return False
         if self.low == self.high:
@@ -100,10 +102,12 @@ class Domain:
 
     @property
     def is_none(self) -> bool:
+        """Return whether the set is empty."""
         return not self.ranges and not self.null and not self.nan
 
     @property
     def is_all(self) -> bool:
+        """Return whether the set holds every value."""
         return self.null and self.nan and self.ranges == (_EVERYTHING,)
 
     def contains(self, value: Value | None) -> bool:
@@ -115,12 +119,15 @@ class Domain:
         return any(r.contains(value) for r in self.ranges)
 
     def union(self, other: Domain) -> Domain:
+        """Return the values of either set."""
         return Domain(_normalise((*self.ranges, *other.ranges)), self.null or other.null, self.nan or other.nan)
 
     def complement(self) -> Domain:
+        """Return all other values, NULL and NaN included."""
         return Domain(tuple(_gaps(self.ranges)), not self.null, not self.nan)
 
     def intersect(self, other: Domain) -> Domain:
+        """Return the values of both sets."""
         return self.complement().union(other.complement()).complement()
 
 
@@ -144,10 +151,12 @@ class TupleDomain:
 
     @staticmethod
     def all() -> TupleDomain:
+        """Return all rows."""
         return TupleDomain()
 
     @staticmethod
     def none() -> TupleDomain:
+        """Return no rows."""
         return TupleDomain(is_none=True)
 
     @staticmethod
@@ -160,10 +169,12 @@ class TupleDomain:
 
     @property
     def is_all(self) -> bool:
+        """Return whether every row is a member."""
         return not self.constraints and not self.is_none
 
     @property
     def domains(self) -> dict[ColumnKey, Domain]:
+        """Return the constraints by key."""
         return dict(self.constraints)
 
 
@@ -223,7 +234,7 @@ def _normalise(ranges: Iterable[Range]) -> tuple[Range, ...]:
     """Sort, drop the empty, merge what overlaps or touches."""
     kept = [r for r in ranges if not r.is_empty]
     unbounded = [r for r in kept if r.low is None]
-    bounded = sorted((r for r in kept if r.low is not None), key=lambda r: (r.low, not r.low_inclusive))  # type: ignore[arg-type,return-value]
+    bounded = sorted((r for r in kept if r.low is not None), key=lambda r: (r.low, not r.low_inclusive))
     merged: list[Range] = []
     for current in (*unbounded, *bounded):
         if merged and _touch(merged[-1], current):

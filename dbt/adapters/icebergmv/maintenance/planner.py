@@ -147,11 +147,11 @@ def _to_base(disjunct: TupleDomain, tracks: Mapping[str, tuple[Track, ...]]) -> 
 
 
 def _changes(stale: Sequence[BaseTableStatus]) -> str:
-    return "; ".join(
-        f"{b.base.name[2]}: {b.change.changed_partitions} {b.change.unit}{'s' if b.change.changed_partitions != 1 else ''}"
-        " changed"
-        for b in stale
-    )
+    return "; ".join(f"{b.base.name[2]}: {_count(b.change.changed_partitions, b.change.unit)} changed" for b in stale)
+
+
+def _count(number: int, unit: str) -> str:
+    return f"{number} {unit}{'' if number == 1 else 's'}"
 
 
 def _unknown(base: BaseTableStatus) -> str:

@@ -17,8 +17,8 @@ CTE_INDEX = "icebergmv_reference"
 class TableReference:
     """One occurrence of a table, in the order of the text. Occurrences of one table are told apart by `index`.
 
-    `start` and `end` delimit the name (end exclusive). `pinned` marks `VERSION AS OF <number>` written by the user: such
-    an occurrence never changes. `has_alias` tells whether a table alias follows.
+    `start` and `end` delimit the name (end exclusive). `pinned` marks `VERSION AS OF <number>` written by the user:
+    such an occurrence never changes. `has_alias` tells whether a table alias follows.
     """
 
     index: int
@@ -39,7 +39,7 @@ class References:
     opaque: str | None
 
 
-def find_references(query: exp.Expression, default_namespace: str) -> References:
+def find_references(query: exp.Expr, default_namespace: str) -> References:
     """Return the tables that the parsed query reads, leaving out names of CTEs.
 
     Every exp.Table that is a reference gets its index in `meta[CTE_INDEX]`, for the tracking rules.
@@ -81,7 +81,7 @@ def cte_of(table: exp.Table) -> exp.CTE | None:
     """Return the common table expression that a name of one part refers to, by Spark's scoping rules."""
     if table.db or not isinstance(table.this, exp.Identifier):
         return None
-    child: exp.Expression = table
+    child: exp.Expr = table
     while child.parent is not None:
         parent = child.parent
         if isinstance(parent, exp.With):

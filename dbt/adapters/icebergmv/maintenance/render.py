@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from pyiceberg.schema import Schema
 
@@ -18,10 +19,33 @@ from dbt.adapters.icebergmv.maintenance.sql import disjunction, identifier, qual
 MAIN = "main"
 
 
+@dataclass(frozen=True)
+class Write:
+    """Rows to replace: those where `where` holds, by those of the query. `aligned`: the region is whole partitions."""
+
+    columns: tuple[str, ...]
+    query: str
+    where: str
+    aligned: bool
+    summary: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class View:
+    """A view to publish; `query` is its SQL, `properties` its state."""
+
+    name: TableName
+    columns: tuple[str, ...]
+    query: str
+    comment: str | None
+    column_comments: Mapping[str, str]
+    properties: Mapping[str, str]
+
+
 def pinned_query(
     definition: ViewDefinition, bases: BaseTables, filters: Mapping[int, tuple[TupleDomain, ...]], catalog: str
 ) -> str:
-    """Return the definition with every base table read at its recorded snapshot, and only the rows that `filters` leave.
+    """Return the definition with every base table at its recorded snapshot, reading only what `filters` leave.
 
     Tables that have no recorded snapshot (foreign tables, plain views) stay as they are written.
     """
@@ -72,7 +96,8 @@ def _bridge(wanted: Schema, stored: Schema | None) -> str | None:
 
 
 def describe_query(query: str) -> str:
-    return f"DESCRIBE QUERY {_columns_of(query, '*')}"
+    """Return the statement that shows the columns of a query."""
+    return f"DESCRIBE QUERY {_select(query, '*')}"
 
 
 def create_storage(
@@ -89,27 +114,32 @@ def create_storage(
     partitioned = f" PARTITIONED BY ({', '.join(f.ddl() for f in partitioning)})" if partitioning else ""
     return (
         f"CREATE OR REPLACE TABLE {qualified(*storage)} USING iceberg{partitioned}"
-        f" TBLPROPERTIES ({_properties(tblproperties)}) AS {_columns_of(query, _names(columns))} WHERE false"
+        f" TBLPROPERTIES ({_properties(tblproperties)}) AS {_select(query, _names(columns))} WHERE false"
     )
 
 
 def set_table_properties(storage: TableName, properties: Mapping[str, str]) -> str:
+    """Return the statement that sets properties of the storage table."""
     return f"ALTER TABLE {qualified(*storage)} SET TBLPROPERTIES ({_properties(properties)})"
 
 
 def unset_table_properties(storage: TableName, keys: Sequence[str]) -> str:
+    """Return the statement that removes properties of the storage table."""
     return f"ALTER TABLE {qualified(*storage)} UNSET TBLPROPERTIES ({', '.join(string_literal(k) for k in keys)})"
 
 
 def create_branch(storage: TableName, branch: str, snapshot_id: int) -> str:
+    """Return the statement that starts a branch at a snapshot."""
     return f"ALTER TABLE {qualified(*storage)} CREATE BRANCH {identifier(branch)} AS OF VERSION {snapshot_id}"
 
 
 def drop_branch(storage: TableName, branch: str) -> str:
+    """Return the statement that drops a branch."""
     return f"ALTER TABLE {qualified(*storage)} DROP BRANCH IF EXISTS {identifier(branch)}"
 
 
 def set_main(storage: TableName, snapshot_id: int) -> str:
+    """Return the statement that sets main to a snapshot, whatever it was before."""
     return (
         f"CALL {identifier(storage[0])}.system.set_current_snapshot("
         f"table => {string_literal(qualified(*storage[1:]))}, snapshot_id => {snapshot_id})"
@@ -117,36 +147,26 @@ def set_main(storage: TableName, snapshot_id: int) -> str:
 
 
 def fast_forward_main(storage: TableName, branch: str) -> str:
+    """Return the statement that moves main to the head of a branch, if main is an ancestor of it."""
     return (
         f"CALL {identifier(storage[0])}.system.fast_forward(table => {string_literal(qualified(*storage[1:]))}, "
         f"branch => '{MAIN}', to => {string_literal(branch)})"
     )
 
 
-def replace_rows(
-    storage: TableName, branch: str, columns: Sequence[str], query: str, where: str, summary: Mapping[str, str]
-) -> str:
-    """Return the statement that replaces the rows where `where` holds by those of the query, in one commit.
+def write_rows(storage: TableName, branch: str, write: Write) -> list[str]:
+    """Return the statements that replace the rows where `where` holds by those of the query, on a branch.
 
-    The predicate stands on both sides: Iceberg does not refuse rows outside it.
+    Whole partitions are replaced in one commit (OverwriteFiles by filter); other regions by DELETE and INSERT, of which
+    readers see only the end. The predicate stands on the SELECT too: Iceberg does not refuse rows outside it.
     """
-    return (
-        f"INSERT INTO {qualified(*storage)} WITH ({_write_options(branch, summary)}) REPLACE WHERE {where}"
-        f" {_columns_of(query, _names(columns))} WHERE {where}"
-    )
-
-
-def delete_rows(storage: TableName, branch: str, where: str) -> str:
-    return f"DELETE FROM {qualified(*storage, 'branch_' + branch)} WHERE {where}"
-
-
-def insert_rows(
-    storage: TableName, branch: str, columns: Sequence[str], query: str, where: str, summary: Mapping[str, str]
-) -> str:
-    return (
-        f"INSERT INTO {qualified(*storage)} WITH ({_write_options(branch, summary)})"
-        f" {_columns_of(query, _names(columns))} WHERE {where}"
-    )
+    options = {"branch": branch, **{f"snapshot-property.{k}": v for k, v in write.summary.items()}}
+    with_ = ", ".join(f"{identifier(k)} = {string_literal(v)}" for k, v in options.items())
+    insert = f"INSERT INTO {qualified(*storage)} WITH ({with_})"
+    rows = f"{_select(write.query, _names(write.columns))} WHERE {write.where}"
+    if write.aligned:
+        return [f"{insert} REPLACE WHERE {write.where} {rows}"]
+    return [f"DELETE FROM {qualified(*storage, 'branch_' + branch)} WHERE {write.where}", f"{insert} {rows}"]
 
 
 def view_query(storage: TableName, columns: Sequence[str], snapshot_id: int) -> str:
@@ -154,47 +174,40 @@ def view_query(storage: TableName, columns: Sequence[str], snapshot_id: int) -> 
     return f"SELECT {_names(columns)} FROM {qualified(*storage)} VERSION AS OF {snapshot_id}"
 
 
-def create_view(
-    view: TableName,
-    columns: Sequence[str],
-    comments: Mapping[str, str],
-    comment: str | None,
-    properties: Mapping[str, str],
-    query: str,
-) -> str:
+def create_view(view: View) -> str:
     """Return the statement that publishes SQL and state in one commit."""
-    by_name = {k.lower(): v for k, v in comments.items()}
+    comments = {k.lower(): v for k, v in view.column_comments.items()}
     listed = ", ".join(
-        identifier(c) + (f" COMMENT {string_literal(by_name[c.lower()])}" if c.lower() in by_name else "")
-        for c in columns
+        identifier(c) + (f" COMMENT {string_literal(comments[c.lower()])}" if c.lower() in comments else "")
+        for c in view.columns
     )
     return (
-        f"CREATE OR REPLACE VIEW {qualified(*view)} ({listed}) COMMENT {string_literal(comment or '')}"
-        f" TBLPROPERTIES ({_properties(properties)}) AS {query}"
+        f"CREATE OR REPLACE VIEW {qualified(*view.name)} ({listed}) COMMENT {string_literal(view.comment or '')}"
+        f" TBLPROPERTIES ({_properties(view.properties)}) AS {view.query}"
     )
 
 
 def set_view_properties(view: TableName, properties: Mapping[str, str]) -> str:
+    """Return the statement that changes properties of a view; its SQL stays."""
     return f"ALTER VIEW {qualified(*view)} SET TBLPROPERTIES ({_properties(properties)})"
 
 
 def drop_table(table: TableName, purge: bool) -> str:
+    """Return the statement that drops a table, with its files if `purge`."""
     return f"DROP TABLE IF EXISTS {qualified(*table)}{' PURGE' if purge else ''}"
 
 
-def drop_view(view: TableName) -> str:
-    return f"DROP VIEW IF EXISTS {qualified(*view)}"
-
-
 def rename_table(table: TableName, to: TableName) -> str:
+    """Return the statement that renames a table inside its catalog."""
     return f"ALTER TABLE {qualified(*table)} RENAME TO {qualified(*to[1:])}"
 
 
 def create_namespace(storage: TableName) -> str:
+    """Return the statement that makes sure that the namespace of the storage table exists."""
     return f"CREATE NAMESPACE IF NOT EXISTS {qualified(*storage[:2])}"
 
 
-def _columns_of(query: str, columns: str) -> str:
+def _select(query: str, columns: str) -> str:
     """Select from the query; the line breaks keep a comment at its end from swallowing the parenthesis."""
     return f"SELECT {columns} FROM (\n{query}\n)"
 
@@ -205,8 +218,3 @@ def _names(columns: Sequence[str]) -> str:
 
 def _properties(properties: Mapping[str, str]) -> str:
     return ", ".join(f"{string_literal(k)} = {string_literal(v)}" for k, v in properties.items())
-
-
-def _write_options(branch: str, summary: Mapping[str, str]) -> str:
-    options = {"branch": branch, **{f"snapshot-property.{k}": v for k, v in summary.items()}}
-    return ", ".join(f"{identifier(k)} = {string_literal(v)}" for k, v in options.items())

@@ -136,7 +136,7 @@ def _clamp(r: Range, spark_type: str) -> Range:
 
 
 def _float_literal(value: Value, spark_type: str) -> str:
-    number = float(value)  # type: ignore[arg-type]
+    number = float(value)
     if math.isinf(number):
         return f"{spark_type}('{'-' if number < 0 else ''}Infinity')"
     return f"{number!r}{'F' if spark_type == 'float' else 'D'}"

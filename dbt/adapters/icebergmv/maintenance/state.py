@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.names import TableName, parse_name, show
@@ -35,9 +35,9 @@ class BaseTableState:
 class ViewState:
     """The state of a materialized view.
 
-    `definition` is the SQL as compiled. `settings` are the session settings that give it its meaning, `config` the model
-    configuration that shaped the storage table. `partial` names the dbt flag (`--empty`, `--sample`) under which the
-    rows were built: such rows are not those of the definition. Times are ISO 8601 in UTC.
+    `definition` is the SQL as compiled. `settings` are the session settings that give it its meaning, `config` is the
+    model configuration that shaped the storage table. `partial` names the dbt flag (`--empty`, `--sample`) under which
+    the rows were built: such rows are not those of the definition. Times are ISO 8601 in UTC.
     """
 
     definition: str
@@ -75,9 +75,6 @@ class ViewState:
             PREFIX + "partial": self.partial or "",
         }
         return {**properties, _CHECKSUM_KEY: _checksum(properties)}
-
-    def with_base_tables(self, base_tables: tuple[BaseTableState, ...]) -> ViewState:
-        return replace(self, base_tables=base_tables)
 
 
 def is_materialized_view(properties: Mapping[str, str]) -> bool:

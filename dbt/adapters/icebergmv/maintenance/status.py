@@ -30,10 +30,12 @@ class MaterializedViewStatus:
 
     @property
     def is_fresh(self) -> bool:
+        """Return whether no row of any base table changed."""
         return all(b.change.status == "fresh" for b in self.base_tables)
 
     @property
     def has_moved(self) -> bool:
+        """Return whether some recorded id is no longer the current one."""
         return any(b.change.moved for b in self.base_tables)
 
     @property

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 from decimal import Decimal
+from typing import TypeVar
 from uuid import UUID
 
 from pyiceberg.transforms import (
@@ -16,7 +17,6 @@ from pyiceberg.transforms import (
     HourTransform,
     IdentityTransform,
     MonthTransform,
-    Transform,
     TruncateTransform,
     YearTransform,
 )
@@ -37,12 +37,13 @@ from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, 
 
 MICROS_PER_HOUR = 3_600_000_000
 MICROS_PER_DAY = 24 * MICROS_PER_HOUR
+T = TypeVar("T")
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 _DAYS_PER_400_YEARS = 146_097
 
 
 def partition_domain(
-    transform: Transform[object, object], source: str, source_type: IcebergType, value: object
+    transform: object, source: str, source_type: IcebergType, value: object
 ) -> tuple[ColumnKey, Domain] | None:
     """Return the constraint that one partition field puts on its source column; None when it puts none.
 
@@ -96,12 +97,12 @@ def _truncate_domain(
 ) -> tuple[ColumnKey, Domain]:
     match source_type:
         case IntegerType() | LongType():
-            assert isinstance(value, int)
-            return ColumnKey(source), Domain.between(Range(value, value + transform.width, True, False))
+            whole = _of(int, value)
+            return ColumnKey(source), Domain.between(Range(whole, whole + transform.width, True, False))
         case DecimalType():
-            assert isinstance(value, Decimal)
+            number = _of(Decimal, value)
             width = Decimal(transform.width).scaleb(-source_type.scale)
-            return ColumnKey(source), Domain.between(Range(value, value + width, True, False))
+            return ColumnKey(source), Domain.between(Range(number, number + width, True, False))
         case StringType() | BinaryType() | FixedType():
             return ColumnKey(source, str(transform)), Domain.of(value)
         case _:
@@ -109,19 +110,19 @@ def _truncate_domain(
 
 
 def _time_domain(
-    transform: Transform[object, object], column: ColumnKey, source_type: IcebergType, value: Value
+    transform: object, column: ColumnKey, source_type: IcebergType, value: Value
 ) -> tuple[ColumnKey, Domain] | None:
-    assert isinstance(value, int)
+    ordinal = _of(int, value)
     match transform:
         case HourTransform():
-            low, high = value * MICROS_PER_HOUR, (value + 1) * MICROS_PER_HOUR
+            low, high = ordinal * MICROS_PER_HOUR, (ordinal + 1) * MICROS_PER_HOUR
             return column, Domain.between(Range(low, high, True, False))
         case DayTransform():
-            first, last = value, value + 1
+            first, last = ordinal, ordinal + 1
         case MonthTransform():
-            first, last = _month_start(value), _month_start(value + 1)
+            first, last = _month_start(ordinal), _month_start(ordinal + 1)
         case _:
-            first, last = days_from_civil(1970 + value, 1), days_from_civil(1971 + value, 1)
+            first, last = days_from_civil(1970 + ordinal, 1), days_from_civil(1971 + ordinal, 1)
     match source_type:
         case DateType():
             return column, Domain.between(Range(first, last, True, False))
@@ -129,6 +130,12 @@ def _time_domain(
             return column, Domain.between(Range(first * MICROS_PER_DAY, last * MICROS_PER_DAY, True, False))
         case _:
             return None
+
+
+def _of(wanted: type[T], value: object) -> T:
+    if not isinstance(value, wanted):
+        raise TypeError(f"Cannot use a partition value of type {type(value).__name__} where {wanted.__name__} is due")
+    return value
 
 
 def _month_start(months_since_epoch: int) -> int:

@@ -13,7 +13,7 @@ from dbt.adapters.icebergmv.maintenance.rules.subquery import track_subquery
 __all__ = ["track"]
 
 
-def track(node: exp.Expression, scope: Scope) -> TrackedRelation:
+def track(node: exp.Expr, scope: Scope) -> TrackedRelation:
     """Return what the columns of a query, or of an item in FROM, track.
 
     An operator without a rule cuts every track below it and says so in the obstacles.
@@ -29,7 +29,7 @@ def track(node: exp.Expression, scope: Scope) -> TrackedRelation:
             return _without_rule(node, scope)
 
 
-def _without_rule(node: exp.Expression, scope: Scope) -> TrackedRelation:
+def _without_rule(node: exp.Expr, scope: Scope) -> TrackedRelation:
     """Return everything below a node that no rule handles, CTEs in sight included, as untracked."""
     tables = list(node.find_all(exp.Table))
     direct = {t.meta[CTE_INDEX] for t in tables if CTE_INDEX in t.meta}

@@ -31,6 +31,7 @@ class Key:
     type: str | None
 
     def tracks(self) -> frozenset[Track]:
+        """Return what a column with this expression tracks."""
         return frozenset(Track(t.reference, t.column, t.function + self.function) for t in self.column.tracks)
 
     def is_function_of(self, other: Key) -> bool:
@@ -55,7 +56,7 @@ class Input:
         return found[0] if len(found) == 1 else None
 
 
-def key_of(expression: exp.Expression, given: Input) -> Key | None:
+def key_of(expression: exp.Expr, given: Input) -> Key | None:
     """Return how the expression follows from one input column, or None when no rule says so."""
     match expression:
         case exp.Paren() | exp.Alias():

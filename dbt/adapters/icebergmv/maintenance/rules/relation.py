@@ -62,4 +62,5 @@ class Scope:
     ctes: Mapping[str, TrackedRelation] = field(default_factory=dict)
 
     def with_cte(self, name: str, relation: TrackedRelation) -> Scope:
+        """Return the scope with one more common table expression in sight."""
         return replace(self, ctes={**self.ctes, name.lower(): relation})

@@ -17,7 +17,7 @@ from dbt.adapters.icebergmv.maintenance.rules.keys import Input, Key, key_of
 from dbt.adapters.icebergmv.maintenance.rules.relation import Scope, TrackedColumn, TrackedRelation
 from dbt.adapters.icebergmv.maintenance.rules.scan import rename
 
-Track = Callable[[exp.Expression, Scope], TrackedRelation]
+Track = Callable[[exp.Expr, Scope], TrackedRelation]
 
 _CUTS = {
     "joins": "JOIN",
@@ -32,7 +32,7 @@ _CUTS = {
     "kind": "SELECT TRANSFORM",
 }
 _GENERATORS = (exp.UDTF, exp.Explode, exp.Inline)
-_GENERATOR_NAMES = frozenset("stack json_tuple variant_explode variant_explode_outer inline_outer".split())
+_GENERATOR_NAMES = frozenset(["stack", "json_tuple", "variant_explode", "variant_explode_outer", "inline_outer"])
 
 
 def track_select(select: exp.Select, scope: Scope, track: Track) -> TrackedRelation:
@@ -82,7 +82,7 @@ def _inside_expressions(select: exp.Select, scope: Scope, track: Track) -> froze
         if argument in ("from_", "with_"):
             continue
         for node in value if isinstance(value, list) else [value]:
-            if not isinstance(node, exp.Expression):
+            if not isinstance(node, exp.Expr):
                 continue
             for query in node.find_all(exp.Query):
                 if not isinstance(query, exp.Subquery):
@@ -115,9 +115,7 @@ def _project(select: exp.Select, below: TrackedRelation, scope: Scope) -> tuple[
     return tuple(columns)
 
 
-def _expand(
-    star: exp.Expression, columns: tuple[TrackedColumn, ...] | None, alias: str
-) -> tuple[TrackedColumn, ...] | None:
+def _expand(star: exp.Expr, columns: tuple[TrackedColumn, ...] | None, alias: str) -> tuple[TrackedColumn, ...] | None:
     """Return the columns of `*`, `t.*` and `* EXCEPT (...)`."""
     inner = star.this if isinstance(star, exp.Column) else star
     if isinstance(star, exp.Column) and star.table.lower() != alias.lower():
@@ -132,7 +130,7 @@ def _grouping_keys(select: exp.Select, group: exp.Group, given: Input) -> list[K
     """Return the keys that every output row has one value of. Grouping sets have none that are sure."""
     if any(group.args.get(a) for a in ("grouping_sets", "cube", "rollup", "totals")):
         return []
-    expressions: Iterable[exp.Expression] = select.expressions if group.args.get("all") else group.expressions
+    expressions: Iterable[exp.Expr] = select.expressions if group.args.get("all") else group.expressions
     keys = []
     for expression in expressions:
         if isinstance(expression, (exp.Rollup, exp.Cube, exp.GroupingSets)):
@@ -143,7 +141,7 @@ def _grouping_keys(select: exp.Select, group: exp.Group, given: Input) -> list[K
     return keys
 
 
-def _resolve_grouping(expression: exp.Expression, select: exp.Select, given: Input) -> exp.Expression:
+def _resolve_grouping(expression: exp.Expr, select: exp.Select, given: Input) -> exp.Expr:
     """Return what a grouping expression means: an ordinal, a column below, else an alias of the SELECT list."""
     if isinstance(expression, exp.Literal) and expression.is_int:
         position = int(expression.this) - 1

@@ -13,7 +13,7 @@ _CUTS = {"limit": "LIMIT", "offset": "OFFSET", "sample": "TABLESAMPLE", "joins":
 
 
 def track_subquery(
-    node: exp.Subquery, scope: Scope, track: Callable[[exp.Expression, Scope], TrackedRelation]
+    node: exp.Subquery, scope: Scope, track: Callable[[exp.Expr, Scope], TrackedRelation]
 ) -> TrackedRelation:
     """Return the relation of a parenthesised query, under its alias list if it has one."""
     relation = track(node.this, scope)

@@ -17,9 +17,9 @@
     {%- if config.get('contract').enforced -%}
       {{ get_assert_columns_equivalent(sql) }}
     {%- endif -%}
-    {%- set response = adapter.refresh_materialized_view(inspection) -%}
-    {%- do store_result('main', response=response) -%}
-    {%- do write(response.statements) -%}
+    {%- set refreshed = adapter.refresh_materialized_view(inspection) -%}
+    {%- do store_result('main', response=refreshed.response) -%}
+    {%- do write(refreshed.sql) -%}
     {%- if existing_relation is not none and existing_relation.type != target_relation.type -%}
       {%- do adapter.cache_dropped(existing_relation) -%}
     {%- endif -%}

@@ -8,7 +8,6 @@
     create or replace temporary view {{ relation }} as
       {{ compiled_code }}
   {%- else -%}
-    {{ sql_header if sql_header is not none }}
     create or replace table {{ relation }}
     {% set contract = config.get('contract') -%}
     {%- if contract and contract.enforced -%}
@@ -19,6 +18,7 @@
     {{ options_clause() }}
     {{ icebergmv__tblproperties_clause() }}
     {{ partition_cols(label="partitioned by") }}
+    {{ clustered_cols(label="clustered by") }}
     {{ icebergmv__location_clause() }}
     {{ icebergmv__comment_clause() }}
     as
