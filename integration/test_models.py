@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from dbt.tests.util import run_dbt, run_dbt_and_capture
+from dbt.tests.util import run_dbt, run_dbt_and_capture, write_file
 
 SEED = "id,name,amount,day\n1,O'Brien \\n 100%s,12345678901234567890,2024-01-01\n2,,0.5,2024-01-02\n"
 OVERWRITE = """
@@ -96,7 +96,10 @@ class TestSeeds:
 
     def test_values_arrive_as_written(self, project: Any) -> None:
         run_dbt(["seed"])
+        before = rows(project, "select made_current_at from lake.{schema}.odd.history")
         run_dbt(["seed"])
+        # The history goes on: a materialized view on the seed need not start anew.
+        assert rows(project, "select made_current_at from lake.{schema}.odd.history")[: len(before)] == before
         found = rows(
             project, "select id, name, cast(amount as string), cast(day as string) from lake.{schema}.odd order by id"
         )
@@ -104,6 +107,18 @@ class TestSeeds:
             (1, "O'Brien \\n 100%s", "12345678901234567890.00", "2024-01-01"),
             (2, None, "0.50", "2024-01-02"),
         ]
+
+
+class TestChangedSeed:
+    @pytest.fixture(scope="class")
+    def seeds(self) -> dict[str, str]:
+        return {"changing.csv": "a,b\n1,x\n"}
+
+    def test_new_columns_replace_the_table(self, project: Any) -> None:
+        run_dbt(["seed"])
+        write_file("a,c d\nx,1\ny,2\n", project.project_root, "seeds", "changing.csv")
+        run_dbt(["seed"])
+        assert rows(project, "select a, `c d` from lake.{schema}.changing order by a") == [("x", 1), ("y", 2)]
 
 
 class TestErrors:

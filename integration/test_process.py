@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -106,3 +108,33 @@ def test_dead_jvm_is_told_with_the_end_of_its_log(shop: Path) -> None:
     assert answer.returncode != 0
     assert "Cannot start Spark" in answer.stdout
     assert "spark.log" in answer.stdout
+
+
+def test_folder_with_accent_under_a_plain_locale(shop: Path) -> None:
+    profile = PROFILE.format(more="").replace("./warehouse", "./lager é 50%")
+    (shop / "profiles.yml").write_text(profile, encoding="utf-8")
+    for _ in range(2):
+        answer = dbt(shop, "run", LC_ALL="C", LANG="C")
+        assert answer.returncode == 0, answer.stdout
+    assert (shop / "lager é 50%" / "catalog.db").exists()
+
+
+# While Spark starts, and while the query runs.
+@pytest.mark.parametrize("delay", [1, 15])
+def test_interrupt_stops_the_query_and_dbt(shop: Path, delay: int) -> None:
+    assert dbt(shop, "run").returncode == 0
+    slow = "select sum(hash(a.id, b.id)) as s from range(10000000) a cross join range(10000000) b"
+    (shop / "models" / "orders.sql").write_text("{{ config(materialized='table') }} " + slow)
+    (shop / "logs" / "spark.log").unlink()
+    process = subprocess.Popen(
+        [str(Path(sys.executable).with_name("dbt")), "run"], cwd=shop, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    while not (shop / "logs" / "spark.log").exists():
+        time.sleep(0.2)
+    time.sleep(delay)
+    process.send_signal(signal.SIGINT)
+    try:
+        process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode != 0

@@ -27,6 +27,7 @@ class SessionHandle:
         self._secrets = secrets
         self._tag = f"dbt-{uuid.uuid4().hex}"
         self._session: SparkSession | None = None
+        self._cancelled = False
 
     def cursor(self) -> SessionCursor:
         """Return a new cursor."""
@@ -34,9 +35,10 @@ class SessionHandle:
 
     def cancel(self) -> None:
         """Stop the Spark jobs of this connection, called from another thread on Ctrl-C."""
+        self._cancelled = True
         if self._session is not None:
             try:
-                self._session.interruptTag(self._tag)
+                self._session.sparkContext.cancelJobsWithTag(self._tag)
             except Py4JError:
                 # The JVM is gone, and its jobs with it.
                 return
@@ -54,6 +56,9 @@ class SessionHandle:
             raise DbtRuntimeError(str(error)) from error
         except SPARK_ERRORS as error:
             raise database_error(error, self._secrets) from error
+        if self._cancelled:
+            # The order came while Spark was starting, when there was no job to stop.
+            raise DbtRuntimeError("Cannot run the statement: dbt was interrupted. Run again.")
         return self._session
 
 
@@ -114,10 +119,10 @@ class SessionCursor:
     def _guarded(self, action: Callable[[SparkSession], Any]) -> Any:
         session = self._connect()
         try:
-            session.addTag(self._tag)
+            session.sparkContext.addJobTag(self._tag)
             try:
                 return action(session)
             finally:
-                session.removeTag(self._tag)
+                session.sparkContext.removeJobTag(self._tag)
         except SPARK_ERRORS as error:
             raise database_error(error, self._secrets) from error
