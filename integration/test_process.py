@@ -134,7 +134,7 @@ def test_interrupt_stops_the_query_and_dbt(shop: Path, delay: int) -> None:
     time.sleep(delay)
     process.send_signal(signal.SIGINT)
     try:
-        process.communicate(timeout=60)
+        process.communicate(timeout=120)
     finally:
         process.kill()
     assert process.returncode != 0
