@@ -6,6 +6,8 @@ returned domain contains x (or transform(x), where the key names the transform).
 
 from __future__ import annotations
 
+import math
+import struct
 from datetime import date, timedelta
 from decimal import Decimal
 from typing import TypeVar
@@ -24,6 +26,7 @@ from pyiceberg.types import (
     BinaryType,
     DateType,
     DecimalType,
+    DoubleType,
     FixedType,
     IcebergType,
     IntegerType,
@@ -59,7 +62,8 @@ def partition_domain(
     plain = internal_value(value)
     match transform:
         case IdentityTransform():
-            return column, Domain.of(plain)
+            exact = not isinstance(source_type, DoubleType) or math.isnan(_of(float, plain))
+            return column, Domain.of(plain) if exact else _around(_of(float, plain))
         case BucketTransform():
             return ColumnKey(source, str(transform)), Domain.of(plain)
         case TruncateTransform():
@@ -130,6 +134,29 @@ def _time_domain(
             return column, Domain.between(Range(first * MICROS_PER_DAY, last * MICROS_PER_DAY, True, False))
         case _:
             return None
+
+
+def _around(value: float) -> Domain:
+    """Return the doubles that a double may have been before it was read.
+
+    PyIceberg's compiled Avro decoder returns doubles rounded to single precision, so the true value lies between the
+    neighbouring singles; beyond the largest single everything reads as infinity.
+    """
+    largest = 3.4028234663852886e38
+    if math.isinf(value):
+        return Domain.between(
+            Range(min(math.copysign(largest, value), value), max(math.copysign(largest, value), value))
+        )
+    return Domain.between(Range(_next_single(value, -1), _next_single(value, 1)))
+
+
+def _next_single(value: float, direction: int) -> float:
+    """Return the neighbour of a single-precision value, upwards for direction 1 and downwards for -1."""
+    if value == 0:
+        return direction * 1.401298464324817e-45
+    bits: int = struct.unpack("<i", struct.pack("<f", value))[0]
+    neighbour: float = struct.unpack("<f", struct.pack("<i", bits + (direction if value > 0 else -direction)))[0]
+    return neighbour
 
 
 def _of(wanted: type[T], value: object) -> T:
