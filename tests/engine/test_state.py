@@ -67,14 +67,14 @@ def test_properties_of_others_do_not_matter() -> None:
     assert read_state("v", {**PROPERTIES, "comment": "x", "icebergmvx": "y"}) == STATE
 
 
-@pytest.mark.parametrize("key", sorted(PROPERTIES))
-@pytest.mark.parametrize("change", ["x", "", "1", None])
+CHANGES = [(k, c) for k, v in sorted(PROPERTIES.items()) for c in ("x", "", "1", None) if c != v]
+
+
+@pytest.mark.parametrize(("key", "change"), CHANGES)
 def test_every_changed_property_is_noticed(key: str, change: str | None) -> None:
     spoilt = {k: v for k, v in PROPERTIES.items() if k != key}
     if change is not None:
         spoilt[key] = change
-    if spoilt == PROPERTIES:
-        pytest.skip("not a change")
     with pytest.raises(StateUnreadable, match=r"lake\.n\.v.*--full-refresh"):
         read_state("lake.n.v", spoilt)
 
