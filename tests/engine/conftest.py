@@ -8,7 +8,7 @@ settings.register_profile(
     "engine",
     deadline=None,
     derandomize=True,
-    max_examples=100,
+    max_examples=60,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )

@@ -178,7 +178,7 @@ def regions(draw: st.DrawFn) -> tuple[list[TupleDomain], list[PartitionField]]:
     return [TupleDomain.where(dict(d)) for d in disjuncts], fields
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(regions())
 def test_whole_partitions_hold_no_row_on_the_other_side(given_: tuple[list[TupleDomain], list[PartitionField]]) -> None:
     region, fields = given_
