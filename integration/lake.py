@@ -84,7 +84,7 @@ class Lake:
 
     def assert_equals_definition(self, name: str) -> None:
         """Compare the view with its definition on the live tables, as bags."""
-        definition, view = self.definition(name), f"SELECT * FROM {self.view(name)}"
+        definition, view = self.definition(name).rstrip().rstrip(";"), f"SELECT * FROM {self.view(name)}"
         missing = self.sql(f"SELECT * FROM (\n{definition}\n) EXCEPT ALL {view}")
         surplus = self.sql(f"{view} EXCEPT ALL SELECT * FROM (\n{definition}\n)")
         assert not missing and not surplus, f"{name}: missing {missing[:5]}, surplus {surplus[:5]}"

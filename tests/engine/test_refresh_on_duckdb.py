@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from dbt.adapters.icebergmv.maintenance.domain import Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.planner import PlanRequest, RefreshPlan, plan_refresh
 from dbt.adapters.icebergmv.maintenance.references import splice
-from dbt.adapters.icebergmv.maintenance.sql import disjunction
+from dbt.adapters.icebergmv.maintenance.sql import Dialect, disjunction
 from dbt.adapters.icebergmv.maintenance.transforms import MICROS_PER_DAY, MICROS_PER_HOUR, days_from_civil
 
 from .bases import SPARK_TYPES, Row, Spec, analysed, base_status, change, partition_of, partition_rows, status
@@ -218,7 +218,7 @@ def is_right(database: duckdb.DuckDBPyConnection, case: Case, planner: Planner) 
     if plan.kind == "overwrite":
         described = database.execute("DESCRIBE stored").fetchall()
         types = {str(row[0]): SPARK_OF.get(str(row[1]), "bigint") for row in described}
-        where = to_duckdb(disjunction(plan.region, types, "lake"))
+        where = to_duckdb(disjunction(plan.region, types, Dialect("lake")))
         database.execute(f"DELETE FROM stored WHERE {where}")
         database.execute(f"INSERT INTO stored SELECT * FROM ({filtered(case, plan)}) WHERE {where}")
     return bag(database, "SELECT * FROM stored") == bag(database, case.sql)

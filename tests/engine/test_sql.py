@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, TupleDomain, Value
 from dbt.adapters.icebergmv.maintenance.sql import (
+    Dialect,
     conjunction,
     disjunction,
     identifier,
@@ -103,7 +104,7 @@ def test_predicates_select_the_members(
     if domain.ranges == (Range(None, None),):  # NOT isnan(NULL) holds in Spark
         domain = domain.union(Domain.only_null())
     for d in (domain, domain.intersect(Domain.of(*pool[:2], None))):
-        predicate = conjunction(TupleDomain.where({ColumnKey("c"): d}), {"c": spark_type}, "lake")
+        predicate = conjunction(TupleDomain.where({ColumnKey("c"): d}), {"c": spark_type}, Dialect("lake"))
         assert selected(database, predicate, values, spark_type) == [d.contains(v) for v in values]
 
 
@@ -111,7 +112,7 @@ def test_predicates_select_the_members(
 @given(domains(INT_BEYOND))
 def test_bounds_beyond_int(database: duckdb.DuckDBPyConnection, domain: Domain) -> None:
     values = [v for v in probes(INT_BEYOND) if in_range(v, "int")]
-    predicate = conjunction(TupleDomain.where({ColumnKey("c"): domain}), {"c": "int"}, "lake")
+    predicate = conjunction(TupleDomain.where({ColumnKey("c"): domain}), {"c": "int"}, Dialect("lake"))
     assert selected(database, predicate, values, "int") == [domain.contains(v) for v in values]
 
 
@@ -120,7 +121,7 @@ def test_bounds_beyond_int(database: duckdb.DuckDBPyConnection, domain: Domain) 
 def test_disjunctions_select_the_rows(database: duckdb.DuckDBPyConnection, disjuncts: list[TupleDomain]) -> None:
     database.execute("CREATE OR REPLACE TEMP TABLE g AS SELECT * FROM (VALUES (-1), (0), (1), (2), (3), (NULL)) x(a), "
                      "(VALUES (-1), (0), (1), (2), (3), (NULL)) y(b)")  # fmt: skip
-    predicate = to_duckdb(disjunction(disjuncts, {"a": "int", "b": "int"}, "lake"))
+    predicate = to_duckdb(disjunction(disjuncts, {"a": "int", "b": "int"}, Dialect("lake")))
     rows = database.execute(f"SELECT a, b, coalesce(({predicate}), false) FROM g").fetchall()
     assert len(rows) == 36
     for a, b, chosen in rows:
@@ -128,9 +129,9 @@ def test_disjunctions_select_the_rows(database: duckdb.DuckDBPyConnection, disju
 
 
 def test_nothing_and_everything() -> None:
-    assert disjunction([], {}, "lake") == "false"
-    assert disjunction([TupleDomain.none()], {}, "lake") == "false"
-    assert disjunction([TupleDomain.all()], {}, "lake") == "true"
+    assert disjunction([], {}, Dialect("lake")) == "false"
+    assert disjunction([TupleDomain.none()], {}, Dialect("lake")) == "false"
+    assert disjunction([TupleDomain.all()], {}, Dialect("lake")) == "true"
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=["Cs"])))
@@ -234,9 +235,9 @@ def test_a_value_of_another_type_is_an_error(value: Value, spark_type: str) -> N
 )
 def test_transforms_are_icebergs_own_functions(transform: str, spark_type: str, value: Any, expected: str) -> None:
     rows = TupleDomain.where({ColumnKey("a b", transform): Domain.of(value)})
-    assert conjunction(rows, {"a b": spark_type}, "la`ke") == expected
+    assert conjunction(rows, {"a b": spark_type}, Dialect("la`ke")) == expected
 
 
 def test_unknown_transform_is_an_error() -> None:
     with pytest.raises(ValueError, match="zorder"):
-        conjunction(TupleDomain.where({ColumnKey("a", "zorder"): Domain.of(1)}), {"a": "int"}, "lake")
+        conjunction(TupleDomain.where({ColumnKey("a", "zorder"): Domain.of(1)}), {"a": "int"}, Dialect("lake"))

@@ -21,6 +21,7 @@ from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
 from dbt.adapters.icebergmv.maintenance.references import TableReference, find_references
 from dbt.adapters.icebergmv.maintenance.rules import track
 from dbt.adapters.icebergmv.maintenance.rules.relation import Scope, Track, TrackedColumn
+from dbt.adapters.icebergmv.maintenance.units import units_are_literals
 
 DIALECT = "spark"
 
@@ -32,7 +33,8 @@ class ViewDefinition:
     `columns` is None when the output cannot be known without Spark. `always_full` says why the view can be neither kept
     nor refreshed in part, whatever changed; `full_when_changed` why a change always asks for a full refresh.
     `obstacles` says, per base occurrence, what keeps it from being tracked. `rewritable` holds the occurrences whose
-    name may be replaced by a subquery, because nothing in the SQL names them with a catalog or a schema.
+    name may be replaced by a subquery, because nothing in the SQL names them with a catalog or a schema. `mentions` are
+    the words of the SQL in lower case.
     """
 
     sql: str
@@ -42,6 +44,7 @@ class ViewDefinition:
     full_when_changed: str | None = None
     obstacles: Mapping[int, str] = field(default_factory=dict)
     rewritable: frozenset[int] = frozenset()
+    mentions: frozenset[str] = frozenset()
 
     def tracks_of(self, index: int) -> dict[str, tuple[Track, ...]]:
         """Return, per output column, how it tracks the base occurrence."""
@@ -81,24 +84,26 @@ def analyse(
     Raises InvalidDefinition for output that a table cannot hold: unnamed or duplicate columns.
     """
     try:
+        tokens = sqlglot.tokenize(sql, dialect=DIALECT)
         query = sqlglot.parse_one(sql, dialect=DIALECT)
-    except SqlglotError as error:
+    except (SqlglotError, AttributeError, TypeError, ValueError, KeyError, RecursionError) as error:
+        # Whatever the parser stumbles over, Spark may well understand.
         return ViewDefinition(sql, (), None, always_full=f"its SQL cannot be analysed ({_first_line(error)})")
     if not isinstance(query, exp.Query):
         return ViewDefinition(sql, (), None, always_full="its SQL is not one SELECT statement")
-    query.meta["sql"] = sql
     references = find_references(query, default_namespace)
     _check_names(query)
     known = {r.index: columns_of(r) for r in references.tables}
-    relation = track(query, Scope(columns=known, session_is_utc=session_is_utc))
+    relation = track(query, Scope(known, session_is_utc, units_are_literals(tokens)))
     _check_duplicates([c.name for c in relation.columns or ()])
     return ViewDefinition(
         sql=sql,
         references=references.tables,
         columns=relation.columns,
-        always_full=references.opaque or volatility(query, known.values()),
-        full_when_changed=order_dependence(query),
+        always_full=references.opaque or volatility(query, tokens, known.values()),
+        full_when_changed=order_dependence(tokens),
         obstacles=relation.obstacles,
+        mentions=frozenset(t.text.lower() for t in tokens),
         rewritable=_rewritable(query, references.tables),
     )
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pyiceberg.partitioning import PartitionField as IcebergPartitionField
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
+from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, TupleDomain
@@ -24,7 +25,8 @@ _FIELD = re.compile(
     r"|(?P<column>`(?:[^`]|``)+`|\w+))\s*$"
 )
 _TIME_TRANSFORMS = ("hour", "day", "month", "year")
-_GRAIN = {"hour": 0, "day": 1, "week": 2, "month": 3, "quarter": 4, "year": 5}
+_GRAIN = {"hour": 0, "day": 1, "date": 1, "week": 2, "month": 3, "quarter": 4, "year": 5}
+_FINEST = -1
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,18 @@ def spec_fields(spec: PartitionSpec, schema: Schema) -> tuple[PartitionField, ..
     )
 
 
+def can_prune(table: Table, schema: Schema, region: Iterable[TupleDomain]) -> bool:
+    """Return whether Iceberg can apply the region's bucket and truncate predicates to all specs of the table.
+
+    It fails ("Invalid value for conversion") on a spec that transforms the same column in another way.
+    """
+    used = {(key.column, key.transform) for d in region for key, _ in d.constraints if key.transform is not None}
+    partitioned = {
+        (schema.find_column_name(f.source_id), str(f.transform)) for spec in table.specs().values() for f in spec.fields
+    }
+    return all(column != c or transform == t for column, transform in used for c, t in partitioned)
+
+
 def is_whole_partitions(region: Iterable[TupleDomain], fields: Sequence[PartitionField], schema: Schema) -> bool:
     """Return whether every partition lies either wholly inside or wholly outside the region.
 
@@ -157,7 +171,7 @@ def _derived_transform(source: IcebergPartitionField, function: tuple[Step, ...]
         return transform
     if transform not in _TIME_TRANSFORMS:
         return "identity"
-    grains = [_GRAIN.get(step.name.rsplit(" ", 1)[-1], 1 if step.name == "cast as date" else 0) for step in function]
+    grains = [_GRAIN.get(step.name.rsplit(" ", 1)[-1], _FINEST) for step in function]
     return "identity" if max(grains) >= _GRAIN[transform] else transform
 
 

@@ -55,7 +55,8 @@ def find_references(query: exp.Expr, default_namespace: str) -> References:
         pinned = False
         version = table.args.get("version")
         if version is not None:
-            pinned = isinstance(version.expression, exp.Literal) and version.expression.is_int
+            by_version = str(version.this).upper() == "VERSION"
+            pinned = by_version and isinstance(version.expression, exp.Literal) and version.expression.is_int
             if not pinned:
                 opaque = opaque or f"{table.name} is read at a branch, a tag or a time"
         if any("start" not in p.meta for p in parts):

@@ -23,11 +23,11 @@ from dbt.adapters.icebergmv.maintenance.commit import (
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, RefreshConflict
 from dbt.adapters.icebergmv.maintenance.inspection import Inspection, inspect
 from dbt.adapters.icebergmv.maintenance.names import show
-from dbt.adapters.icebergmv.maintenance.partitioning import is_whole_partitions
+from dbt.adapters.icebergmv.maintenance.partitioning import can_prune, is_whole_partitions
 from dbt.adapters.icebergmv.maintenance.planner import PlanRequest, RefreshPlan, plan_refresh
 from dbt.adapters.icebergmv.maintenance.render import Write
 from dbt.adapters.icebergmv.maintenance.spark_types import spark_type
-from dbt.adapters.icebergmv.maintenance.sql import disjunction
+from dbt.adapters.icebergmv.maintenance.sql import Dialect, disjunction
 from dbt.adapters.icebergmv.maintenance.state import BaseTableState, ViewState
 from dbt.adapters.icebergmv.maintenance.storage import (
     alter_storage,
@@ -150,11 +150,29 @@ def _rows(lake: Lake, job: _Job, table: Table, start: int) -> Write:
     """Return what is to be written: everything, or the rows in the region of the plan."""
     summary = {"refresh-state": _refresh_state(job)}
     if job.plan.kind == "full":
-        return Write(job.columns, job.query, "true", True, summary)
+        return Write(job.columns, job.query, "true", "true", True, summary)
     types = {f.name: spark_type(f.field_type) for f in table.schema().fields}
-    where = disjunction(job.plan.region, types, lake.catalog.name)
     aligned = is_whole_partitions(job.plan.region, stored_partitioning(table), table.schema())
-    return Write(job.columns, job.query, where, aligned and is_of_one_spec(table, start), summary)
+    in_storage = can_prune(table, table.schema(), job.plan.region)
+    catalog = lake.catalog.name
+    return Write(
+        columns=job.columns,
+        query=job.query,
+        where=disjunction(job.plan.region, types, Dialect(catalog, in_storage)),
+        query_where=disjunction(job.plan.region, types, Dialect(catalog, _bases_can_prune(job))),
+        aligned=aligned and in_storage and is_of_one_spec(table, start),
+        summary=summary,
+    )
+
+
+def _bases_can_prune(job: _Job) -> bool:
+    """Return whether every base takes the predicate on the query, which Spark hands down to its scan."""
+    for reference in job.inspection.definition.references:
+        source = None if reference.pinned else job.inspection.bases.of(reference).source
+        reaching = job.plan.base_filters.get(reference.index, job.plan.region)
+        if source is not None and not can_prune(source.table, source.table_schema, reaching):
+            return False
+    return True
 
 
 def _state(job: _Job, table: Table, snapshot_id: int) -> ViewState:

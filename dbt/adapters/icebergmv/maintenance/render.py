@@ -11,21 +11,25 @@ from dbt.adapters.icebergmv.maintenance.bases import BaseTables, IcebergSource
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.names import TableName
-from dbt.adapters.icebergmv.maintenance.partitioning import PartitionField
+from dbt.adapters.icebergmv.maintenance.partitioning import PartitionField, can_prune
 from dbt.adapters.icebergmv.maintenance.references import TableReference, splice
 from dbt.adapters.icebergmv.maintenance.spark_types import spark_type
-from dbt.adapters.icebergmv.maintenance.sql import disjunction, identifier, qualified, string_literal
+from dbt.adapters.icebergmv.maintenance.sql import Dialect, disjunction, identifier, qualified, string_literal
 
 MAIN = "main"
 
 
 @dataclass(frozen=True)
 class Write:
-    """Rows to replace: those where `where` holds, by those of the query. `aligned`: the region is whole partitions."""
+    """Rows to replace: those where `where` holds, by those of the query where `query_where` holds.
+
+    Both say the same, each as the tables behind it need it. `aligned`: the region is whole partitions.
+    """
 
     columns: tuple[str, ...]
     query: str
     where: str
+    query_where: str
     aligned: bool
     summary: Mapping[str, str]
 
@@ -69,8 +73,9 @@ def _read(
     if wanted is None and columns is None:
         return pinned if source.storage[2] == reference.name else pinned + alias
     types = {f.name: spark_type(f.field_type) for f in source.table_schema.fields}
+    dialect = Dialect(catalog, can_prune(source.table, source.table_schema, wanted or ()))
     inner = pinned if columns is None else f"(SELECT {columns} FROM {pinned})"
-    where = "" if wanted is None else f" WHERE {disjunction(wanted, types, catalog)}"
+    where = "" if wanted is None else f" WHERE {disjunction(wanted, types, dialect)}"
     return f"(SELECT * FROM {inner}{where}){alias}"
 
 
@@ -163,7 +168,7 @@ def write_rows(storage: TableName, branch: str, write: Write) -> list[str]:
     options = {"branch": branch, **{f"snapshot-property.{k}": v for k, v in write.summary.items()}}
     with_ = ", ".join(f"{identifier(k)} = {string_literal(v)}" for k, v in options.items())
     insert = f"INSERT INTO {qualified(*storage)} WITH ({with_})"
-    rows = f"{_select(write.query, _names(write.columns))} WHERE {write.where}"
+    rows = f"{_select(write.query, _names(write.columns))} WHERE {write.query_where}"
     if write.aligned:
         return [f"{insert} REPLACE WHERE {write.where} {rows}"]
     return [f"DELETE FROM {qualified(*storage, 'branch_' + branch)} WHERE {write.where}", f"{insert} {rows}"]

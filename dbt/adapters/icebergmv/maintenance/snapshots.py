@@ -15,6 +15,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Operation, Snapshot
+from pyiceberg.types import DateType, NestedField
 
 from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.transforms import partition_domain
@@ -178,13 +179,19 @@ def partition_rows(table: Table, schema: Schema, spec_id: int, values: tuple[obj
     constraints: dict[ColumnKey, Domain] = {}
     for field, value in zip(table.specs()[spec_id].fields, values, strict=True):
         source = top_level.get(field.source_id)
-        if source is None:
+        if source is None or _had_another_unit(table, source):
             continue
         constraint = partition_domain(field.transform, source.name, source.field_type, value)
         if constraint is not None:
             key, domain = constraint
             constraints[key] = domain.intersect(constraints[key]) if key in constraints else domain
     return TupleDomain.where(constraints)
+
+
+def _had_another_unit(table: Table, source: NestedField) -> bool:
+    """Return whether old partition values of the column may count days where it is a timestamp now."""
+    earlier = [f for schema in table.schemas().values() for f in schema.fields if f.field_id == source.field_id]
+    return any(isinstance(f.field_type, DateType) != isinstance(source.field_type, DateType) for f in earlier)
 
 
 def _unit(table: Table, spec_ids: set[int]) -> str:

@@ -9,7 +9,8 @@ _VOLATILE = """
     current_timezone reflect java_method try_reflect
 """
 _ORDER_DEPENDENT = """
-    first first_value last last_value any_value collect_list collect_set array_agg listagg string_agg
+    first first_value last last_value any_value collect_list collect_set array_agg listagg string_agg max_by min_by mode
+    histogram_numeric approx_percentile percentile_approx approx_top_k
 """
 _BUILTIN = """
     abs acos acosh add_months aes_decrypt aes_encrypt aggregate and any any_value approx_count_distinct

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
 
 from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, TupleDomain, Value
@@ -62,28 +63,40 @@ def literal(value: Value, spark_type: str) -> str:
             raise TypeError(f"Cannot render a {type(value).__name__} as {spark_type}")
 
 
-def disjunction(disjuncts: Iterable[TupleDomain], types: Mapping[str, str], catalog: str) -> str:
+@dataclass(frozen=True)
+class Dialect:
+    """How predicates are to be written.
+
+    `catalog` is the Spark catalog whose `system` functions compute bucket and truncate. `pushable` lets Iceberg see
+    these functions and prune by them. It must be False over a table whose partition specs differ on a column: Iceberg
+    applies the predicate to every spec and fails on `bucket(4, c) = 0` over files partitioned by `c`.
+    """
+
+    catalog: str
+    pushable: bool = True
+
+
+def disjunction(disjuncts: Iterable[TupleDomain], types: Mapping[str, str], dialect: Dialect) -> str:
     """Return the predicate that holds for the rows of any of the disjuncts.
 
-    `types` gives the Spark type of every constrained column, under its stored name; `catalog` is the Spark catalog
-    whose `system` functions compute bucket and truncate.
+    `types` gives the Spark type of every constrained column, under its stored name.
     """
-    arms = [conjunction(d, types, catalog) for d in disjuncts]
+    arms = [conjunction(d, types, dialect) for d in disjuncts]
     if not arms:
         return "false"
     return arms[0] if len(arms) == 1 else " OR ".join(f"({arm})" for arm in arms)
 
 
-def conjunction(rows: TupleDomain, types: Mapping[str, str], catalog: str) -> str:
+def conjunction(rows: TupleDomain, types: Mapping[str, str], dialect: Dialect) -> str:
     """Return the predicate of one TupleDomain."""
     if rows.is_none:
         return "false"
     if rows.is_all:
         return "true"
-    return " AND ".join(f"({_constraint(key, domain, types, catalog)})" for key, domain in rows.constraints)
+    return " AND ".join(f"({_constraint(key, domain, types, dialect)})" for key, domain in rows.constraints)
 
 
-def _constraint(key: ColumnKey, domain: Domain, types: Mapping[str, str], catalog: str) -> str:
+def _constraint(key: ColumnKey, domain: Domain, types: Mapping[str, str], dialect: Dialect) -> str:
     column = identifier(key.column)
     spark_type = types[key.column]
     if key.transform is None:
@@ -92,8 +105,15 @@ def _constraint(key: ColumnKey, domain: Domain, types: Mapping[str, str], catalo
     if matched is None:
         raise ValueError(f"Cannot render the transform {key.transform}")
     function, width = matched.groups()
-    expression = f"{identifier(catalog)}.system.{function}({width}, {column})"
-    return _membership(expression, domain, "int" if function == "bucket" else spark_type)
+    value_type = "int" if function == "bucket" else spark_type
+    expression = f"{identifier(dialect.catalog)}.system.{function}({width}, {column})"
+    return _membership(expression if dialect.pushable else _hidden(expression, value_type), domain, value_type)
+
+
+def _hidden(expression: str, spark_type: str) -> str:
+    """Return the same value in a form that Spark evaluates itself and does not hand to Iceberg."""
+    neutral = {"int": " + 0", "binary": " || X''"}.get(spark_type, " || ''")
+    return f"({expression}{neutral})"
 
 
 def _membership(expression: str, domain: Domain, spark_type: str) -> str:
@@ -104,7 +124,7 @@ def _membership(expression: str, domain: Domain, spark_type: str) -> str:
         arms.append(f"{expression} IS NULL")
     if domain.nan and spark_type in ("float", "double"):
         arms.append(f"{expression} <=> {spark_type}('NaN')")
-    ranges = [_clamp(r, spark_type) for r in domain.ranges]
+    ranges = [c for r in domain.ranges if (c := _clamp(r, spark_type)) is not None]
     single = [literal(r.low, spark_type) for r in ranges if r.is_single_value and r.low is not None]
     if len(single) == 1:
         arms.append(f"{expression} <=> {single[0]}")
@@ -121,17 +141,22 @@ def _range(expression: str, r: Range, spark_type: str) -> str:
     if r.high is not None:
         bounds.append(f"{expression} {'<=' if r.high_inclusive else '<'} {literal(r.high, spark_type)}")
     elif spark_type in ("float", "double"):
-        bounds.append(f"NOT isnan({expression})")
+        bounds.append(f"{expression} IS NOT NULL AND NOT isnan({expression})")
     return "(" + " AND ".join(bounds) + ")" if bounds else f"{expression} IS NOT NULL"
 
 
-def _clamp(r: Range, spark_type: str) -> Range:
-    """Drop bounds that no value of an integer type can pass: their literals would not fit the type."""
+def _clamp(r: Range, spark_type: str) -> Range | None:
+    """Drop bounds that no value of an integer type can pass: their literals would not fit the type.
+
+    None when no value of the type lies in the range.
+    """
     if spark_type not in _INTEGER_BOUNDS:
         return r
     smallest, largest = _INTEGER_BOUNDS[spark_type]
-    low = None if r.low is not None and _int(r.low) < smallest else r.low
-    high = None if r.high is not None and _int(r.high) > largest else r.high
+    low = None if r.low is None or _int(r.low) < smallest else _int(r.low)
+    high = None if r.high is None or _int(r.high) > largest else _int(r.high)
+    if (low is not None and low > largest) or (high is not None and high < smallest):
+        return None
     return Range(low, high, r.low_inclusive, r.high_inclusive)
 
 

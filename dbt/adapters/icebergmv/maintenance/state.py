@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -96,7 +97,7 @@ def read_state(view_name: str, properties: Mapping[str, str]) -> ViewState:
     Raises StateUnreadable when it was written by a newer version, is incomplete, or was edited.
     """
     version = properties.get(FORMAT_KEY, "")
-    if version.isdigit() and int(version) > FORMAT_VERSION:
+    if re.fullmatch(r"[0-9]{1,9}", version) and int(version) > FORMAT_VERSION:
         raise StateUnreadable(
             f"Cannot use the state of {view_name}: it was written in format {version} and this version of "
             f"dbt-icebergmv reads up to {FORMAT_VERSION}. Upgrade dbt-icebergmv, or rebuild with --full-refresh."

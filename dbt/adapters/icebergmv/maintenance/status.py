@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.bases import BaseTable, BaseTables, IcebergSource
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.names import TableName
+from dbt.adapters.icebergmv.maintenance.schema_change import changed_meaning
 from dbt.adapters.icebergmv.maintenance.snapshots import TableChange, change_since
 from dbt.adapters.icebergmv.maintenance.state import BaseTableState, ViewState
 
@@ -60,12 +61,12 @@ def status_of(definition: ViewDefinition, bases: BaseTables, state: ViewState | 
             occurrences.setdefault(base.name, []).append(reference.index)
     recorded = {b.name: b for b in state.base_tables} if state is not None else {}
     return MaterializedViewStatus(
-        tuple(_status(base, tuple(occurrences[name]), recorded) for name, base in found.items())
+        tuple(_status(base, tuple(occurrences[name]), recorded, definition.mentions) for name, base in found.items())
     )
 
 
 def _status(
-    base: BaseTable, occurrences: tuple[int, ...], recorded: Mapping[TableName, BaseTableState]
+    base: BaseTable, occurrences: tuple[int, ...], recorded: Mapping[TableName, BaseTableState], mentions: Set[str]
 ) -> BaseTableStatus:
     known = recorded.get(base.name)
     if base.source is None:
@@ -73,11 +74,16 @@ def _status(
     elif known is None:
         change = TableChange("unknown", moved=True, reason="was not read by the last refresh")
     else:
-        change = _change(known, base.source)
+        change = _change(known, base.source, mentions)
     return BaseTableStatus(base, occurrences, known, change)
 
 
-def _change(known: BaseTableState, source: IcebergSource) -> TableChange:
+def _change(known: BaseTableState, source: IcebergSource, mentions: Set[str]) -> TableChange:
     if known.storage != source.storage:
         return TableChange("unknown", moved=True, reason="is now another table")
+    if known.recorded.uuid == source.recorded.uuid and known.recorded.schema_id != source.recorded.schema_id:
+        before = source.table.schemas().get(known.recorded.schema_id)
+        reason = changed_meaning(before, source.table_schema, mentions) if before else "has lost its former schema"
+        if reason is not None:
+            return TableChange("unknown", moved=True, reason=reason)
     return change_since(known.recorded, source.recorded, source.table, source.table_schema)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import struct
 from datetime import date, timedelta
-from decimal import Decimal
+from decimal import Context, Decimal
 from typing import TypeVar
 from uuid import UUID
 
@@ -41,6 +41,10 @@ from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, 
 MICROS_PER_HOUR = 3_600_000_000
 MICROS_PER_DAY = 24 * MICROS_PER_HOUR
 T = TypeVar("T")
+_EXACT = Context(prec=100)
+"""Wider than any decimal of the spec (38 digits); Python's default rounds at 28."""
+
+_LARGEST_SINGLE = 3.4028234663852886e38
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 _DAYS_PER_400_YEARS = 146_097
 
@@ -106,7 +110,7 @@ def _truncate_domain(
         case DecimalType():
             number = _of(Decimal, value)
             width = Decimal(transform.width).scaleb(-source_type.scale)
-            return ColumnKey(source), Domain.between(Range(number, number + width, True, False))
+            return ColumnKey(source), Domain.between(Range(number, _EXACT.add(number, width), True, False))
         case StringType() | BinaryType() | FixedType():
             return ColumnKey(source, str(transform)), Domain.of(value)
         case _:
@@ -142,11 +146,10 @@ def _around(value: float) -> Domain:
     PyIceberg's compiled Avro decoder returns doubles rounded to single precision, so the true value lies between the
     neighbouring singles; beyond the largest single everything reads as infinity.
     """
-    largest = 3.4028234663852886e38
-    if math.isinf(value):
-        return Domain.between(
-            Range(min(math.copysign(largest, value), value), max(math.copysign(largest, value), value))
-        )
+    if abs(value) >= _LARGEST_SINGLE:
+        if value < 0:
+            return Domain.between(Range(-math.inf, -_LARGEST_SINGLE))
+        return Domain.between(Range(_LARGEST_SINGLE, math.inf))
     return Domain.between(Range(_next_single(value, -1), _next_single(value, 1)))
 
 

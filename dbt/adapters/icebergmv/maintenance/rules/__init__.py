@@ -18,6 +18,10 @@ def track(node: exp.Expr, scope: Scope) -> TrackedRelation:
 
     An operator without a rule cuts every track below it and says so in the obstacles.
     """
+    for argument, words in (("joins", "JOIN"), ("laterals", "LATERAL VIEW")):
+        # A join in parentheses hangs on its first table.
+        if not isinstance(node, exp.Select) and node.args.get(argument):
+            return _without_rule(node, scope, words)
     match node:
         case exp.Table():
             return track_table(node, scope)
@@ -26,12 +30,12 @@ def track(node: exp.Expr, scope: Scope) -> TrackedRelation:
         case exp.Select():
             return track_select(node, scope, track)
         case _:
-            return _without_rule(node, scope)
+            return _without_rule(node, scope, node.key.upper())
 
 
-def _without_rule(node: exp.Expr, scope: Scope) -> TrackedRelation:
+def _without_rule(node: exp.Expr, scope: Scope, name: str) -> TrackedRelation:
     """Return everything below a node that no rule handles, CTEs in sight included, as untracked."""
     tables = list(node.find_all(exp.Table))
     direct = {t.meta[CTE_INDEX] for t in tables if CTE_INDEX in t.meta}
     through = {i for t in tables if t.name.lower() in scope.ctes for i in scope.ctes[t.name.lower()].references}
-    return TrackedRelation(None, frozenset(direct | through)).cut(node.key.upper())
+    return TrackedRelation(None, frozenset(direct | through)).cut(name)

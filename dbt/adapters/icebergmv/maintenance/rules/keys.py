@@ -50,8 +50,10 @@ class Input:
     def resolve(self, column: exp.Column) -> TrackedColumn | None:
         """Return the input column that a name means; None when it means something else or more than one."""
         qualifier = column.table.lower()
-        if column.args.get("catalog") or (qualifier and qualifier != self.alias.lower()):
+        if qualifier and qualifier != self.alias.lower():
             return None
+        if any(c.name.lower() in (column.db.lower(), column.catalog.lower()) for c in self.columns):
+            return None  # x.t.c is then a field of the struct x.
         found = [c for c in self.columns if c.name.lower() == column.name.lower()]
         return found[0] if len(found) == 1 else None
 
@@ -99,9 +101,9 @@ def _to_timestamp(key: Key | None, given: Input) -> Key | None:
 
 
 def _truncated(expression: exp.TimestampTrunc | exp.DateTrunc, given: Input) -> Key | None:
+    if not given.scope.units_are_literals:
+        return None
     unit = expression.args["unit"].name
-    if any(c.name.lower() == unit.lower() for c in given.columns):
-        return None  # The parser shows date_trunc(month, ts) and date_trunc('month', ts) alike.
     key = key_of(expression.this, given)
     if isinstance(expression, exp.DateTrunc):
         return _append(_to_date(key, given), "date", truncate_date(unit))

@@ -55,10 +55,15 @@ class TrackedRelation:
 
 @dataclass(frozen=True)
 class Scope:
-    """What names mean: columns of base occurrences (None: unknown), and relations of the CTEs in sight."""
+    """What names mean: columns of base occurrences (None: unknown), and relations of the CTEs in sight.
+
+    `units_are_literals`: every date_trunc and trunc of the SQL names its unit by a string literal that Spark knows.
+    The parser shows columns, abbreviations and literals alike, so this is read off the text.
+    """
 
     columns: Mapping[int, tuple[ColumnInfo, ...] | None]
     session_is_utc: bool
+    units_are_literals: bool = False
     ctes: Mapping[str, TrackedRelation] = field(default_factory=dict)
 
     def with_cte(self, name: str, relation: TrackedRelation) -> Scope:

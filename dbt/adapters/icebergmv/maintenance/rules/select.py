@@ -67,12 +67,11 @@ def _track_from(select: exp.Select, scope: Scope, track: Track) -> TrackedRelati
         return TrackedRelation(())
     relation = track(from_.this, scope)
     others = [track(join.this, scope) for join in select.args.get("joins") or ()]
-    others += [track(join.this, scope) for join in from_.this.args.get("joins") or ()]
-    if not others and not from_.this.args.get("laterals"):
+    if not others:
         return relation
     obstacles = {k: v for r in (relation, *others) for k, v in r.obstacles.items()}
     references = relation.references.union(*(r.references for r in others))
-    return TrackedRelation(None, references, obstacles).cut("JOIN" if others else "LATERAL VIEW")
+    return TrackedRelation(None, references, obstacles).cut("JOIN")
 
 
 def _inside_expressions(select: exp.Select, scope: Scope, track: Track) -> frozenset[int]:

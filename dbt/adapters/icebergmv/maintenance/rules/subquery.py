@@ -9,7 +9,7 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.rules.relation import Scope, TrackedRelation
 from dbt.adapters.icebergmv.maintenance.rules.scan import rename
 
-_CUTS = {"limit": "LIMIT", "offset": "OFFSET", "sample": "TABLESAMPLE", "joins": "JOIN", "laterals": "LATERAL VIEW"}
+_CUTS = {"limit": "LIMIT", "offset": "OFFSET", "sample": "TABLESAMPLE"}
 
 
 def track_subquery(

@@ -1,0 +1,28 @@
+"""Does a changed schema of a base table change what the SELECT means, although no row changed?"""
+
+from __future__ import annotations
+
+from collections.abc import Set
+
+from pyiceberg.schema import Schema
+
+
+def changed_meaning(before: Schema, now: Schema, mentions: Set[str]) -> str | None:
+    """Return why the SELECT, whose words are `mentions` (lower case), may mean something else now; None if it cannot.
+
+    A name that the SELECT mentions and that stands for another field, or for another type, gives other values. A new
+    column of a name that it mentions may catch a name that meant an alias. `*` is told by the columns of the result.
+    """
+    every_column = "*" in mentions
+    had = {f.name.lower(): f for f in before.fields}
+    for field in now.fields:
+        name = field.name.lower()
+        old = had.get(name)
+        if old is None:
+            if name in mentions:
+                return f"has a new column {field.name}, a name that the SELECT mentions"
+        elif (name in mentions or every_column) and old.field_id != field.field_id:
+            return f"has another column behind the name {field.name}"
+        elif (name in mentions or every_column) and old.field_type != field.field_type:
+            return f"has another type for its column {field.name}"
+    return None
