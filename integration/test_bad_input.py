@@ -138,6 +138,18 @@ def test_state_edited_into_nonsense(lake: Lake, base: str, key: str, value: str)
     assert lake.sql(f"SELECT * FROM {lake.view('edited')}") == rows
 
 
+def test_storage_of_another_view(lake: Lake, base: str) -> None:
+    store, other = f"{lake.schema}_store", f"{lake.schema}_other"
+    lake.model("shared", f"select k, v from {base}", storage_schema=store)
+    lake.run("--select", "shared")
+    lake.model("shared_too", f"select k from {base}", storage_schema=store, schema="other", alias="shared")
+    message = lake.fail("--select", "shared_too")
+    assert "is the storage table of lake." in message
+    assert "storage_table_prefix" in message
+    lake.assert_equals_definition("shared")
+    assert lake.reader().view(other, "shared") is None
+
+
 def test_table_that_is_not_ours_in_place_of_the_storage(lake: Lake, base: str) -> None:
     lake.sql(f"CREATE TABLE lake.{lake.schema}.__mv_storage__squatted (precious int) USING iceberg")
     lake.model("squatted", f"select k, v from {base}")

@@ -127,6 +127,9 @@ def test_every_row_of_a_partition_is_in_its_domain(transform: AnyTransform, name
     source, values = VALUES[name]
     x = data.draw(values)
     found = partition_domain(transform, "c", source, partition_value(transform, source)(x))
+    if name == "uuid" and isinstance(transform, BucketTransform):
+        assert found is None  # Spark would hash its text
+        return
     assert found is not None
     assert in_partition(*found, transform, source, x)
     assert not in_partition(*found, transform, source, None)
@@ -144,6 +147,7 @@ def test_nothing_else_is_in_its_domain(transform: AnyTransform, name: str, data:
     found = partition_domain(transform, "c", source, partition(x))
     assert found is not None
     assume(x == x and y == y)
+    assume(not (isinstance(x, float) and x == 0))  # both zeros are one group, so their neighbours come along
     assert in_partition(*found, transform, source, y) == (partition(y) == partition(x))
 
 

@@ -118,6 +118,7 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
         return RefreshRequest(
             view=(database, schema, identifier),
             sql=statement,
+            default_namespace=self.credentials.schema,
             config=ViewConfig(
                 definition_hash=definition_hash(statement),
                 storage_table=(

@@ -27,6 +27,8 @@ LOG_FILE = "spark.log"
 LOG_TAIL_LINES = 15
 FAILURE_SECONDS = 60.0
 _LOG4J = Path(__file__).with_name("log4j2.properties")
+# A JVM that ran out of memory may answer no more; ended, it gives an error that dbt can show.
+_JAVA_OPTIONS = f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} -XX:+ExitOnOutOfMemoryError"
 
 
 class SparkUnavailable(RuntimeError):
@@ -102,7 +104,7 @@ def _started(request: SparkRequest) -> SparkSession:
     jars = local_jars(needed, conf.get("spark.jars.repositories"))
     conf["spark.jars"] = ",".join([*jars, *filter(None, [conf.get("spark.jars")])])
     conf["spark.driver.extraJavaOptions"] = " ".join(
-        [f"-Dlog4j2.configurationFile={_LOG4J.as_uri()}", conf.get("spark.driver.extraJavaOptions", "")]
+        [_JAVA_OPTIONS, conf.get("spark.driver.extraJavaOptions", "")]
     ).strip()
     # A JVM whose context failed to start, for a setting say, can be asked again.
     gateway = SparkContext._gateway or _gateway(launch_conf(conf), Path(request.log_folder))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
+from pyiceberg.types import IcebergType, NestedField
 
 from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader, ColumnInfo, schema_columns
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
@@ -72,7 +73,10 @@ class BaseTables:
             return BaseTable(name, None, f"{show(name)} is not an Iceberg table of the catalog {self._catalog.name}")
         table = self._catalog.table(namespace, table_name)
         if table is not None:
-            return BaseTable(name, _current(table, name))
+            source = _current(table, name)
+            if not can_bridge(source.table_schema, source.snapshot_schema):
+                return BaseTable(name, None, f"{show(name)} changed its columns since it was last written")
+            return BaseTable(name, source)
         view = self._catalog.view(namespace, table_name)
         if view is None:
             return BaseTable(name, None, f"{show(name)} is not an Iceberg table of the catalog {self._catalog.name}")
@@ -94,6 +98,27 @@ class BaseTables:
         schema = table.schemas()[schema_id]
         recorded = RecordedTable(str(table.metadata.table_uuid), snapshot.snapshot_id, schema_id)
         return BaseTable(name, IcebergSource(table, state.storage_table, recorded, schema, schema))
+
+
+def shape(field: NestedField) -> tuple[int, str, IcebergType]:
+    """Return what a reader sees of a column: comments and nullability aside."""
+    return (field.field_id, field.name, field.field_type)
+
+
+def can_bridge(wanted: Schema, stored: Schema | None) -> bool:
+    """Return whether a select list can show rows of the stored schema under the wanted one.
+
+    It cannot look into nested columns, and a column added with a default has that value in old rows.
+    """
+    before = {} if stored is None else {f.field_id: f for f in stored.fields}
+    for field in wanted.fields if stored is not None else ():
+        old = before.get(field.field_id)
+        if old is None:
+            if field.initial_default is not None:
+                return False
+        elif old.field_type != field.field_type and not field.field_type.is_primitive:
+            return False
+    return True
 
 
 def _current(table: Table, name: TableName) -> IcebergSource:

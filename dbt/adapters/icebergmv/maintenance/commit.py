@@ -12,6 +12,7 @@ it. Killed at any point, readers see the old rows; the next run finds main ahead
 
 from __future__ import annotations
 
+import itertools
 import re
 import secrets
 from collections.abc import Sequence
@@ -95,7 +96,7 @@ def publish(lake: Lake, publication: Publication, table_in_the_way: bool) -> Non
     another refresh can still slip in; the view then shows the older of two complete cuts until the next run.
     """
     view = publication.view
-    backup = (view.name[0], view.name[1], view.name[2] + BACKUP_SUFFIX)
+    backup = _free_name(lake, view.name)
     if view_moved(lake.catalog, view.name, publication.found):
         raise _lost_race(publication.storage)
     if load_storage(lake, publication.storage).metadata.current_snapshot_id != publication.snapshot_id:
@@ -108,8 +109,15 @@ def publish(lake: Lake, publication: Publication, table_in_the_way: bool) -> Non
         if table_in_the_way:
             lake.spark(render.rename_table(backup, view.name))
         raise
-    if lake.catalog.table(backup[1], backup[2]) is not None:
+    if table_in_the_way:
         lake.spark(render.drop_table(backup, purge=False))
+
+
+def _free_name(lake: Lake, view: TableName) -> TableName:
+    """Return a name for a table that has to make way, which nothing bears yet."""
+    taken = {entry.name for entry in lake.catalog.entries(view[1])}
+    names = (view[2] + BACKUP_SUFFIX + (str(number) if number else "") for number in itertools.count())
+    return (view[0], view[1], next(name for name in names if name not in taken))
 
 
 def view_moved(catalog: CatalogReader, view: TableName, expected: ViewInfo | None) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
-from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
@@ -13,13 +13,15 @@ from dbt.adapters.icebergmv.maintenance.spark_functions import BUILTIN, ORDER_DE
 
 _CLOCKS_WITHOUT_PARENTHESES = frozenset(["current_date", "current_timestamp", "current_time", "localtimestamp"])
 _USERS_WITHOUT_PARENTHESES = frozenset(["current_user", "session_user", "user"])
-_CLOCK_WORDS = frozenset(["now", "today", "yesterday", "tomorrow"])
-_LITERAL_TYPES = frozenset(["date", "timestamp", "timestamp_ntz", "timestamp_ltz"])
+# Cast to a date or a timestamp, also by comparison, these texts are clocks; a zone may follow.
+_CLOCK_TEXT = re.compile(r"\s*(now|today|yesterday|tomorrow)(\s+\S+)?\s*$", re.IGNORECASE)
 _ICEBERG_FUNCTIONS = frozenset(["bucket", "truncate", "years", "months", "days", "hours", "iceberg_version"])
 _CLOCK_WITHOUT_ARGUMENTS = frozenset(["unix_timestamp", "to_unix_timestamp"])
 _METADATA_COLUMNS = frozenset(
     ["_file", "_pos", "_partition", "_spec_id", "_deleted", "_row_id", "_last_updated_sequence_number", "_metadata"]
 )
+_GENERATED_COLUMNS = frozenset(["col", "pos", "key", "value", "id"])
+_GENERATED = re.compile(r"col\d+$")
 # Calls that are grammar in Spark, or are listed under another name.
 _GRAMMAR_WORDS = """
     cast try_cast extract timestampadd timestampdiff dateadd datediff date_diff overlay position trim values struct
@@ -35,16 +37,17 @@ def volatility(query: exp.Expr, tokens: Sequence[Token], tables: Iterable[tuple[
     for name, called_empty in _names(tokens, columns):
         if name in VOLATILE or (called_empty and name in _CLOCK_WITHOUT_ARGUMENTS):
             return f"{name}() gives a new value at every run"
-    for before, token in pairwise(tokens):
-        is_literal = token.token_type == TokenType.STRING and before.text.lower() in _LITERAL_TYPES
-        if is_literal and token.text.strip().lower() in _CLOCK_WORDS:
-            return f"{before.text} '{token.text}' gives a new value at every run"
+    for token in tokens:
+        if token.token_type == TokenType.STRING and _CLOCK_TEXT.match(token.text):
+            return f"'{token.text}' may be read as a date, which gives a new value at every run"
+        if "${" in token.text:
+            return "it uses a ${...} variable, whose value may change"
     for column in query.find_all(exp.Column):
         if column.name.lower() in _METADATA_COLUMNS - columns:
             return f"the metadata column {column.name} changes when files are rewritten"
     if query.find(exp.TableSample):
         return "TABLESAMPLE picks other rows at every run"
-    return _unknown_function(query, tokens)
+    return _unknown_function(query, tokens) or _variable(query, columns)
 
 
 def order_dependence(tokens: Sequence[Token]) -> str | None:
@@ -67,7 +70,7 @@ def _names(tokens: Sequence[Token], columns: set[str]) -> Iterable[tuple[str, bo
             continue
         if following is not None and following.token_type == TokenType.L_PAREN:
             yield name, after is not None and after.token_type == TokenType.R_PAREN
-        elif name in bare and token.token_type != TokenType.IDENTIFIER:
+        elif name in (bare - columns if token.token_type == TokenType.IDENTIFIER else bare):
             yield name, True
 
 
@@ -86,6 +89,25 @@ def _unknown_function(query: exp.Expr, tokens: Sequence[Token]) -> str | None:
     for name, _ in _names(tokens, set()):
         if name.upper() in exp.FUNCTION_BY_NAME and name not in BUILTIN and name not in _GRAMMAR:
             return _user_defined(name)
+    return None
+
+
+def _variable(query: exp.Expr, columns: set[str]) -> str | None:
+    """Return which name is a session variable: no table, alias or lambda of the query offers it."""
+    if query.find(exp.Pivot):
+        return None
+    offered = columns | _GENERATED_COLUMNS
+    offered |= {name.name.lower() for alias in query.find_all(exp.TableAlias) for name in alias.columns}
+    offered |= {alias.alias.lower() for alias in query.find_all(exp.Alias)}
+    offered |= {name.name.lower() for aliases in query.find_all(exp.Aliases) for name in aliases.expressions}
+    offered |= {argument.name.lower() for call in query.find_all(exp.Lambda) for argument in call.expressions}
+    sources = {t.alias_or_name.lower() for t in query.find_all(exp.Table, exp.Subquery, exp.CTE)}
+    for column in query.find_all(exp.Column):
+        outermost = column.parts[0].name.lower()
+        if isinstance(column.this, exp.Star) or outermost in offered | sources or _GENERATED.match(outermost):
+            continue
+        if len(column.parts) == 1 or outermost in ("session", "system"):
+            return f"{column.sql(dialect='spark')} is no column of a table that it reads; a variable may change"
     return None
 
 

@@ -11,10 +11,10 @@ from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader, ViewInfo
 from dbt.adapters.icebergmv.maintenance.config import ConfigurationChanges, ViewConfig, configuration_changes
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition, analyse
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, StateUnreadable
-from dbt.adapters.icebergmv.maintenance.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.names import TableName, parse_name, show
 from dbt.adapters.icebergmv.maintenance.partitioning import parse_partition_by
 from dbt.adapters.icebergmv.maintenance.render import view_query
-from dbt.adapters.icebergmv.maintenance.state import ViewState, is_materialized_view, read_state
+from dbt.adapters.icebergmv.maintenance.state import ViewState, is_materialized_view, read_state, storage_table_of
 from dbt.adapters.icebergmv.maintenance.status import MaterializedViewStatus, status_of
 
 STORAGE_OF = "icebergmv.storage-of"
@@ -23,7 +23,7 @@ STORAGE_OF = "icebergmv.storage-of"
 
 @dataclass(frozen=True)
 class RefreshRequest:
-    """What a run asks for one view.
+    """What a run asks for one view. Names without a namespace mean tables of `default_namespace`.
 
     `rebuild` is the reason to rebuild that the caller already knows (`--full-refresh`); `partial` the dbt flag
     (`--empty`, `--sample`) whose rows are not those of the definition.
@@ -31,6 +31,7 @@ class RefreshRequest:
 
     view: TableName
     sql: str
+    default_namespace: str
     config: ViewConfig
     session_is_utc: bool
     owner: str
@@ -84,7 +85,7 @@ def inspect(catalog: CatalogReader, request: RefreshRequest) -> Inspection:
 def _inspect(catalog: CatalogReader, request: RefreshRequest) -> Inspection:
     _, namespace, name = request.view
     bases = BaseTables(catalog)
-    definition = analyse(request.sql, namespace, bases.columns_of, request.session_is_utc)
+    definition = analyse(request.sql, request.default_namespace, bases.columns_of, request.session_is_utc)
     _refuse_self_reference(definition, request.view, catalog.name)
     if definition.columns is not None and request.config.partition_by is not None:
         parse_partition_by(request.config.partition_by, [c.name for c in definition.columns])
@@ -92,11 +93,7 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest) -> Inspection:
     state = _state(view, request)
     storage_name = request.config.storage_table
     storage = catalog.table(storage_name[1], storage_name[2])
-    if storage is not None and STORAGE_OF not in storage.properties:
-        raise InvalidConfig(
-            f"the table {show(storage_name)} is in the way of its storage table. "
-            "Drop or rename it, or set storage_table_prefix or storage_schema."
-        )
+    _refuse_foreign_storage(catalog, request, storage)
     changes = ConfigurationChanges()
     if state is not None and state.partial is None and request.partial is None:
         changes = configuration_changes(request.config, state)
@@ -144,6 +141,25 @@ def _lost(view: ViewInfo | None, state: ViewState | None, storage: Table | None)
     if view.sql.strip() != published:
         return "the view was redefined by hand"
     return None
+
+
+def _refuse_foreign_storage(catalog: CatalogReader, request: RefreshRequest, storage: Table | None) -> None:
+    """Refuse a table in place of the storage table that is nobody's storage, or another view's."""
+    if storage is None:
+        return
+    name, owner = show(request.config.storage_table), storage.properties.get(STORAGE_OF)
+    mend = "Set storage_table_prefix or storage_schema to have another one"
+    if owner is None:
+        raise InvalidConfig(f"the table {name} is in the way of its storage table. {mend}, or rename that one.")
+    if owner == show(request.view):
+        return
+    try:
+        _, namespace, view_name = parse_name(owner)
+    except ValueError:
+        return
+    other = catalog.view(namespace, view_name)
+    if other is not None and storage_table_of(other.properties) == request.config.storage_table:
+        raise InvalidConfig(f"the table {name} is the storage table of {owner}. {mend}.")
 
 
 def _refuse_self_reference(definition: ViewDefinition, view: TableName, catalog: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pyiceberg.schema import Schema
 
-from dbt.adapters.icebergmv.maintenance.bases import BaseTables, IcebergSource
+from dbt.adapters.icebergmv.maintenance.bases import BaseTables, IcebergSource, shape
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.names import TableName
@@ -17,6 +17,7 @@ from dbt.adapters.icebergmv.maintenance.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.sql import Dialect, disjunction, identifier, qualified, string_literal
 
 MAIN = "main"
+_FOR_EVER_DAYS = 36_500
 
 
 @dataclass(frozen=True)
@@ -82,21 +83,19 @@ def _read(
 def _bridge(wanted: Schema, stored: Schema | None) -> str | None:
     """Return a select list that shows a snapshot of an older schema under the current one; None when they are equal.
 
-    Reading VERSION AS OF gives the columns of that snapshot; a live read gives today's, matched by field id.
+    Reading VERSION AS OF gives the columns of that snapshot; a live read gives today's, matched by field id. Schemas
+    that no select list can bridge are never read at a snapshot (bases.can_bridge).
     """
-    if stored is None or wanted.fields == stored.fields:
+    if stored is None or [shape(f) for f in wanted.fields] == [shape(f) for f in stored.fields]:
         return None
     before = {f.field_id: f for f in stored.fields}
     items = []
     for field in wanted.fields:
-        old = before.get(field.field_id)
-        target = spark_type(field.field_type)
-        if old is None:
-            items.append(f"CAST(NULL AS {target}) AS {identifier(field.name)}")
-        elif spark_type(old.field_type) == target or not field.field_type.is_primitive:
-            items.append(f"{identifier(old.name)} AS {identifier(field.name)}")
-        else:
-            items.append(f"CAST({identifier(old.name)} AS {target}) AS {identifier(field.name)}")
+        old, name = before.get(field.field_id), identifier(field.name)
+        value = "NULL" if old is None else identifier(old.name)
+        if old is None or old.field_type != field.field_type:
+            value = f"CAST({value} AS {spark_type(field.field_type)})"
+        items.append(f"{value} AS {name}")
     return ", ".join(items)
 
 
@@ -135,7 +134,9 @@ def unset_table_properties(storage: TableName, keys: Sequence[str]) -> str:
 
 def create_branch(storage: TableName, branch: str, snapshot_id: int) -> str:
     """Return the statement that starts a branch at a snapshot."""
-    return f"ALTER TABLE {qualified(*storage)} CREATE BRANCH {identifier(branch)} AS OF VERSION {snapshot_id}"
+    # Without RETAIN a table property (history.expire.max-ref-age-ms) could expire what a view reads.
+    at = f"AS OF VERSION {snapshot_id} RETAIN {_FOR_EVER_DAYS} DAYS"
+    return f"ALTER TABLE {qualified(*storage)} CREATE BRANCH {identifier(branch)} {at}"
 
 
 def drop_branch(storage: TableName, branch: str) -> str:

@@ -10,13 +10,15 @@ import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 
 from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, TupleDomain, Value
 from dbt.adapters.icebergmv.maintenance.transforms import MICROS_PER_DAY, civil_from_days
 
 _ESCAPED = {"\\": "\\\\", "'": "\\'", "$": "\\u0024"}
 _INTEGER_BOUNDS = {"int": (-(2**31), 2**31 - 1), "bigint": (-(2**63), 2**63 - 1)}
+_DECIMAL = re.compile(r"^decimal\((\d+),(\d+)\)$")
+_EXACT = Context(prec=100)
 _TRANSFORM = re.compile(r"^(bucket|truncate)\[(\d+)]$")
 
 
@@ -146,16 +148,23 @@ def _range(expression: str, r: Range, spark_type: str) -> str:
 
 
 def _clamp(r: Range, spark_type: str) -> Range | None:
-    """Drop bounds that no value of an integer type can pass: their literals would not fit the type.
+    """Drop bounds that no value of a number type can pass: their literals would not fit the type.
 
     None when no value of the type lies in the range.
     """
-    if spark_type not in _INTEGER_BOUNDS:
+    smallest: Value
+    largest: Value
+    decimal = _DECIMAL.match(spark_type)
+    if decimal is not None:
+        top = Decimal("9" * int(decimal[1])).scaleb(-int(decimal[2]), _EXACT)
+        smallest, largest = _EXACT.minus(top), top
+    elif spark_type in _INTEGER_BOUNDS:
+        smallest, largest = _INTEGER_BOUNDS[spark_type]
+    else:
         return r
-    smallest, largest = _INTEGER_BOUNDS[spark_type]
-    low = None if r.low is None or _int(r.low) < smallest else _int(r.low)
-    high = None if r.high is None or _int(r.high) > largest else _int(r.high)
-    if (low is not None and low > largest) or (high is not None and high < smallest):
+    low = None if r.low is None or r.low < smallest else r.low  # type: ignore[operator]
+    high = None if r.high is None or r.high > largest else r.high  # type: ignore[operator]
+    if (low is not None and low > largest) or (high is not None and high < smallest):  # type: ignore[operator]
         return None
     return Range(low, high, r.low_inclusive, r.high_inclusive)
 

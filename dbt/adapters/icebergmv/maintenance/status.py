@@ -86,4 +86,7 @@ def _change(known: BaseTableState, source: IcebergSource, mentions: Set[str]) ->
         reason = changed_meaning(before, source.table_schema, mentions) if before else "has lost its former schema"
         if reason is not None:
             return TableChange("unknown", moved=True, reason=reason)
-    return change_since(known.recorded, source.recorded, source.table, source.table_schema)
+    try:
+        return change_since(known.recorded, source.recorded, source.table, source.table_schema)
+    except Exception as error:
+        return TableChange("unknown", moved=True, reason=f"has manifests that cannot be read ({type(error).__name__})")

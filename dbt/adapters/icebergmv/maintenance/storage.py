@@ -25,6 +25,10 @@ _NARROW = re.compile(r"\b(?:tinyint|smallint)\b")
 _SIZED_TEXT = re.compile(r"\b(?:var)?char\(\d+\)")
 
 
+# A fanout writer keeps a file open, and its buffers in memory, for every partition of a full refresh.
+_DEFAULT_PROPERTIES = {"write.spark.fanout.enabled": "false"}
+
+
 @dataclass(frozen=True)
 class Column:
     """An output column: its name, and the type that Iceberg stores for it as Spark then shows it."""
@@ -83,7 +87,7 @@ def create_storage(lake: Lake, inspection: Inspection, names: Sequence[str], que
         partitioning = derive_partitioning(inspection.definition, specs)
     if config.storage_table[1] != inspection.request.view[1]:
         lake.spark(render.create_namespace(config.storage_table))
-    properties = {**config.tblproperties, STORAGE_OF: show(inspection.request.view)}
+    properties = {**_DEFAULT_PROPERTIES, **config.tblproperties, STORAGE_OF: show(inspection.request.view)}
     lake.spark(render.create_storage(config.storage_table, names, query, partitioning, properties))
 
 

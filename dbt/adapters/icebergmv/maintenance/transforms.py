@@ -34,6 +34,7 @@ from pyiceberg.types import (
     StringType,
     TimestampType,
     TimestamptzType,
+    UUIDType,
 )
 
 from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, Value
@@ -66,9 +67,11 @@ def partition_domain(
     plain = internal_value(value)
     match transform:
         case IdentityTransform():
-            exact = not isinstance(source_type, DoubleType) or math.isnan(_of(float, plain))
-            return column, Domain.of(plain) if exact else _around(_of(float, plain))
+            return column, _identity_domain(source_type, plain)
         case BucketTransform():
+            # Iceberg hashes the 16 bytes of a UUID; Spark sees text and would hash that.
+            if isinstance(source_type, UUIDType):
+                return None
             return ColumnKey(source, str(transform)), Domain.of(plain)
         case TruncateTransform():
             return _truncate_domain(transform, source, source_type, plain)
@@ -100,12 +103,27 @@ def civil_from_days(days: int) -> tuple[int, int, int]:
     return inside.year + cycles * 400, inside.month, inside.day
 
 
+def _identity_domain(source_type: IcebergType, value: Value) -> Domain:
+    """Return the values of an identity partition.
+
+    0.0 and -0.0 are two partitions and one group in Spark, so either stands for both.
+    """
+    if isinstance(value, float) and not math.isnan(value):
+        if isinstance(source_type, DoubleType):
+            return _around(value)
+        if value == 0:
+            return Domain.between(Range(_next_single(0, -1), _next_single(0, 1)))
+    return Domain.of(value)
+
+
 def _truncate_domain(
     transform: TruncateTransform[object], source: str, source_type: IcebergType, value: Value
-) -> tuple[ColumnKey, Domain]:
+) -> tuple[ColumnKey, Domain] | None:
     match source_type:
         case IntegerType() | LongType():
             whole = _of(int, value)
+            if whole % transform.width != 0:
+                return None  # Java's arithmetic wrapped round at the smallest value of the type.
             return ColumnKey(source), Domain.between(Range(whole, whole + transform.width, True, False))
         case DecimalType():
             number = _of(Decimal, value)
