@@ -22,6 +22,7 @@ from dbt.adapters.icebergmv.maintenance.inspection import Inspection, RefreshReq
 from dbt.adapters.icebergmv.maintenance.names import show
 from dbt.adapters.icebergmv.maintenance.partitioning import partition_by_texts
 from dbt.adapters.icebergmv.maintenance.refresh import refresh
+from dbt.adapters.icebergmv.maintenance.settings import ESCAPED_LITERALS, meaning_settings
 from dbt.adapters.icebergmv.responses import MaterializedViewResponse, response_of
 from dbt.adapters.icebergmv.spark_settings import spark_conf
 
@@ -30,19 +31,6 @@ if TYPE_CHECKING:
     from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader
 
 DEFAULT_STORAGE_PREFIX = "__mv_storage__"
-_UTC_ZONES = frozenset({"UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "UTC+0", "+00:00", "Etc/UCT", "Zulu"})
-_MEANING_PREFIXES = ("spark.sql.legacy.", "spark.sql.parser.", "spark.sql.decimalOperations.")
-_MEANING_KEYS = frozenset(
-    {
-        "spark.sql.ansi.enabled",
-        "spark.sql.session.timeZone",
-        "spark.sql.caseSensitive",
-        "spark.sql.timestampType",
-        "spark.sql.mapKeyDedupPolicy",
-        "spark.sql.groupByOrdinal",
-        "spark.sql.groupByAliases",
-    }
-)
 
 
 @dataclass(frozen=True)
@@ -111,7 +99,9 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
                 "for materialized views."
             )
         statement = single_statement(sql)
-        conf = self._session_conf(database)
+        settings = meaning_settings(self._session_conf(database))
+        if settings.get(ESCAPED_LITERALS, "false").lower() == "true":
+            raise InvalidConfig(f"{ESCAPED_LITERALS} is true. Set it to false: stored text could not be quoted safely.")
         persist = config.get("persist_docs") or {}
         columns: Mapping[str, Any] = model.get("columns") or {}
         partition_by = config.get("partition_by")
@@ -132,11 +122,10 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
                 column_comments={name: str(c["description"]) for name, c in columns.items() if c.get("description")}
                 if persist.get("columns")
                 else {},
-                settings={k: v for k, v in conf.items() if k in _MEANING_KEYS or k.startswith(_MEANING_PREFIXES)},
+                settings=settings,
                 refresh_policy=refresh_policy(config.get("refresh_policy") or "auto"),
                 refresh_on_run=_boolean(config, "refresh_on_run", True),
             ),
-            session_is_utc=conf.get("spark.sql.session.timeZone") in _UTC_ZONES,
             owner=_user(),
             rebuild="--full-refresh" if full_refresh else None,
             partial=partial,

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import IcebergType, NestedField
 
-from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader, ColumnInfo, schema_columns
+from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader, ColumnInfo, ViewInfo, schema_columns
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.published import is_published
 from dbt.adapters.icebergmv.maintenance.references import TableReference
 from dbt.adapters.icebergmv.maintenance.snapshots import RecordedTable
 from dbt.adapters.icebergmv.maintenance.state import is_materialized_view, read_state
@@ -82,14 +82,16 @@ class BaseTables:
             return BaseTable(name, None, f"{show(name)} is not an Iceberg table of the catalog {self._catalog.name}")
         if not is_materialized_view(view.properties):
             return BaseTable(name, None, f"{show(name)} is a view, which cannot be read at a recorded snapshot")
-        return self._materialized_view(name, view.properties)
+        return self._materialized_view(name, view)
 
-    def _materialized_view(self, name: TableName, properties: Mapping[str, str]) -> BaseTable:
+    def _materialized_view(self, name: TableName, view: ViewInfo) -> BaseTable:
         view_name = show(name)
         try:
-            state = read_state(view_name, properties)
+            state = read_state(view_name, view.properties)
         except StateUnreadable:
             return BaseTable(name, None, f"the state of the materialized view {view_name} cannot be read")
+        if not is_published(view, state):
+            return BaseTable(name, None, f"the materialized view {view_name} was redefined by hand")
         table = self._catalog.table(state.storage_table[1], state.storage_table[2])
         snapshot = table.metadata.snapshot_by_id(state.storage_snapshot_id) if table is not None else None
         if table is None or snapshot is None:

@@ -181,13 +181,29 @@ class TupleDomain:
 def simplify(disjuncts: Iterable[TupleDomain], limit: int) -> tuple[TupleDomain, ...]:
     """Return fewer disjuncts that cover a superset: equal to the input while at most `limit` remain, wider beyond.
 
-    Disjuncts that differ in one key only are merged exactly. What is still over the limit becomes one disjunct: the
-    union column by column (Trino: columnWiseUnion, a superset).
+    Disjuncts that differ in one key only are merged exactly; a domain of more than `limit` ranges becomes their hull.
+    What is still over the limit becomes one disjunct: the union column by column (Trino: columnWiseUnion, a superset).
     """
-    merged = _merge_exactly([d for d in disjuncts if not d.is_none])
+    merged = [_with_few_ranges(d, limit) for d in _merge_exactly([d for d in disjuncts if not d.is_none])]
     if len(merged) <= limit:
         return tuple(merged)
     return (reduce(column_wise_union, merged),)
+
+
+def _with_few_ranges(rows: TupleDomain, limit: int) -> TupleDomain:
+    """Return a superset in which no domain has more than `limit` ranges; lists of single values stay as they are."""
+    return (
+        TupleDomain.where({key: _hull(domain, limit) for key, domain in rows.constraints}) if rows.constraints else rows
+    )
+
+
+def _hull(domain: Domain, limit: int) -> Domain:
+    ranges = domain.ranges
+    if len(ranges) <= limit or all(r.is_single_value for r in ranges):
+        return domain
+    first, last = ranges[0], ranges[-1]
+    whole = Range(first.low, last.high, first.low_inclusive, last.high_inclusive)
+    return Domain((whole,), domain.null, domain.nan)
 
 
 def column_wise_union(left: TupleDomain, right: TupleDomain) -> TupleDomain:

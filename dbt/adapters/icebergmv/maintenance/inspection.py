@@ -13,7 +13,8 @@ from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition, analys
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, StateUnreadable
 from dbt.adapters.icebergmv.maintenance.names import TableName, parse_name, show
 from dbt.adapters.icebergmv.maintenance.partitioning import parse_partition_by
-from dbt.adapters.icebergmv.maintenance.render import view_query
+from dbt.adapters.icebergmv.maintenance.published import is_published
+from dbt.adapters.icebergmv.maintenance.settings import is_utc, not_understood
 from dbt.adapters.icebergmv.maintenance.state import ViewState, is_materialized_view, read_state, storage_table_of
 from dbt.adapters.icebergmv.maintenance.status import MaterializedViewStatus, status_of
 
@@ -33,7 +34,6 @@ class RefreshRequest:
     sql: str
     default_namespace: str
     config: ViewConfig
-    session_is_utc: bool
     owner: str
     rebuild: str | None = None
     partial: str | None = None
@@ -85,7 +85,10 @@ def inspect(catalog: CatalogReader, request: RefreshRequest) -> Inspection:
 def _inspect(catalog: CatalogReader, request: RefreshRequest) -> Inspection:
     _, namespace, name = request.view
     bases = BaseTables(catalog)
-    definition = analyse(request.sql, request.default_namespace, bases.columns_of, request.session_is_utc)
+    definition = analyse(request.sql, request.default_namespace, bases.columns_of, is_utc(request.config.settings))
+    setting = not_understood(request.config.settings)
+    if setting is not None:
+        definition = replace(definition, always_full=f"the session setting {setting} may change what its SQL means")
     _refuse_self_reference(definition, request.view, catalog.name)
     if definition.columns is not None and request.config.partition_by is not None:
         parse_partition_by(request.config.partition_by, [c.name for c in definition.columns])
@@ -137,8 +140,7 @@ def _lost(view: ViewInfo | None, state: ViewState | None, storage: Table | None)
         return "its storage table was dropped and created again"
     if storage.metadata.snapshot_by_id(state.storage_snapshot_id) is None:
         return f"its storage table has expired the snapshot {state.storage_snapshot_id}"
-    published = view_query(state.storage_table, [c.name for c in view.columns], state.storage_snapshot_id)
-    if view.sql.strip() != published:
+    if not is_published(view, state):
         return "the view was redefined by hand"
     return None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
@@ -20,12 +20,14 @@ from dbt.adapters.icebergmv.maintenance.commit import (
     view_moved,
     write_storage,
 )
-from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, RefreshConflict
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, RefreshConflict
 from dbt.adapters.icebergmv.maintenance.inspection import Inspection, inspect
 from dbt.adapters.icebergmv.maintenance.names import show
 from dbt.adapters.icebergmv.maintenance.partitioning import can_prune, is_whole_partitions
 from dbt.adapters.icebergmv.maintenance.planner import PlanRequest, RefreshPlan, plan_refresh
+from dbt.adapters.icebergmv.maintenance.published import view_query
 from dbt.adapters.icebergmv.maintenance.render import Write
+from dbt.adapters.icebergmv.maintenance.settings import meaning_settings
 from dbt.adapters.icebergmv.maintenance.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.sql import Dialect, disjunction
 from dbt.adapters.icebergmv.maintenance.state import BaseTableState, ViewState
@@ -88,6 +90,7 @@ def _decide(lake: Lake, inspection: Inspection) -> RefreshResult:
         if inspection.status.has_moved:
             _record_moved(lake, inspection)
         return nothing_done(inspection, plan.reason)
+    _check_session(lake, request.config.settings)
     everything = render.pinned_query(inspection.definition, inspection.bases, {}, lake.catalog.name)
     columns = describe(lake, everything)
     inspection = check_columns(inspection, columns)
@@ -98,6 +101,17 @@ def _decide(lake: Lake, inspection: Inspection) -> RefreshResult:
     query = render.pinned_query(inspection.definition, inspection.bases, plan.base_filters, lake.catalog.name)
     recreate = plan.kind == "full" and (unfit is not None or request.rebuild is not None)
     return _write(lake, _Job(inspection, plan, tuple(c.name for c in columns), query, recreate, started_at))
+
+
+def _check_session(lake: Lake, settings: Mapping[str, str]) -> None:
+    """Refuse to compute under other session settings than the profile's, which the state records."""
+    actual = meaning_settings({str(row[0]): str(row[1]) for row in lake.spark(render.SHOW_SETTINGS)})
+    for key in sorted(actual.keys() | settings.keys()):
+        if actual.get(key) != settings.get(key):
+            raise InvalidConfig(
+                f"the Spark session has {key} = {actual.get(key, 'its default')} and the profile "
+                f"{settings.get(key, 'its default')}. Set it in server_side_parameters, not in a hook or a notebook."
+            )
 
 
 def _plan(inspection: Inspection, lost: str | None) -> RefreshPlan:
@@ -119,15 +133,10 @@ def _write(lake: Lake, job: _Job) -> RefreshResult:
         create_storage(lake, inspection, job.columns, job.query)
     else:
         alter_storage(lake, inspection)
-    try:
-        table = load_storage(lake, storage)
-        start = _start(job, table)
-        snapshot_id = write_storage(lake, storage, start, _rows(lake, job, table, start))
-        _publish(lake, inspection, job.columns, _state(job, table, snapshot_id))
-    except BaseException:
-        if inspection.storage is None and lake.catalog.view(view[1], view[2]) is None:
-            lake.spark(render.drop_table(storage, purge=True))
-        raise
+    table = load_storage(lake, storage)
+    start = _start(job, table)
+    snapshot_id = write_storage(lake, storage, start, _rows(lake, job, table, start))
+    _publish(lake, inspection, job.columns, _state(job, table, snapshot_id))
     drop_unneeded_branches(lake, storage, lake.catalog.view(view[1], view[2]))
     if inspection.state is not None and inspection.state.storage_table != storage:
         lake.spark(render.drop_table(inspection.state.storage_table, purge=True))
@@ -209,7 +218,7 @@ def _publish(lake: Lake, inspection: Inspection, columns: Sequence[str], state: 
     view = render.View(
         name=inspection.request.view,
         columns=tuple(columns),
-        query=render.view_query(config.storage_table, columns, state.storage_snapshot_id),
+        query=view_query(config.storage_table, columns, state.storage_snapshot_id),
         comment=config.comment,
         column_comments=config.column_comments,
         properties=state.to_properties(),

@@ -17,6 +17,7 @@ from dbt.adapters.icebergmv.maintenance.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.sql import Dialect, disjunction, identifier, qualified, string_literal
 
 MAIN = "main"
+SHOW_SETTINGS = "SET"
 _FOR_EVER_DAYS = 36_500
 
 
@@ -173,11 +174,6 @@ def write_rows(storage: TableName, branch: str, write: Write) -> list[str]:
     if write.aligned:
         return [f"{insert} REPLACE WHERE {write.where} {rows}"]
     return [f"DELETE FROM {qualified(*storage, 'branch_' + branch)} WHERE {write.where}", f"{insert} {rows}"]
-
-
-def view_query(storage: TableName, columns: Sequence[str], snapshot_id: int) -> str:
-    """Return the SELECT that the view holds: the storage table at one snapshot."""
-    return f"SELECT {_names(columns)} FROM {qualified(*storage)} VERSION AS OF {snapshot_id}"
 
 
 def create_view(view: View) -> str:

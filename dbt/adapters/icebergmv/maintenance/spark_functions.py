@@ -6,7 +6,7 @@ _VOLATILE = """
     rand randn random uuid shuffle randstr uniform monotonically_increasing_id spark_partition_id
     input_file_name input_file_block_start input_file_block_length current_date curdate current_timestamp now
     localtimestamp current_time current_user user session_user current_catalog current_database current_schema
-    current_timezone reflect java_method try_reflect
+    current_timezone reflect java_method try_reflect aes_encrypt
 """
 _ORDER_DEPENDENT = """
     first first_value last last_value any_value collect_list collect_set array_agg listagg string_agg max_by min_by mode
