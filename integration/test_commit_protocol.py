@@ -126,7 +126,7 @@ def _prepare(lake: Lake, scenario: str, name: str, table: str, step: int) -> Non
 @pytest.mark.parametrize("statement", ["CALL `lake`.system.fast_forward(table", "CREATE OR REPLACE VIEW"])
 def test_killed_for_real(lake: Lake, statement: str) -> None:
     """SIGKILL before the storage moves, and before the view is published."""
-    name = "sigkill_" + statement.split()[0].lower()
+    name = "sigkill_" + statement.split(maxsplit=1)[0].lower()
     table = _base(lake, name)
     lake.run("--select", name)
     lake.sql(f"INSERT INTO {table} VALUES (date'2024-01-02', 10), (date'2031-01-01', 1)")
