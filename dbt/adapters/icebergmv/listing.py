@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader, ViewInfo
+from dbt.adapters.icebergmv.maintenance.inspection import STORAGE_OF
+from dbt.adapters.icebergmv.maintenance.state import STORAGE_KEY, is_materialized_view
 from dbt.adapters.icebergmv.names import join_name, split_name
 
-FORMAT_VERSION = "icebergmv.format-version"
-STORAGE_TABLE = "icebergmv.storage-table"
-STORAGE_OF = "icebergmv.storage-of"
 # Only tables named like this are opened to see whether they are storage: opening every table of a big schema
 # would make each run slow. Storage of a view in the same schema is known from the view, whatever its name.
 STORAGE_PREFIXES = ("__mv_storage__", "$materialized_view_storage$")
@@ -30,11 +29,6 @@ class ListedRelation:
     name: str
     kind: RelationKind
     view: ViewInfo | None = None
-
-
-def is_materialized_view(view: ViewInfo) -> bool:
-    """Tell whether a view was written by a materialized view model."""
-    return FORMAT_VERSION in view.properties
 
 
 def list_relations(reader: CatalogReader, namespace: str) -> list[ListedRelation]:
@@ -56,7 +50,8 @@ def list_relations(reader: CatalogReader, namespace: str) -> list[ListedRelation
     )
     found = [ListedRelation(name, "table") for name in tables if name not in hidden]
     return found + [
-        ListedRelation(view.name, "materialized_view" if is_materialized_view(view) else "view", view) for view in views
+        ListedRelation(view.name, "materialized_view" if is_materialized_view(view.properties) else "view", view)
+        for view in views
     ]
 
 
@@ -66,7 +61,7 @@ def storage_table_name(reader: CatalogReader, namespace: str, name: str) -> tupl
     A table that belongs to another view is never returned: the name comes from a property that people can edit.
     """
     view = reader.view(namespace, name)
-    text = view.properties.get(STORAGE_TABLE) if view is not None else None
+    text = view.properties.get(STORAGE_KEY) if view is not None else None
     if view is None or text is None:
         return None
     parts = _full_name(text, reader.name, namespace)
@@ -88,7 +83,7 @@ def rendered_storage_table(reader: CatalogReader, namespace: str, name: str) -> 
 
 
 def _storage_of(views: Iterable[ViewInfo], catalog: str, namespace: str) -> set[str]:
-    recorded = (view.properties[STORAGE_TABLE] for view in views if STORAGE_TABLE in view.properties)
+    recorded = (view.properties[STORAGE_KEY] for view in views if STORAGE_KEY in view.properties)
     names = (_full_name(text, catalog, namespace) for text in recorded)
     return {parts[2] for parts in names if parts is not None and parts[:2] == (catalog, namespace)}
 

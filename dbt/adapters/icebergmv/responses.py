@@ -41,7 +41,7 @@ def response_of(result: RefreshResult, seconds: float) -> MaterializedViewRespon
         seconds=round(seconds, 3),
         storage_table=show(result.storage_table),
         storage_snapshot_id=result.storage_snapshot_id,
-        base_tables=[_base_table(b) for b in result.base_tables],
+        base_tables=[_base_table(b, result.base_partitions.get(b.base.name)) for b in result.base_tables],
     )
 
 
@@ -60,7 +60,7 @@ def _message(result: RefreshResult, seconds: float) -> str:
             return f"full: {result.reason}; {written}"
 
 
-def _base_table(status: BaseTableStatus) -> dict[str, Any]:
+def _base_table(status: BaseTableStatus, partitions: int | None) -> dict[str, Any]:
     source = status.base.source
     recorded = status.recorded.recorded if status.recorded is not None else None
     return {
@@ -69,5 +69,5 @@ def _base_table(status: BaseTableStatus) -> dict[str, Any]:
         "to_snapshot_id": source.recorded.snapshot_id if source is not None else None,
         "status": status.change.status,
         "changed_partitions": None if status.change.status == "unknown" else status.change.changed_partitions,
-        "total_partitions": None,
+        "total_partitions": partitions,
     }

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
 from pyiceberg.table import Table
 
+from dbt.adapters.icebergmv.maintenance.bases import BaseTable
 from dbt.adapters.icebergmv.maintenance.inspection import Inspection
 from dbt.adapters.icebergmv.maintenance.names import TableName
 from dbt.adapters.icebergmv.maintenance.planner import RefreshPlan
 from dbt.adapters.icebergmv.maintenance.snapshots import ancestry, changed_partitions, partitions_of
 from dbt.adapters.icebergmv.maintenance.status import BaseTableStatus
+
+_COUNTED_FILES = 2_000
+"""Reading so many entries takes less than a tenth of a second; a larger base is not opened for a number in a report."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +24,7 @@ class RefreshResult:
     """What a refresh did.
 
     Partition counts are of the storage table: `stale_partitions` were written or emptied, `total_partitions` held rows
-    before or after.
+    before or after. `base_partitions` gives, for the base tables where that is cheap to know, how many they have.
     """
 
     kind: Literal["none", "overwrite", "full"]
@@ -31,6 +36,7 @@ class RefreshResult:
     rows_deleted: int = 0
     stale_partitions: int = 0
     total_partitions: int | None = None
+    base_partitions: Mapping[TableName, int] = field(default_factory=dict)
 
 
 def nothing_done(inspection: Inspection, reason: str) -> RefreshResult:
@@ -58,7 +64,22 @@ def done(inspection: Inspection, plan: RefreshPlan, table: Table, start: int, sn
         rows_deleted=deleted,
         stale_partitions=len(changed_partitions(table, start, snapshot_id)),
         total_partitions=len(partitions_of(table, start) | partitions_of(table, snapshot_id)),
+        base_partitions={
+            b.base.name: n for b in inspection.status.base_tables if (n := _partitions(b.base)) is not None
+        },
     )
+
+
+def _partitions(base: BaseTable) -> int | None:
+    """Return how many partitions a base table has, None when counting them would open many manifests."""
+    source = base.source
+    snapshot_id = source.recorded.snapshot_id if source is not None else None
+    if source is None or snapshot_id is None:
+        return None
+    snapshot = source.table.metadata.snapshot_by_id(snapshot_id)
+    manifests = snapshot.manifests(source.table.io) if snapshot is not None else []
+    files = sum((m.added_files_count or 0) + (m.existing_files_count or 0) for m in manifests)
+    return len(partitions_of(source.table, snapshot_id)) if files <= _COUNTED_FILES else None
 
 
 def _rows(table: Table, start: int, snapshot_id: int) -> tuple[int, int]:
