@@ -93,7 +93,12 @@ class _Changes(MaterializedViewChanges):
 
     @classmethod
     def change_config_via_alter(cls, project: Any, materialized_view: BaseRelation) -> None:
-        cls._edit(project, materialized_view, "materialized='materialized_view'", "materialized='materialized_view', tblproperties={'note': 'changed'}")
+        cls._edit(
+            project,
+            materialized_view,
+            "materialized='materialized_view'",
+            "materialized='materialized_view', tblproperties={'note': 'changed'}",
+        )
 
     @classmethod
     def check_state_alter_change_is_applied(cls, project: Any, materialized_view: BaseRelation) -> None:
@@ -101,7 +106,12 @@ class _Changes(MaterializedViewChanges):
 
     @classmethod
     def change_config_via_replace(cls, project: Any, materialized_view: BaseRelation) -> None:
-        cls._edit(project, materialized_view, "materialized='materialized_view'", "materialized='materialized_view', partition_by='id'")
+        cls._edit(
+            project,
+            materialized_view,
+            "materialized='materialized_view'",
+            "materialized='materialized_view', partition_by='id'",
+        )
 
     @classmethod
     def check_state_replace_change_is_applied(cls, project: Any, materialized_view: BaseRelation) -> None:

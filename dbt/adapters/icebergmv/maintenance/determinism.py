@@ -33,7 +33,8 @@ _GRAMMAR = frozenset(_GRAMMAR_WORDS.split())
 
 def volatility(query: exp.Expr, tokens: Sequence[Token], tables: Iterable[tuple[ColumnInfo, ...] | None]) -> str | None:
     """Return why a new evaluation may differ although no table changed, or None when it cannot."""
-    columns = {c.name.lower() for table in tables for c in table or ()}
+    known = list(tables)
+    columns = {c.name.lower() for table in known for c in table or ()}
     for name, called_empty in _names(tokens, columns):
         if name in VOLATILE or (called_empty and name in _CLOCK_WITHOUT_ARGUMENTS):
             return f"{name}() gives a new value at every run"
@@ -47,7 +48,7 @@ def volatility(query: exp.Expr, tokens: Sequence[Token], tables: Iterable[tuple[
             return f"the metadata column {column.name} changes when files are rewritten"
     if query.find(exp.TableSample):
         return "TABLESAMPLE picks other rows at every run"
-    return _unknown_function(query, tokens) or _variable(query, columns)
+    return _unknown_function(query, tokens) or (None if None in known else _variable(query, columns))
 
 
 def order_dependence(tokens: Sequence[Token]) -> str | None:

@@ -130,7 +130,7 @@ def _write(lake: Lake, job: _Job) -> RefreshResult:
     inspection = job.inspection
     view, storage = inspection.request.view, inspection.request.config.storage_table
     if job.recreate:
-        create_storage(lake, inspection, job.columns, job.query)
+        _create_storage(lake, job)
     else:
         alter_storage(lake, inspection)
     table = load_storage(lake, storage)
@@ -141,6 +141,20 @@ def _write(lake: Lake, job: _Job) -> RefreshResult:
     if inspection.state is not None and inspection.state.storage_table != storage:
         lake.spark(render.drop_table(inspection.state.storage_table, purge=True))
     return done(inspection, job.plan, load_storage(lake, storage), start, snapshot_id)
+
+
+def _create_storage(lake: Lake, job: _Job) -> None:
+    inspection = job.inspection
+    try:
+        create_storage(lake, inspection, job.columns, job.query)
+    except Exception as error:
+        name = inspection.request.config.storage_table
+        now, before = lake.catalog.table(name[1], name[2]), inspection.storage
+        if now is not None and (before is None or now.metadata_location != before.metadata_location):
+            raise RefreshConflict(
+                f"Another refresh made the storage table {show(name)} meanwhile. Nothing was published; run again."
+            ) from error
+        raise
 
 
 def _start(job: _Job, table: Table) -> int:

@@ -113,9 +113,14 @@ def _constraint(key: ColumnKey, domain: Domain, types: Mapping[str, str], dialec
 
 
 def _hidden(expression: str, spark_type: str) -> str:
-    """Return the same value in a form that Spark evaluates itself and does not hand to Iceberg."""
-    neutral = {"int": " + 0", "binary": " || X''"}.get(spark_type, " || ''")
-    return f"({expression}{neutral})"
+    """Return the same value, where it is not NULL, in a form that Spark evaluates itself and does not hand to Iceberg.
+
+    NULL is asked for by the column itself, and no bucket is negative. Spark folds `+ 0` away.
+    """
+    if spark_type == "int":
+        return f"coalesce({expression}, -1)"
+    empty = "X''" if spark_type == "binary" else "''"
+    return f"({expression} || {empty})"
 
 
 def _membership(expression: str, domain: Domain, spark_type: str) -> str:
