@@ -167,13 +167,15 @@ def write_rows(storage: TableName, branch: str, write: Write) -> list[str]:
     Whole partitions are replaced in one commit (OverwriteFiles by filter); other regions by DELETE and INSERT, of which
     readers see only the end. The predicate stands on the SELECT too: Iceberg does not refuse rows outside it.
     """
-    options = {"branch": branch, **{f"snapshot-property.{k}": v for k, v in write.summary.items()}}
-    with_ = ", ".join(f"{identifier(k)} = {string_literal(v)}" for k, v in options.items())
-    insert = f"INSERT INTO {qualified(*storage)} WITH ({with_})"
+    target = qualified(*storage, f"branch_{branch}")
+    options = ", ".join(
+        f"{identifier(f'snapshot-property.{k}')} = {string_literal(v)}" for k, v in write.summary.items()
+    )
+    insert = f"INSERT INTO {target} WITH ({options})"
     rows = f"{_select(write.query, _names(write.columns))} WHERE {write.query_where}"
     if write.aligned:
         return [f"{insert} REPLACE WHERE {write.where} {rows}"]
-    return [f"DELETE FROM {qualified(*storage, 'branch_' + branch)} WHERE {write.where}", f"{insert} {rows}"]
+    return [f"DELETE FROM {target} WHERE {write.where}", f"{insert} {rows}"]
 
 
 def create_view(view: View) -> str:
