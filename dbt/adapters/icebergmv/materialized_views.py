@@ -19,7 +19,7 @@ from dbt.adapters.icebergmv.maintenance.config import ViewConfig, refresh_policy
 from dbt.adapters.icebergmv.maintenance.definition import definition_hash, single_statement
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError
 from dbt.adapters.icebergmv.maintenance.inspection import Inspection, RefreshRequest, inspect
-from dbt.adapters.icebergmv.maintenance.names import show
+from dbt.adapters.icebergmv.maintenance.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.partitioning import partition_by_texts
 from dbt.adapters.icebergmv.maintenance.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.settings import ESCAPED_LITERALS, meaning_settings
@@ -59,14 +59,12 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
 
         `partial` names the flag under which dbt filtered the model's inputs (`--empty`, `--sample`), none normally.
         """
+        view = (str(relation.database), str(relation.schema), str(relation.identifier))
         try:
-            request = self._request(model, sql, relation, full_refresh, partial)
-            inspection = inspect(self.catalog_reader_of(relation.database), request)
-        except InvalidConfig as error:
-            raise DbtRuntimeError(_naming(relation, str(error))) from error
+            request = self._request(model, sql, view, full_refresh, partial)
+            return inspect(self.catalog_reader_of(relation.database), request)
         except MaintenanceError as error:
-            raise DbtRuntimeError(str(error)) from error
-        return inspection
+            raise _naming(view, error) from error
 
     @available.parse(lambda *_, **__: None)
     def refresh_materialized_view(self, inspection: Inspection) -> Refreshed:
@@ -84,15 +82,15 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
             catalog = self.catalog_reader_of(inspection.request.view[0])
             result = refresh(Lake(catalog, spark), inspection)
         except MaintenanceError as error:
-            raise DbtRuntimeError(_naming(None, str(error), inspection)) from error
+            raise _naming(inspection.request.view, error) from error
         return Refreshed(response_of(result, time.perf_counter() - started), ";\n\n".join(statements))
 
     def _request(
-        self, model: Mapping[str, Any], sql: str, relation: BaseRelation, full_refresh: bool, partial: str | None
+        self, model: Mapping[str, Any], sql: str, view: TableName, full_refresh: bool, partial: str | None
     ) -> RefreshRequest:
         config: Mapping[str, Any] = model["config"]
         _refuse_unsupported(config)
-        database, schema, identifier = str(relation.database), str(relation.schema), str(relation.identifier)
+        database, schema, identifier = view
         if not self.credentials.catalog_settings(database).supports_views:
             raise InvalidConfig(
                 f"the catalog {database} has no views. Use a catalog that has (JDBC, REST, Hive, Nessie) "
@@ -106,7 +104,7 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
         columns: Mapping[str, Any] = model.get("columns") or {}
         partition_by = config.get("partition_by")
         return RefreshRequest(
-            view=(database, schema, identifier),
+            view=view,
             sql=statement,
             default_namespace=self.credentials.schema,
             config=ViewConfig(
@@ -157,10 +155,10 @@ def _warn_of_full_refreshes(inspection: Inspection) -> None:
         warn_or_error(AdapterEventWarning(base_msg=f"{view} is refreshed in full {when}: {reason}"))
 
 
-def _naming(relation: BaseRelation | None, message: str, inspection: Inspection | None = None) -> str:
-    """Return the message with the view's name in front, unless it has it."""
-    name = show(inspection.request.view) if inspection is not None else relation.render() if relation else ""
-    return message if name.replace("`", "") in message.replace("`", "") else f"Cannot refresh {name}: {message}"
+def _naming(view: TableName, error: MaintenanceError) -> DbtRuntimeError:
+    """Return the error for dbt, with the view's name in front unless it has it."""
+    message, name = str(error), show(view)
+    return DbtRuntimeError(message if name in message else f"Cannot refresh {name}: {message}")
 
 
 def _boolean(config: Mapping[str, Any], key: str, default: bool) -> bool:

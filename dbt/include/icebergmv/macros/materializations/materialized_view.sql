@@ -11,11 +11,11 @@
 
   {{ run_hooks(pre_hooks) }}
 
-  {%- set inspection = adapter.inspect_materialized_view(model, sql, target_relation, should_full_refresh(), partial) -%}
+  {%- set inspection = adapter.inspect_materialized_view(model, compiled_code, target_relation, should_full_refresh(), partial) -%}
 
   {%- if icebergmv__materialized_view_proceeds(existing_relation, target_relation, inspection) -%}
     {%- if config.get('contract').enforced -%}
-      {{ get_assert_columns_equivalent(sql) }}
+      {{ get_assert_columns_equivalent(compiled_code) }}
     {%- endif -%}
     {%- set refreshed = adapter.refresh_materialized_view(inspection) -%}
     {%- do store_result('main', response=refreshed.response) -%}
