@@ -23,7 +23,7 @@ def spark_conf(catalog: CatalogSettings, schema: str, user: Mapping[str, str], s
     defaults = {
         "spark.app.name": "dbt-icebergmv",
         "spark.master": "local[*]",
-        "spark.driver.memory": "2g",
+        "spark.driver.memory": "4g",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",

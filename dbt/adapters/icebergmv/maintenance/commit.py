@@ -16,6 +16,7 @@ import itertools
 import re
 import secrets
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from typing import Protocol
@@ -72,16 +73,20 @@ def write_storage(lake: Lake, storage: TableName, start: int, write: render.Writ
 
     Raises RefreshConflict when another refresh moved main meanwhile; the branch is dropped then, as on any error.
     """
-    branch = new_branch_name()
-    if load_storage(lake, storage).metadata.current_snapshot_id != start:
+    branch, before = new_branch_name(), load_storage(lake, storage).metadata
+    if before.current_snapshot_id != start:
         lake.spark(render.set_main(storage, start))
     lake.spark(render.create_branch(storage, branch, start))
     try:
         for statement in render.write_rows(storage, branch, write):
             lake.spark(statement)
         _fast_forward(lake, storage, branch)
-    except BaseException:
-        lake.spark(render.drop_branch(storage, branch))
+    except BaseException as error:
+        with suppress(Exception):
+            lake.spark(render.drop_branch(storage, branch))
+        # Two first builds at once: the later CREATE OR REPLACE makes a new table under the earlier one's feet.
+        if isinstance(error, Exception) and load_storage(lake, storage).metadata.table_uuid != before.table_uuid:
+            raise _lost_race(storage) from error
         raise
     written = load_storage(lake, storage).metadata.refs.get(branch)
     if written is None:
@@ -105,9 +110,12 @@ def publish(lake: Lake, publication: Publication, table_in_the_way: bool) -> Non
         lake.spark(render.rename_table(view.name, backup))
     try:
         lake.spark(render.create_view(view))
-    except BaseException:
+    except BaseException as error:
         if table_in_the_way:
-            lake.spark(render.rename_table(backup, view.name))
+            with suppress(Exception):
+                lake.spark(render.rename_table(backup, view.name))
+        elif isinstance(error, Exception) and view_moved(lake.catalog, view.name, publication.found):
+            raise _lost_race(publication.storage) from error
         raise
     if table_in_the_way:
         lake.spark(render.drop_table(backup, purge=False))
