@@ -22,6 +22,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Protocol
 
 from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
 
 from dbt.adapters.icebergmv.maintenance import render
 from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader, ViewInfo
@@ -74,24 +75,32 @@ def write_storage(lake: Lake, storage: TableName, start: int, write: render.Writ
     Raises RefreshConflict when another refresh moved main meanwhile; the branch is dropped then, as on any error.
     """
     branch, before = new_branch_name(), load_storage(lake, storage).metadata
-    if before.current_snapshot_id != start:
-        lake.spark(render.set_main(storage, start))
-    lake.spark(render.create_branch(storage, branch, start))
     try:
+        if before.current_snapshot_id != start:
+            lake.spark(render.set_main(storage, start))
+        lake.spark(render.create_branch(storage, branch, start))
         for statement in render.write_rows(storage, branch, write):
             lake.spark(statement)
         _fast_forward(lake, storage, branch)
     except BaseException as error:
         with suppress(Exception):
             lake.spark(render.drop_branch(storage, branch))
-        # Two first builds at once: the later CREATE OR REPLACE makes a new table under the earlier one's feet.
-        if isinstance(error, Exception) and load_storage(lake, storage).metadata.table_uuid != before.table_uuid:
+        if isinstance(error, Exception) and _is_overtaken(lake, storage, before, error):
             raise _lost_race(storage) from error
         raise
     written = load_storage(lake, storage).metadata.refs.get(branch)
     if written is None:
         raise _lost_race(storage)
     return written.snapshot_id
+
+
+def _is_overtaken(lake: Lake, storage: TableName, before: TableMetadata, error: Exception) -> bool:
+    """Return whether a statement failed because another refresh got in between.
+
+    Two first builds at once show in the table's UUID: the later CREATE OR REPLACE makes a new table.
+    """
+    uuid = load_storage(lake, storage).metadata.table_uuid
+    return uuid != before.table_uuid or "CommitFailedException" in str(error)
 
 
 def publish(lake: Lake, publication: Publication, table_in_the_way: bool) -> None:
