@@ -25,14 +25,9 @@ class BaseTableStatus:
 
 @dataclass(frozen=True)
 class MaterializedViewStatus:
-    """The status of every base table. `fresh`: no row of any changed; `moved`: some recorded id did."""
+    """The status of every base table."""
 
     base_tables: tuple[BaseTableStatus, ...]
-
-    @property
-    def is_fresh(self) -> bool:
-        """Return whether no row of any base table changed."""
-        return all(b.change.status == "fresh" for b in self.base_tables)
 
     @property
     def has_moved(self) -> bool:
