@@ -79,7 +79,7 @@ def test_status_and_policy(
     plan = plan_refresh(definition, stale, request)  # type: ignore[arg-type]
     if policy == "full" and kind == "overwrite":
         kind, reason = "full", f"refresh_policy is full ({reason})"
-    if policy == "full" and reason.startswith(("t is not", "first()")):
+    if policy == "full" and reason.startswith(("t changed", "first()")):
         reason = "refresh_policy is full (t: 1 day changed)"
     assert (plan.kind, plan.reason) == (kind, reason)
 
