@@ -131,7 +131,8 @@ def _overwrite(definition: ViewDefinition, stale: Sequence[BaseTableStatus], req
             mapped = [_to_output(d, tracks, request.partitioning) for d in base.change.constraints.data_disjuncts]
             if any(m.is_all for m in mapped):
                 return RefreshPlan("full", _untracked(definition, base, occurrence))
-            disjuncts += mapped
+            by_bounds = base.change.unit == "file"
+            disjuncts += [_on_partitions(m, request.partitioning) for m in mapped] if by_bounds else mapped
     region = simplify((in_terms_of(d, request.partitioning) for d in disjuncts), REGION_LIMIT)
     if any(d.is_all for d in region):
         return RefreshPlan("full", f"the changes touch too many partitions to list ({_changes(stale)})")
@@ -160,6 +161,16 @@ def _to_output(
         target = ColumnKey(name, transform)
         constraints[target] = affected.intersect(constraints[target]) if target in constraints else affected
     return TupleDomain.where(constraints)
+
+
+def _on_partitions(rows: TupleDomain, partitioning: Sequence[tuple[str, str]]) -> TupleDomain:
+    """Return a superset that constrains partition columns alone, if there are any in it.
+
+    Column bounds constrain every column a little; whole partitions are replaced in one commit and without a scan.
+    """
+    columns = {column for column, _ in partitioning}
+    kept = {key: domain for key, domain in rows.constraints if key.column in columns}
+    return TupleDomain.where(kept) if kept and not rows.is_none else rows
 
 
 def _image(function: KeyFunction, key: ColumnKey, domain: Domain) -> tuple[str | None, Domain] | None:
