@@ -30,7 +30,7 @@ from dbt.adapters.icebergmv.maintenance.state import ExpandedView, ViewState
 from dbt.adapters.icebergmv.maintenance.units import units_are_literals
 
 DEPTH_LIMIT = 16
-SIZE_LIMIT = 200_000
+SIZE_LIMIT = 50_000
 """Characters of an expanded view: two views that read each other's base twice double the text at every level."""
 _INNER_ALIAS = "icebergmv_view"
 _QUERY_COLUMNS = "spark.query-column-names"
@@ -53,17 +53,17 @@ class _Subquery:
     views: Mapping[TableName, ViewInfo]
 
 
+class _StaysAName(Exception):
+    """A view cannot be expanded; the message says why."""
+
+
 @dataclass(frozen=True)
 class _Expansion:
-    """What every step needs: the tables and views, what the session is, and what was expanded before."""
+    """What every step needs: the tables and views, what the session is, and what became of the views met before."""
 
     bases: BaseTables
     session_is_utc: bool
-    done: dict[TableName, _Subquery] = field(default_factory=dict)
-
-
-class _StaysAName(Exception):
-    """A view cannot be expanded; the message says why."""
+    done: dict[TableName, _Subquery | _StaysAName] = field(default_factory=dict)
 
 
 def expand(sql: str, default_namespace: str, bases: BaseTables, session_is_utc: bool) -> ExpandedSql:
@@ -114,8 +114,14 @@ def _in_place_of(
         if base.name in path:
             raise _StaysAName("it reads itself")
         if base.name not in expansion.done:
-            expansion.done[base.name] = _subquery(base.name, base.view, expansion, (*path, base.name))
-        return expansion.done[base.name]
+            try:
+                expansion.done[base.name] = _subquery(base.name, base.view, expansion, (*path, base.name))
+            except _StaysAName as reason:
+                expansion.done[base.name] = reason
+        found = expansion.done[base.name]
+        if isinstance(found, _StaysAName):
+            raise found
+        return found
     except _StaysAName as reason:
         expansion.bases.not_expanded(base.name, str(reason))
         return None
@@ -168,10 +174,10 @@ def _subquery(name: TableName, view: ViewInfo, expansion: _Expansion, path: tupl
         if inner is not None:
             replacements[written] = _aliased(inner, written)
             found.update(inner.views)
-    text = _as_recorded(view, splice(sql, replacements), expansion)
-    if len(text) > SIZE_LIMIT:
-        raise _StaysAName(f"the SQL of the views below it is longer than {SIZE_LIMIT:,} characters")
-    return _Subquery(text, found)
+    spliced = splice(sql, replacements)
+    if len(spliced) > SIZE_LIMIT:
+        raise _StaysAName(f"its SQL and that of the views below it are longer than {SIZE_LIMIT:,} characters")
+    return _Subquery(_as_recorded(view, spliced, expansion), found)
 
 
 def _in_namespace_of(view: ViewInfo, written: TableReference, bases: BaseTables) -> TableReference:
