@@ -20,6 +20,7 @@ from dbt.adapters.icebergmv.maintenance.bases import BaseTables
 from dbt.adapters.icebergmv.maintenance.catalog import CatalogEntry, ColumnInfo, ViewInfo
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition, analyse
 from dbt.adapters.icebergmv.maintenance.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.rules.relation import Occurrence
 from dbt.adapters.icebergmv.maintenance.snapshots import RecordedTable
 from dbt.adapters.icebergmv.maintenance.spark_types import ddl_type, spark_type
 from dbt.adapters.icebergmv.maintenance.state import BaseTableState, ExpandedView, ViewState
@@ -227,7 +228,9 @@ def test_view_over_view() -> None:
 def test_tracking_goes_through_views() -> None:
     listed = view("SELECT d, count(*) FROM v GROUP BY d", "day date, n bigint", "d,count(1)")
     definition = analysed("SELECT day, sum(n) AS n FROM w GROUP BY day", v=V, w=listed)
-    assert [(n, [t.column for t in tracks]) for n, tracks in definition.tracks_of(0).items()] == [("day", ["d"])]
+    assert [(n, [t.column for t in tracks]) for n, tracks in definition.tracks_of(Occurrence(0)).items()] == [
+        ("day", ["d"])
+    ]
 
 
 def test_what_a_view_computes_is_judged() -> None:
@@ -235,7 +238,7 @@ def test_what_a_view_computes_is_judged() -> None:
     definition = analysed("SELECT k FROM v", v=volatile)
     assert definition.always_full == "rand() gives a new value at every run"
     limited = analysed("SELECT k FROM v", v=view("SELECT k FROM t ORDER BY k LIMIT 3", "k int"))
-    assert limited.obstacles == {0: "LIMIT"}
+    assert limited.obstacles == {Occurrence(0): "LIMIT"}
 
 
 @pytest.mark.parametrize(

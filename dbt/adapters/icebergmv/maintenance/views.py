@@ -220,8 +220,9 @@ def _columns_of(
         raise _StaysAName("its SQL names columns with a schema")
     references = find_references(query, "").tables
     known = {r.index: None if r.pinned else expansion.bases.columns_of(r) for r in references}
-    units = units_are_literals(sqlglot.tokenize(sql, dialect=DIALECT))
-    columns = track(query, Scope(known, expansion.session_is_utc, units)).columns
+    tokens = sqlglot.tokenize(sql, dialect=DIALECT)
+    scope = Scope(known, expansion.session_is_utc, units_are_literals(tokens), sql, tokens)
+    columns = track(query, scope).columns
     wanted = len(view.columns)
     if any(e.is_star for e in query.selects):
         if columns is None:
