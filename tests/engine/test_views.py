@@ -77,7 +77,7 @@ class StubCatalog:
         return self.tables.get(f"{namespace}.{name}")
 
 
-TABLES = {"ns.t": table("k int, d date, s string"), "other.t": table("k int, x int")}
+TABLES = {"ns.t": table("k int, d date, s string"), "other.t": table("k int, x int"), "lake.t": table("k int")}
 V = view("SELECT k, d FROM t", "k int, d date")
 V_TEXT = "(SELECT `k`, `d` FROM (\nSELECT k, d FROM `lake`.`ns`.`t`\n) AS `icebergmv_view`(`k`, `d`))"
 
@@ -292,7 +292,9 @@ def test_fields_of_structs_are_no_schema() -> None:
 
 def test_cycle_ends() -> None:
     one, two = view("SELECT k FROM v", "k int"), view("SELECT k FROM w", "k int")
-    assert "FROM `lake`.`ns`.`v`\n" in expanded("SELECT k FROM v", v=two, w=one)
+    text = expanded("SELECT k FROM v", v=two, w=one)
+    assert "FROM `lake`.`ns`.`v`\n" in text
+    assert text.count("FROM (") == 3
 
 
 def test_depth_and_size_are_bounded() -> None:
