@@ -294,7 +294,7 @@ def test_cycle_ends() -> None:
     one, two = view("SELECT k FROM v", "k int"), view("SELECT k FROM w", "k int")
     text = expanded("SELECT k FROM v", v=two, w=one)
     assert "FROM `lake`.`ns`.`v`\n" in text
-    assert text.count("FROM (") == 3
+    assert text.count("FROM (") == 4
 
 
 def test_depth_and_size_are_bounded() -> None:
