@@ -34,6 +34,7 @@ from dbt.adapters.icebergmv.maintenance.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.sql import Dialect, disjunction
 from dbt.adapters.icebergmv.maintenance.state import BaseTableState, ViewState
 from dbt.adapters.icebergmv.maintenance.storage import (
+    Column,
     alter_storage,
     check_columns,
     create_storage,
@@ -87,20 +88,21 @@ def _decide(lake: Lake, inspection: Inspection) -> RefreshResult:
     request = inspection.request
     if not request.config.refresh_on_run and inspection.rebuild is None and inspection.lost is None:
         return nothing_done(inspection, "refresh_on_run is false")
-    plan = _plan(inspection, inspection.lost, forced="auto" if needs_spark(inspection.definition) else None)
+    plan = _plan(inspection, None, forced="auto" if needs_spark(inspection.definition) else None)
     if plan.kind == "none" and not inspection.changes and not inspection.status.schema_moved:
         if inspection.status.has_moved:
             _record_moved(lake, inspection)
         return nothing_done(inspection, plan.reason)
     _check_session(lake, request.config.settings)
-    everything = render.pinned_query(inspection.definition, inspection.bases, {}, lake.catalog.name)
-    columns = describe(lake, everything)
+    columns = _columns(lake, inspection)
+    if columns is None:
+        return _decide(lake, inspect(lake.catalog, request, expand_views=False))
     inspection = check_columns(inspection, columns)
     if plan.kind in ("overwrite", "full") and inspection.rebuild is None:
         definition = evaluated(inspection.definition, inspection.status, lake.spark)
         inspection = replace(inspection, definition=definition)
     unfit = misfit(lake, inspection, columns)
-    plan = _plan(inspection, inspection.lost or unfit)
+    plan = _plan(inspection, unfit)
     if plan.kind == "none":
         return _alter_only(lake, inspection, plan)
     query = _query(lake, inspection, plan, [c.name for c in columns])
@@ -115,6 +117,23 @@ def _query(lake: Lake, inspection: Inspection, plan: RefreshPlan, columns: Seque
     return render.appended_query(definition, bases, plan.deltas, columns, catalog)
 
 
+def _columns(lake: Lake, inspection: Inspection) -> tuple[Column, ...] | None:
+    """Return the columns of the definition; None when Spark reads the views in it otherwise than their SQL.
+
+    The SELECT as it is written comes first: what is wrong with a view is then said by Spark, in the user's words.
+    """
+    everything = render.pinned_query(inspection.definition, inspection.bases, {}, lake.catalog.name)
+    if not inspection.views:
+        return describe(lake, everything)
+    written = describe(lake, inspection.request.sql)
+    try:
+        expanded = describe(lake, everything)
+    except Exception:
+        # Whatever Spark has against the SQL of a view in this place, the SELECT itself is right.
+        return None
+    return expanded if expanded == written else None
+
+
 def _check_session(lake: Lake, settings: Mapping[str, str]) -> None:
     """Refuse to compute under other session settings than the profile's, which the state records."""
     actual = meaning_settings({str(row[0]): str(row[1]) for row in lake.spark(render.SHOW_SETTINGS)})
@@ -126,14 +145,14 @@ def _check_session(lake: Lake, settings: Mapping[str, str]) -> None:
             )
 
 
-def _plan(inspection: Inspection, lost: str | None, forced: RefreshPolicy | None = None) -> RefreshPlan:
+def _plan(inspection: Inspection, unfit: str | None, forced: RefreshPolicy | None = None) -> RefreshPlan:
     """Return the plan; `forced` takes the place of the policy while it is not known what Spark makes of the keys."""
     state = inspection.state
     request = PlanRequest(
         policy=forced or inspection.request.config.refresh_policy,
         refreshed_at=_for_people(state.refreshed_at) if state else "",
         rebuild=inspection.rebuild,
-        lost=lost,
+        lost=inspection.lost or inspection.redefined or unfit,
         partitioning=[(f.column, f.transform) for f in stored_partitioning(inspection.storage)],
     )
     return plan_refresh(inspection.definition, inspection.status, request)
@@ -231,6 +250,7 @@ def _state(job: _Job, table: Table, snapshot_id: int) -> ViewState:
         settings=request.config.settings,
         config=request.config.recorded(),
         partial=partial,
+        views=() if partial else job.inspection.views,
     )
 
 
@@ -240,6 +260,11 @@ def _recorded_bases(inspection: Inspection) -> tuple[BaseTableState, ...]:
         for b in inspection.status.base_tables
         if b.base.source is not None
     )
+
+
+def _moved(inspection: Inspection, state: ViewState) -> ViewState:
+    """Return the state with the ids that base tables and views have now."""
+    return replace(state, base_tables=_recorded_bases(inspection), views=inspection.views)
 
 
 def _publish(lake: Lake, inspection: Inspection, columns: Sequence[str], state: ViewState) -> None:
@@ -264,9 +289,7 @@ def _alter_only(lake: Lake, inspection: Inspection, plan: RefreshPlan) -> Refres
     if inspection.state is None or inspection.view is None:
         raise AssertionError("only a view that was refreshed before can be left as it is")
     alter_storage(lake, inspection)
-    state = replace(
-        inspection.state, base_tables=_recorded_bases(inspection), config=inspection.request.config.recorded()
-    )
+    state = replace(_moved(inspection, inspection.state), config=inspection.request.config.recorded())
     _publish(lake, inspection, [c.name for c in inspection.view.columns], state)
     altered = ", ".join(inspection.changes.alter)
     return nothing_done(inspection, f"{plan.reason}; {altered}" if altered else plan.reason)
@@ -279,7 +302,7 @@ def _record_moved(lake: Lake, inspection: Inspection) -> None:
     view = inspection.request.view
     if view_moved(lake.catalog, view, inspection.view):
         raise RefreshConflict(f"Another refresh moved the view {show(view)} meanwhile. Nothing was changed; run again.")
-    state = replace(inspection.state, base_tables=_recorded_bases(inspection))
+    state = _moved(inspection, inspection.state)
     lake.spark(render.set_view_properties(view, state.to_properties()))
 
 
