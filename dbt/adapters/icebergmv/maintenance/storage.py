@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyiceberg.table import Table
 
@@ -43,7 +43,10 @@ def describe(lake: Lake, query: str) -> tuple[Column, ...]:
 
 
 def check_columns(inspection: Inspection, columns: Sequence[Column]) -> Inspection:
-    """Refuse columns that no table can hold; give up tracking when Spark's columns are not those of the analysis."""
+    """Refuse columns that no table can hold; give up tracking when Spark's columns are not those of the analysis.
+
+    Spark has the last word on the case of names, which USING takes from either side.
+    """
     names = [c.name for c in columns]
     lowered = [n.lower() for n in names]
     for name in names:
@@ -52,9 +55,12 @@ def check_columns(inspection: Inspection, columns: Sequence[Column]) -> Inspecti
     if inspection.request.config.partition_by is not None:
         parse_partition_by(inspection.request.config.partition_by, names)
     analysed = inspection.definition.columns
-    if analysed is not None and [c.name for c in analysed] != names:
+    if analysed is None:
+        return inspection
+    if [c.name.lower() for c in analysed] != lowered:
         return untracked(inspection, "its columns cannot be followed through the SELECT")
-    return inspection
+    named = tuple(replace(c, name=n) for c, n in zip(analysed, names, strict=True))
+    return replace(inspection, definition=replace(inspection.definition, columns=named))
 
 
 def misfit(lake: Lake, inspection: Inspection, columns: Sequence[Column]) -> str | None:
