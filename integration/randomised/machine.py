@@ -31,7 +31,7 @@ class Machine:
 
     def __init__(self, lake: Lake, history: History, statistics: Statistics) -> None:
         self.lake, self.history, self.statistics = lake, history, statistics
-        session = SparkSession.active()
+        session = _session()
         settings = meaning_settings({str(row[0]): str(row[1]) for row in session.sql("SET").collect()})
         self.suffix = f"h{next(_numbers)}"
         self.world = World(session, lake.reader(), f"{lake.schema}_{self.suffix}", settings)
@@ -294,6 +294,15 @@ def run_history(lake: Lake, history: History, statistics: Statistics | None = No
     finally:
         if statistics is not None:
             statistics.add(counted)
+
+
+def _session() -> SparkSession:
+    """Return a session of the running Spark that compiles nothing: on a handful of rows that costs more than it gains."""
+    session = SparkSession.active().newSession()
+    for key in ("spark.sql.codegen.wholeStage", "spark.sql.adaptive.enabled"):
+        session.conf.set(key, "false")
+    session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    return session
 
 
 def _note(subject: Subject, change: Change) -> None:

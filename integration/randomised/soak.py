@@ -14,11 +14,18 @@ from integration.randomised import shapes
 from integration.randomised.generator import EVERYTHING, Focus, generate
 from integration.randomised.history import History
 from integration.randomised.machine import run_history
+from integration.randomised.mutants import MUTANTS, killed_by
 from integration.randomised.shrink import shrink
 from integration.randomised.statistics import Statistics
 from integration.randomised.subject import WrongResult
 
-SPARK = {"spark.sql.shuffle.partitions": "1", "spark.default.parallelism": "1", "spark.master": "local[2]"}
+SPARK = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.default.parallelism": "1",
+    "spark.master": "local[2]",
+    # Thousands of small plans, each run once: an optimising compiler takes more time than it saves.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
 
 
 def open_lake(folder: Path, schema: str = "randomised") -> Lake:
@@ -70,6 +77,17 @@ def soak(lake: Lake, arguments: argparse.Namespace, focus: Focus) -> int:
     return failures + len(missed)
 
 
+def kill_mutants(lake: Lake) -> int:
+    """Let the machine find every wrong planner; return how many it missed."""
+    missed = 0
+    for mutant in MUTANTS:
+        started, found = time.monotonic(), killed_by(lake, mutant)
+        missed += found is None
+        how = "NOT FOUND" if found is None else f"{found[0]}: {str(found[1])[:140]}"
+        print(f"{mutant.name} ({time.monotonic() - started:.0f} s): {how}", flush=True)
+    return missed
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--histories", type=int, default=300)
@@ -79,11 +97,14 @@ def main() -> int:
     parser.add_argument("--shrink", type=float, default=120, help="seconds to spend on making a failure smaller")
     parser.add_argument("--shapes", nargs="*", help="only views of these shapes")
     parser.add_argument("--reasons", action="store_true", help="show why refreshes were full")
+    parser.add_argument("--mutants", action="store_true", help="first see that every wrong planner is found")
     arguments = parser.parse_args()
     focus = Focus(shapes=frozenset(arguments.shapes)) if arguments.shapes else EVERYTHING
     print(f"seed {arguments.seed}", flush=True)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        return 1 if soak(open_lake(Path(folder)), arguments, focus) else 0
+        lake = open_lake(Path(folder))
+        missed = kill_mutants(lake) if arguments.mutants else 0
+        return 1 if soak(lake, arguments, focus) + missed else 0
 
 
 if __name__ == "__main__":
