@@ -224,9 +224,9 @@ MAKERS: dict[str, tuple[Maker, int]] = {
 
 
 def make_change(random: Random, known: Known, kinds: frozenset[str] | None) -> Change:
-    """Return a random change of a table, of one of the kinds (None: all)."""
+    """Return a random change of a table, of one of the kinds, all as likely (None: any, as often as MAKERS says)."""
     allowed = [k for k in MAKERS if kinds is None or k in kinds]
-    kind = random.choices(allowed, [MAKERS[k][1] for k in allowed])[0]
+    kind = random.choices(allowed, [MAKERS[k][1] if kinds is None else 1 for k in allowed])[0]
     return MAKERS[kind][0](random, known)
 
 

@@ -174,14 +174,14 @@ class Machine:
         if table == "mv":
             below = next(s for s in self.subjects if s.name == subject.reads["mv"])
             return below.flavour == "{}" and below.partition_by in (None, ("key",)) and self._is_followed(below, "a")
-        key = self.history.key_column
+        key, flavour = self.history.key_column, subject.flavour
+        if subject.shape.equates and not key.equates:
+            return False
         for spec in self.specs[table]:
             transforms = [t for t, column in map(transform_of, spec) if column == key.name]
-            if subject.flavour == "{}":
-                followed = bool(transforms)
-            else:
-                followed = subject.flavour in key.followed and any(t in key.ranges for t in transforms)
-            if not followed:
+            computed = flavour in key.computed and subject.shape.name in shapes.ONE_EXPRESSION
+            followed = flavour in key.followed and any(t in key.ranges for t in transforms)
+            if not (transforms if flavour == "{}" else followed or (computed and "identity" in transforms)):
                 return False
         return True
 

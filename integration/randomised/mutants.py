@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from pyiceberg.manifest import DataFileContent, ManifestEntryStatus
+from pyiceberg.manifest import DataFileContent, ManifestEntryStatus, ManifestFile
 
-from dbt.adapters.icebergmv.maintenance import planner, render, snapshots
+from dbt.adapters.icebergmv.maintenance import planner, render, snapshots, status
+from dbt.adapters.icebergmv.maintenance.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql import identifier, qualified
 from integration.lake import Lake
 from integration.randomised.generator import Focus, generate
@@ -53,45 +54,55 @@ def killed_by(lake: Lake, mutant: Mutant) -> tuple[str, WrongResult] | None:
     return None
 
 
-def _changed_files(wanted: Callable[[Any], bool], compactions: bool = False) -> Callable[[pytest.MonkeyPatch], None]:
-    """Return a detector that sees only some entries of the manifests."""
+def _entries(wanted: Callable[[Any], bool]) -> Callable[[pytest.MonkeyPatch], None]:
+    """Return a defect: the detector, which asks for deleted entries too, is shown only some of the entries."""
+    right = ManifestFile.fetch_manifest_entry
 
-    def changed_files(table: Any, snapshot: Any) -> Iterator[Any]:
-        if snapshot.summary.operation == snapshots.Operation.REPLACE and not compactions:
-            return
-        for manifest in snapshot.manifests(table.io):
-            if manifest.added_snapshot_id == snapshot.snapshot_id:
-                for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=False):
-                    own = entry.snapshot_id == snapshot.snapshot_id and entry.status != ManifestEntryStatus.EXISTING
-                    if own and wanted(entry):
-                        yield entry.data_file
+    def wrong(self: Any, io: Any, discard_deleted: bool = True) -> Any:
+        entries = right(self, io, discard_deleted)
+        return entries if discard_deleted else [e for e in entries if wanted(e)]
 
-    return lambda patch: patch.setattr(snapshots, "_changed_files", changed_files)
+    return lambda patch: patch.setattr(ManifestFile, "fetch_manifest_entry", wrong)
 
 
-def _null_partitions_dropped(patch: pytest.MonkeyPatch) -> None:
-    right = snapshots._change_of
-
-    def wrong(table: Any, schema: Any, files: Any) -> Any:
-        return right(table, schema, [f for f in files if None not in snapshots._partition_key(f)[1]])
-
-    patch.setattr(snapshots, "_change_of", wrong)
+def _changes(wrong: Callable[..., Any]) -> Callable[[pytest.MonkeyPatch], None]:
+    """Return a defect: `wrong` gets what the detector found, and what it was asked."""
+    right = status.change_since
+    return lambda patch: patch.setattr(status, "change_since", lambda *asked: wrong(right(*asked), *asked))
 
 
-def _first_partition_only(patch: pytest.MonkeyPatch) -> None:
-    right = snapshots._change_of
+def _has_null(entry: Any) -> bool:
+    partition = entry.data_file.partition
+    return any(partition[i] is None for i in range(len(partition)))
+
+
+def _first_only(change: Any, *_: Any) -> Any:
+    return replace(change, constraints=snapshots.StaleDataConstraints(change.constraints.data_disjuncts[:1]))
+
+
+def _rollback_is_nothing(change: Any, recorded: Any, now: Any, table: Any, *_: Any) -> Any:
+    undone = {s.snapshot_id for s in snapshots.ancestry(table.metadata, recorded.snapshot_id)} - {recorded.snapshot_id}
+    return snapshots.TableChange("fresh", moved=True) if now.snapshot_id in undone else change
+
+
+def _compaction_is_data(patch: pytest.MonkeyPatch) -> None:
+    class NoReplace:
+        REPLACE = None
+        APPEND = snapshots.Operation.APPEND
+
+    patch.setattr(snapshots, "Operation", NoReplace)
+
+
+def _base_filter_without_null(patch: pytest.MonkeyPatch) -> None:
+    right = planner.base_filters
+
+    def narrow(disjunct: TupleDomain) -> TupleDomain:
+        return TupleDomain.where({key: replace(domain, null=False) for key, domain in disjunct.constraints})
 
     def wrong(*arguments: Any) -> Any:
-        change = right(*arguments)
-        first = change.constraints.data_disjuncts[:1]
-        return replace(change, constraints=snapshots.StaleDataConstraints(first))
+        return {index: tuple(map(narrow, disjuncts)) for index, disjuncts in right(*arguments).items()}
 
-    patch.setattr(snapshots, "_change_of", wrong)
-
-
-def _base_filter_too_narrow(patch: pytest.MonkeyPatch) -> None:
-    right = planner.base_filters
-    patch.setattr(planner, "base_filters", lambda *a: {i: disjuncts[:1] for i, disjuncts in right(*a).items()})
+    patch.setattr(planner, "base_filters", wrong)
 
 
 def _emptied_partitions_kept(patch: pytest.MonkeyPatch) -> None:
@@ -105,34 +116,25 @@ def _emptied_partitions_kept(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(render, "write_rows", wrong)
 
 
-def _undone_snapshots_ignored(patch: pytest.MonkeyPatch) -> None:
-    right = snapshots._window
-
-    def wrong(metadata: Any, start: Any, target: Any) -> Any:
-        undone = {s.snapshot_id for s in snapshots.ancestry(metadata, start.snapshot_id)}
-        window = right(metadata, start, target)
-        return None if window is None else [s for s in window if s.snapshot_id not in undone]
-
-    patch.setattr(snapshots, "_window", wrong)
-
-
 _ROWS = frozenset({"insert", "insert nulls", "delete", "move"})
 MUTANTS = (
     Mutant(
         "deleted entries are ignored",
-        _changed_files(lambda entry: entry.status == ManifestEntryStatus.ADDED),
-        frozenset({"wipe a partition", "move", "insert"}),
+        _entries(lambda entry: entry.status != ManifestEntryStatus.DELETED),
+        frozenset({"wipe a partition", "empty"}),
     ),
-    Mutant("NULL partitions are dropped", _null_partitions_dropped, frozenset({"insert nulls", "move"})),
+    Mutant(
+        "NULL partitions are dropped", _entries(lambda entry: not _has_null(entry)), frozenset({"insert nulls", "move"})
+    ),
     Mutant(
         "delete files are ignored",
-        _changed_files(lambda entry: entry.data_file.content == DataFileContent.DATA),
+        _entries(lambda entry: entry.data_file.content == DataFileContent.DATA),
         frozenset({"delete", "wipe a partition"}),
     ),
-    Mutant("only the first changed partition", _first_partition_only, _ROWS),
-    Mutant("compaction is data", _changed_files(lambda _: True, compactions=True), frozenset({"insert", "compact"})),
-    Mutant("the filter on the base is too narrow", _base_filter_too_narrow, _ROWS),
-    Mutant("emptied partitions are kept", _emptied_partitions_kept, frozenset({"wipe a partition", "delete"})),
-    Mutant("undone snapshots are ignored", _undone_snapshots_ignored, frozenset({"insert", "roll back"})),
+    Mutant("only the first changed partition", _changes(_first_only), _ROWS),
+    Mutant("compaction is data", _compaction_is_data, frozenset({"compact"})),
+    Mutant("the filter on the base drops NULL", _base_filter_without_null, frozenset({"insert nulls"})),
+    Mutant("emptied partitions are kept", _emptied_partitions_kept, frozenset({"wipe a partition", "empty"})),
+    Mutant("a rollback is nothing", _changes(_rollback_is_nothing), frozenset({"insert", "roll back"})),
 )
-IN_CI = MUTANTS[:2]
+IN_CI = (MUTANTS[0], MUTANTS[1], MUTANTS[6])

@@ -28,6 +28,11 @@ class Shape:
     def reads(self) -> frozenset[str]:
         return frozenset(_NAMES.findall(self.sql))
 
+    @property
+    def equates(self) -> bool:
+        """Return whether the key of one table is followed to another by an equality."""
+        return any(tie in self.sql for tie in ("o.{key}", "USING ({key})", "NATURAL", "p.key = q.key"))
+
 
 def _shape(name: str, sql: str, tracked: str = "", bare: bool = False) -> Shape:
     reads = frozenset(_NAMES.findall(sql))
@@ -85,7 +90,7 @@ SHAPES = (
     _shape("rollup", "SELECT {g:} AS key, v, count(*) AS cnt FROM {a} GROUP BY ROLLUP ({g:}, v)", tracked="-"),
     _shape("scalar_correlated", "SELECT {g:l} AS key, l.id, (SELECT max(o.v) FROM {b} o WHERE o.{key} = l.{key}) AS mx FROM {a} l"),
     _shape("scalar_uncorrelated", "SELECT {g:} AS key, id, (SELECT max(v) FROM {b}) AS mx FROM {a}", tracked="a"),
-    _shape("lateral_subquery", "SELECT {g:l} AS key, l.id, q.cnt FROM {a} l, LATERAL (SELECT count(*) AS cnt FROM {b} o WHERE o.{key} = l.{key}) q"),
+    _shape("lateral_subquery", "SELECT {g:l} AS key, l.id, q.cnt FROM {a} l, LATERAL (SELECT count(*) AS cnt FROM {b} o WHERE o.{key} = l.{key}) q", tracked="a"),
     _shape("values_join", "SELECT {g:} AS key, id, label FROM {a} JOIN (VALUES (1, 'one'), (2, 'two')) AS w(v, label) USING (v)"),
     _shape("global_aggregate", "SELECT count(*) AS cnt, max(v) AS mx FROM {a}", tracked="-"),
     _shape("over_view", "SELECT key, sum(cnt) AS cnt, max(s) AS s FROM {mv} GROUP BY key"),
@@ -99,23 +104,20 @@ NEVER = frozenset({"window_elsewhere", "rollup", "global_aggregate"})
 INTENDED = frozenset(BY_NAME) - NEVER
 """Shapes that the completeness rules can follow."""
 
-SINGLE_TABLE = frozenset(
-    {
-        "filter",
-        "projection",
-        "star",
-        "group_by",
-        "group_by_two",
-        "group_by_all",
-        "having",
-        "distinct",
-        "cte",
-        "from_subquery",
-        "over_view",
-    }
-)
-MUST_BE_INCREMENTAL = SINGLE_TABLE
-"""Shapes whose refresh must be incremental whenever a tracked table changed in partitions of the key."""
+MUST_BE_INCREMENTAL = INTENDED
+"""Shapes whose refresh must be incremental whenever tracked tables changed in partitions of the key."""
+
+ONE_EXPRESSION = INTENDED - {
+    "cte_twice",
+    "window",
+    "union_all",
+    "union",
+    "intersect",
+    "intersect_all",
+    "except",
+    "except_all",
+}
+"""Shapes that keep a key of any expression; the others repeat the expression, which is followed for a few only."""
 
 
 class _Key:

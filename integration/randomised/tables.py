@@ -10,8 +10,9 @@ from random import Random
 class KeyColumn:
     """A column that a history is about: its values as SQL, the transforms that can partition it, keys made of it.
 
-    A flavour is an expression over `{}`. The first one is the column itself; `followed` are the others that the rules
-    follow through a partition value of any of the transforms in `ranges`.
+    A flavour is an expression over `{}`. The first one is the column itself; `followed` are those that the rules follow
+    through a partition value of any of the transforms in `ranges`, `computed` those that they compute from the single
+    value of an identity partition. `equates`: equal values are one value, as they are not among doubles.
     """
 
     name: str
@@ -21,6 +22,8 @@ class KeyColumn:
     flavours: tuple[str, ...]
     followed: frozenset[str] = frozenset()
     ranges: frozenset[str] = frozenset()
+    computed: frozenset[str] = frozenset()
+    equates: bool = True
 
 
 _INSTANTS = (
@@ -47,6 +50,7 @@ KEYS = (
         ("{}", *_TIME_FLAVOURS, "date_format({}, 'yyyy-MM')", "coalesce({}, timestamp'2024-01-02 05:00:00Z')"),
         frozenset(_TIME_FLAVOURS),
         _RANGES,
+        frozenset({"date_format({}, 'yyyy-MM')"}),
     ),
     KeyColumn(
         "tn",
@@ -65,6 +69,7 @@ KEYS = (
         ("{}", "date_trunc('month', {})", "trunc({}, 'MM')", "year({})", "date_add({}, 1)"),
         frozenset({"year({})"}),
         frozenset({"identity", "years", "months", "days"}),
+        frozenset({"trunc({}, 'MM')", "date_add({}, 1)"}),
     ),
     KeyColumn(
         "r",
@@ -79,6 +84,7 @@ KEYS = (
             "CASE WHEN {} IN ('EU', 'eu ') THEN 'E' ELSE 'other' END",
             "concat({}, '!')",
         ),
+        computed=frozenset({"substr({}, 1, 1)", "upper({})", "coalesce({}, 'none')", "concat({}, '!')"}),
     ),
     KeyColumn(
         "k",
@@ -86,6 +92,7 @@ KEYS = (
         ("-11", "-1", "0", "3", "9", "10", "2147483640"),
         ("identity", "truncate", "bucket"),
         ("{}", "{} % 3", "coalesce({}, 3)", "cast({} as string)", "if({} > 2, 1, NULL)"),
+        computed=frozenset({"{} % 3", "coalesce({}, 3)", "cast({} as string)"}),
     ),
     KeyColumn(
         "x",
@@ -93,6 +100,7 @@ KEYS = (
         ("1.5D", "-0.1D", "double('NaN')", "double('Infinity')", "0.0D"),
         ("identity",),
         ("{}", "coalesce({}, 1.5D)", "isnan({})"),
+        equates=False,
     ),
     KeyColumn(
         "m",
