@@ -56,15 +56,33 @@ def pinned_query(
     Tables that have no recorded snapshot (foreign tables, plain views) stay as they are written.
     """
     replacements: dict[TableReference, str] = {}
+    dialect = Dialect(catalog, bases_can_prune(definition, bases, filters))
     for reference in definition.references:
         source = None if reference.pinned else bases.of(reference).source
         if source is not None:
-            replacements[reference] = _read(reference, source, filters.get(reference.index), catalog)
+            replacements[reference] = _read(reference, source, filters.get(reference.index), dialect)
     return splice(definition.sql, replacements)
 
 
+def bases_can_prune(
+    definition: ViewDefinition, bases: BaseTables, filters: Mapping[int, tuple[TupleDomain, ...]]
+) -> bool:
+    """Return whether Iceberg may see the bucket and truncate predicates of the filters.
+
+    All tables of the query have to take them: from an equality in a join Spark infers the predicate of one side for the
+    other, and there Iceberg compares it with partition values of another transform, which silently loses rows.
+    """
+    return all(
+        not reference.pinned
+        and reference.index in filters
+        and (source := bases.of(reference).source) is not None
+        and can_prune(source.table, source.table_schema, filters[reference.index])
+        for reference in definition.references
+    )
+
+
 def _read(
-    reference: TableReference, source: IcebergSource, wanted: tuple[TupleDomain, ...] | None, catalog: str
+    reference: TableReference, source: IcebergSource, wanted: tuple[TupleDomain, ...] | None, dialect: Dialect
 ) -> str:
     alias = "" if reference.has_alias else f" AS {identifier(reference.name)}"
     name = qualified(*source.storage)
@@ -75,7 +93,6 @@ def _read(
     if wanted is None and columns is None:
         return pinned if source.storage[2] == reference.name else pinned + alias
     types = {f.name: spark_type(f.field_type) for f in source.table_schema.fields}
-    dialect = Dialect(catalog, can_prune(source.table, source.table_schema, wanted or ()))
     inner = pinned if columns is None else f"(SELECT {columns} FROM {pinned})"
     where = "" if wanted is None else f" WHERE {disjunction(wanted, types, dialect)}"
     return f"(SELECT * FROM {inner}{where}){alias}"
