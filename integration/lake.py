@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -84,9 +85,9 @@ class Lake:
 
     def assert_equals_definition(self, name: str) -> None:
         """Compare the view with its definition on the live tables, as bags."""
-        definition, view = self.definition(name).rstrip().rstrip(";"), f"SELECT * FROM {self.view(name)}"
-        missing = self.sql(f"SELECT * FROM (\n{definition}\n) EXCEPT ALL {view}")
-        surplus = self.sql(f"{view} EXCEPT ALL SELECT * FROM (\n{definition}\n)")
+        wanted = Counter(map(repr, self.sql(self.definition(name).rstrip().rstrip(";"))))
+        found = Counter(map(repr, self.sql(f"SELECT * FROM {self.view(name)}")))
+        missing, surplus = list(wanted - found), list(found - wanted)
         assert not missing and not surplus, f"{name}: missing {missing[:5]}, surplus {surplus[:5]}"
 
     def reader(self) -> CatalogReader:

@@ -93,8 +93,8 @@ def test_base_that_is_not_iceberg(lake: Lake) -> None:
     lake.sql("DROP TABLE spark_catalog.default.plain")
 
 
-def test_base_that_is_a_plain_view(lake: Lake, base: str) -> None:
-    lake.sql(f"CREATE VIEW lake.{lake.schema}.plain_view AS SELECT k, v FROM {base}")
+def test_base_that_is_a_view_that_cannot_be_read_as_its_sql(lake: Lake, base: str) -> None:
+    lake.sql(f"CREATE VIEW lake.{lake.schema}.plain_view AS SELECT {base}.k, v FROM {base}")
     lake.model("over_view", f"select k, sum(v) as v from lake.{lake.schema}.plain_view group by k")
     lake.run("--select", "over_view")
     lake.sql(f"INSERT INTO {base} VALUES ('z', NULL, 26)")

@@ -12,6 +12,7 @@ from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.snapshots import RecordedTable
 from dbt.adapters.icebergmv.maintenance.state import (
     BaseTableState,
+    ExpandedView,
     ViewState,
     is_materialized_view,
     read_state,
@@ -35,6 +36,7 @@ STATE = ViewState(
     owner="O'Brien",
     settings={"spark.sql.ansi.enabled": "true"},
     config={"partition-by": ["days(ts)"], "tblproperties": {"a": "b"}, "comment": None, "column-comments": {}},
+    views=(ExpandedView(("lake", "n", "é`.v"), "u3", 7, "def"),),
 )
 PROPERTIES = STATE.to_properties()
 TEXT = st.text(max_size=20)
@@ -61,6 +63,29 @@ def test_any_text_comes_back(sql: str, reason: str, owner: str, name: str, setti
     assert read_state("v", properties) == state
     assert storage_table_of(properties) == (name, name, name)
     assert all(isinstance(v, str) for v in properties.values())
+
+
+def test_a_state_of_a_former_version_has_no_views() -> None:
+    # As written before views were recorded.
+    properties = {
+        "icebergmv.format-version": "1",
+        "icebergmv.definition": "SELECT 1 AS a",
+        "icebergmv.definition-hash": "x",
+        "icebergmv.storage-table": "lake.n.s",
+        "icebergmv.storage-uuid": "u",
+        "icebergmv.storage-snapshot-id": "1",
+        "icebergmv.base-tables": "[]",
+        "icebergmv.refresh-kind": "full",
+        "icebergmv.refresh-reason": "first build",
+        "icebergmv.started-at": "2024-01-02T03:04:05.006+00:00",
+        "icebergmv.refreshed-at": "2024-01-02T03:04:06.006+00:00",
+        "icebergmv.owner": "o",
+        "icebergmv.settings": "{}",
+        "icebergmv.config": "{}",
+        "icebergmv.partial": "",
+        "icebergmv.checksum": "23fe6f0ebd87a27f",
+    }
+    assert read_state("v", properties).views == ()
 
 
 def test_properties_of_others_do_not_matter() -> None:

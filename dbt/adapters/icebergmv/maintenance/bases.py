@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
@@ -36,12 +36,14 @@ class IcebergSource:
 class BaseTable:
     """What a name in the SELECT stands for.
 
-    `source` is None when it cannot be read at a recorded snapshot; `untrackable` then says why.
+    `source` is None when it cannot be read at a recorded snapshot; `untrackable` then says why. `view` is the plain
+    view behind the name, if it is one.
     """
 
     name: TableName
     source: IcebergSource | None
     untrackable: str | None = None
+    view: ViewInfo | None = None
 
     @property
     def columns(self) -> tuple[ColumnInfo, ...] | None:
@@ -56,6 +58,11 @@ class BaseTables:
         self._catalog = catalog
         self._known: dict[TableName, BaseTable] = {}
 
+    @property
+    def catalog_name(self) -> str:
+        """Return the name of the catalog in Spark."""
+        return self._catalog.name
+
     def of(self, reference: TableReference) -> BaseTable:
         """Return the base table of a reference; absent and foreign tables are untrackable, not errors."""
         name = (reference.catalog or self._catalog.name, reference.namespace, reference.name)
@@ -66,6 +73,11 @@ class BaseTables:
     def columns_of(self, reference: TableReference) -> tuple[ColumnInfo, ...] | None:
         """Return the columns of the base table of a reference."""
         return self.of(reference).columns
+
+    def not_expanded(self, name: TableName, reason: str) -> None:
+        """Note why a plain view stays a name in the SQL."""
+        known = self._known[name]
+        self._known[name] = replace(known, untrackable=f"{_live(name)}: {reason}")
 
     def _look_up(self, name: TableName) -> BaseTable:
         catalog, namespace, table_name = name
@@ -81,7 +93,7 @@ class BaseTables:
         if view is None:
             return BaseTable(name, None, f"{show(name)} is not an Iceberg table of the catalog {self._catalog.name}")
         if not is_materialized_view(view.properties):
-            return BaseTable(name, None, f"{show(name)} is a view, which cannot be read at a recorded snapshot")
+            return BaseTable(name, None, _live(name), view)
         return self._materialized_view(name, view)
 
     def _materialized_view(self, name: TableName, view: ViewInfo) -> BaseTable:
@@ -100,6 +112,10 @@ class BaseTables:
         schema = table.schemas()[schema_id]
         recorded = RecordedTable(str(table.metadata.table_uuid), snapshot.snapshot_id, schema_id)
         return BaseTable(name, IcebergSource(table, state.storage_table, recorded, schema, schema))
+
+
+def _live(view: TableName) -> str:
+    return f"{show(view)} is a view, which cannot be read at a recorded snapshot"
 
 
 def shape(field: NestedField) -> tuple[int, str, IcebergType]:

@@ -23,7 +23,7 @@ from pyiceberg.view.metadata import ViewMetadata
 from sqlalchemy import text
 
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
-from dbt.adapters.icebergmv.maintenance.spark_types import spark_type
+from dbt.adapters.icebergmv.maintenance.spark_types import ddl_type, spark_type
 
 T = TypeVar("T")
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -51,7 +51,9 @@ class ColumnInfo:
 class ViewInfo:
     """The current metadata of an Iceberg view.
 
-    `retained_sql` holds the Spark SQL of every version the view still keeps, the current one included.
+    `sql` is empty when the view has none in Spark's dialect. `retained_sql` holds the Spark SQL of every version the
+    view still keeps, the current one included. Names in the SQL without a catalog or a namespace are those of
+    `default_catalog` (None: the view's own) and `default_namespace`. `types` are the column types as Spark DDL.
     """
 
     namespace: str
@@ -62,6 +64,10 @@ class ViewInfo:
     properties: Mapping[str, str]
     comment: str | None
     retained_sql: tuple[str, ...]
+    version_id: int = 0
+    default_catalog: str | None = None
+    default_namespace: tuple[str, ...] = ()
+    types: tuple[str, ...] = ()
 
 
 class CatalogReader(Protocol):
@@ -248,6 +254,10 @@ def _view_info(namespace: str, name: str, metadata: ViewMetadata) -> ViewInfo:
         properties=metadata.properties,
         comment=metadata.properties.get("comment"),
         retained_sql=tuple(spark_sql.values()),
+        version_id=current.version_id,
+        default_catalog=current.default_catalog,
+        default_namespace=tuple(current.default_namespace),
+        types=tuple(ddl_type(f.field_type) for f in schema.fields),
     )
 
 

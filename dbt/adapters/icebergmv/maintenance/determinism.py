@@ -49,7 +49,7 @@ def volatility(query: exp.Expr, tokens: Sequence[Token], tables: Iterable[tuple[
             return f"the metadata column {column.name} changes when files are rewritten"
     if query.find(exp.TableSample):
         return "TABLESAMPLE picks other rows at every run"
-    return _unknown_function(query, tokens) or (None if None in known else _variable(query, columns))
+    return unknown_function(query, tokens) or (None if None in known else _variable(query, columns))
 
 
 def order_dependence(tokens: Sequence[Token]) -> str | None:
@@ -104,7 +104,8 @@ def _names(tokens: Sequence[Token], columns: set[str]) -> Iterable[tuple[str, bo
             yield name, True
 
 
-def _unknown_function(query: exp.Expr, tokens: Sequence[Token]) -> str | None:
+def unknown_function(query: exp.Expr, tokens: Sequence[Token]) -> str | None:
+    """Return which function is not one of Spark's own, or None."""
     for call in query.find_all(exp.Anonymous, exp.AnonymousAggFunc):
         name = str(call.this).lower()
         if call.find_ancestor(exp.Hint):

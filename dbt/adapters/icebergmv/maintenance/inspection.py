@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pyiceberg.table import Table
@@ -15,8 +16,15 @@ from dbt.adapters.icebergmv.maintenance.names import TableName, parse_name, show
 from dbt.adapters.icebergmv.maintenance.partitioning import parse_partition_by
 from dbt.adapters.icebergmv.maintenance.published import is_published
 from dbt.adapters.icebergmv.maintenance.settings import is_utc, not_understood
-from dbt.adapters.icebergmv.maintenance.state import ViewState, is_materialized_view, read_state, storage_table_of
+from dbt.adapters.icebergmv.maintenance.state import (
+    ExpandedView,
+    ViewState,
+    is_materialized_view,
+    read_state,
+    storage_table_of,
+)
 from dbt.adapters.icebergmv.maintenance.status import MaterializedViewStatus, status_of
+from dbt.adapters.icebergmv.maintenance.views import ExpandedSql, expand, redefined
 
 STORAGE_OF = "icebergmv.storage-of"
 """Table property of a storage table: the view it belongs to."""
@@ -41,7 +49,12 @@ class RefreshRequest:
 
 @dataclass(frozen=True)
 class Inspection:
-    """The view as it stands. `state` is None before the first refresh; `lost` says why stored rows cannot be kept."""
+    """The view as it stands.
+
+    `state` is None before the first refresh; `lost` says why stored rows cannot be kept. `definition` reads the plain
+    views of the request's SQL, and those below them, as their SQL; `views` are these. `redefined` says which of them is
+    not what the last refresh read.
+    """
 
     request: RefreshRequest
     definition: ViewDefinition
@@ -53,6 +66,8 @@ class Inspection:
     storage: Table | None
     changes: ConfigurationChanges
     lost: str | None
+    views: tuple[ExpandedView, ...] = ()
+    redefined: str | None = None
 
     @property
     def rebuild(self) -> str | None:
@@ -68,28 +83,33 @@ class Inspection:
         return ", ".join(self.changes.rebuild) or None
 
 
-def inspect(catalog: CatalogReader, request: RefreshRequest) -> Inspection:
+def inspect(catalog: CatalogReader, request: RefreshRequest, expand_views: bool = True) -> Inspection:
     """Read what is recorded and what the base tables are now.
 
-    Raises StateUnreadable (unless the request rebuilds), InvalidDefinition, InvalidConfig, CatalogUnavailable; each
-    names the view.
+    Without `expand_views`, plain views in the SELECT stay names, which Spark reads as they are at that moment. Raises
+    StateUnreadable (unless the request rebuilds), InvalidDefinition, InvalidConfig, CatalogUnavailable; each names the
+    view.
     """
     try:
-        return _inspect(catalog, request)
+        return _inspect(catalog, request, expand_views)
     except StateUnreadable:
         raise
     except MaintenanceError as error:
         raise type(error)(f"Cannot refresh {show(request.view)}: {error}") from error
 
 
-def _inspect(catalog: CatalogReader, request: RefreshRequest) -> Inspection:
+def _inspect(catalog: CatalogReader, request: RefreshRequest, expand_views: bool) -> Inspection:
     _, namespace, name = request.view
     bases = BaseTables(catalog)
-    definition = analyse(request.sql, request.default_namespace, bases.columns_of, is_utc(request.config.settings))
+    utc = is_utc(request.config.settings)
+    expanded = ExpandedSql(request.sql)
+    if expand_views:
+        expanded = expand(request.sql, request.default_namespace, bases, utc)
+    definition = analyse(expanded.sql, request.default_namespace, bases.columns_of, utc)
     setting = not_understood(request.config.settings)
     if setting is not None:
         definition = replace(definition, always_full=f"the session setting {setting} may change what its SQL means")
-    _refuse_self_reference(definition, request.view, catalog.name)
+    _refuse_self_reference(definition, request.view, catalog.name, expanded.views)
     if definition.columns is not None and request.config.partition_by is not None:
         parse_partition_by(request.config.partition_by, [c.name for c in definition.columns])
     view = catalog.view(namespace, name)
@@ -111,6 +131,8 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest) -> Inspection:
         storage=storage,
         changes=changes,
         lost=_lost(view, state, storage),
+        views=expanded.views,
+        redefined=None if state is None else redefined(expanded.views, state),
     )
 
 
@@ -164,6 +186,9 @@ def _refuse_foreign_storage(catalog: CatalogReader, request: RefreshRequest, sto
         raise InvalidConfig(f"the table {name} is the storage table of {owner}. {mend}.")
 
 
-def _refuse_self_reference(definition: ViewDefinition, view: TableName, catalog: str) -> None:
+def _refuse_self_reference(
+    definition: ViewDefinition, view: TableName, catalog: str, views: Sequence[ExpandedView]
+) -> None:
     if any((r.catalog or catalog, r.namespace, r.name) == view for r in definition.references):
-        raise InvalidConfig("its SELECT reads the view itself. Read other tables only.")
+        through = f", perhaps through {' or '.join(show(v.name) for v in views)}" if views else ""
+        raise InvalidConfig(f"its SELECT reads the view itself{through}. Read other tables only.")

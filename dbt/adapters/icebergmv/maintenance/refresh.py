@@ -20,7 +20,9 @@ from dbt.adapters.icebergmv.maintenance.commit import (
     view_moved,
     write_storage,
 )
+from dbt.adapters.icebergmv.maintenance.config import RefreshPolicy
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, RefreshConflict
+from dbt.adapters.icebergmv.maintenance.evaluation import evaluated, needs_spark
 from dbt.adapters.icebergmv.maintenance.inspection import Inspection, inspect
 from dbt.adapters.icebergmv.maintenance.names import show
 from dbt.adapters.icebergmv.maintenance.partitioning import can_prune, is_whole_partitions
@@ -32,6 +34,7 @@ from dbt.adapters.icebergmv.maintenance.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.sql import Dialect, disjunction
 from dbt.adapters.icebergmv.maintenance.state import BaseTableState, ViewState
 from dbt.adapters.icebergmv.maintenance.storage import (
+    Column,
     alter_storage,
     check_columns,
     create_storage,
@@ -85,22 +88,50 @@ def _decide(lake: Lake, inspection: Inspection) -> RefreshResult:
     request = inspection.request
     if not request.config.refresh_on_run and inspection.rebuild is None and inspection.lost is None:
         return nothing_done(inspection, "refresh_on_run is false")
-    plan = _plan(inspection, inspection.lost)
+    plan = _plan(inspection, None, forced="auto" if needs_spark(inspection.definition) else None)
     if plan.kind == "none" and not inspection.changes and not inspection.status.schema_moved:
         if inspection.status.has_moved:
             _record_moved(lake, inspection)
         return nothing_done(inspection, plan.reason)
     _check_session(lake, request.config.settings)
-    everything = render.pinned_query(inspection.definition, inspection.bases, {}, lake.catalog.name)
-    columns = describe(lake, everything)
+    columns = _columns(lake, inspection)
+    if columns is None:
+        return _decide(lake, inspect(lake.catalog, request, expand_views=False))
     inspection = check_columns(inspection, columns)
+    if plan.kind in ("overwrite", "full") and inspection.rebuild is None:
+        definition = evaluated(inspection.definition, inspection.status, lake.spark)
+        inspection = replace(inspection, definition=definition)
     unfit = misfit(lake, inspection, columns)
-    plan = _plan(inspection, inspection.lost or unfit)
+    plan = _plan(inspection, unfit)
     if plan.kind == "none":
         return _alter_only(lake, inspection, plan)
-    query = render.pinned_query(inspection.definition, inspection.bases, plan.base_filters, lake.catalog.name)
+    query = _query(lake, inspection, plan, [c.name for c in columns])
     recreate = plan.kind == "full" and (unfit is not None or request.rebuild is not None)
     return _write(lake, _Job(inspection, plan, tuple(c.name for c in columns), query, recreate, started_at))
+
+
+def _query(lake: Lake, inspection: Inspection, plan: RefreshPlan, columns: Sequence[str]) -> str:
+    definition, bases, catalog = inspection.definition, inspection.bases, lake.catalog.name
+    if plan.kind != "append":
+        return render.pinned_query(definition, bases, plan.base_filters, catalog)
+    return render.appended_query(definition, bases, plan.deltas, columns, catalog)
+
+
+def _columns(lake: Lake, inspection: Inspection) -> tuple[Column, ...] | None:
+    """Return the columns of the definition; None when Spark reads the views in it otherwise than their SQL.
+
+    The SELECT as it is written comes first: what is wrong with a view is then said by Spark, in the user's words.
+    """
+    everything = render.pinned_query(inspection.definition, inspection.bases, {}, lake.catalog.name)
+    if not inspection.views:
+        return describe(lake, everything)
+    written = describe(lake, inspection.request.sql)
+    try:
+        expanded = describe(lake, everything)
+    except Exception:
+        # Whatever Spark has against the SQL of a view in this place, the SELECT itself is right.
+        return None
+    return expanded if expanded == written else None
 
 
 def _check_session(lake: Lake, settings: Mapping[str, str]) -> None:
@@ -114,14 +145,15 @@ def _check_session(lake: Lake, settings: Mapping[str, str]) -> None:
             )
 
 
-def _plan(inspection: Inspection, lost: str | None) -> RefreshPlan:
+def _plan(inspection: Inspection, unfit: str | None, forced: RefreshPolicy | None = None) -> RefreshPlan:
+    """Return the plan; `forced` takes the place of the policy while it is not known what Spark makes of the keys."""
     state = inspection.state
     request = PlanRequest(
-        policy=inspection.request.config.refresh_policy,
+        policy=forced or inspection.request.config.refresh_policy,
         refreshed_at=_for_people(state.refreshed_at) if state else "",
         rebuild=inspection.rebuild,
-        lost=lost,
-        preferred=[f.column for f in stored_partitioning(inspection.storage)],
+        lost=inspection.lost or inspection.redefined or unfit,
+        partitioning=[(f.column, f.transform) for f in stored_partitioning(inspection.storage)],
     )
     return plan_refresh(inspection.definition, inspection.status, request)
 
@@ -174,10 +206,13 @@ def _rows(lake: Lake, job: _Job, table: Table, start: int) -> Write:
     summary = {"refresh-state": _refresh_state(job)}
     if job.plan.kind == "full":
         return Write(job.columns, job.query, "true", "true", True, summary)
+    if job.plan.kind == "append":
+        return Write(job.columns, job.query, None, None, False, summary)
     types = {f.name: spark_type(f.field_type) for f in table.schema().fields}
     aligned = is_whole_partitions(job.plan.region, stored_partitioning(table), table.schema())
     in_storage = can_prune(table, table.schema(), job.plan.region)
-    in_query = render.bases_can_prune(job.inspection.definition, job.inspection.bases, job.plan.base_filters)
+    plan, known = job.plan, job.inspection
+    in_query = render.bases_can_prune(known.definition, known.bases, plan.base_filters, plan.region)
     catalog = lake.catalog.name
     return Write(
         columns=job.columns,
@@ -207,6 +242,7 @@ def _state(job: _Job, table: Table, snapshot_id: int) -> ViewState:
         settings=request.config.settings,
         config=request.config.recorded(),
         partial=partial,
+        views=() if partial else job.inspection.views,
     )
 
 
@@ -216,6 +252,11 @@ def _recorded_bases(inspection: Inspection) -> tuple[BaseTableState, ...]:
         for b in inspection.status.base_tables
         if b.base.source is not None
     )
+
+
+def _moved(inspection: Inspection, state: ViewState) -> ViewState:
+    """Return the state with the ids that base tables and views have now."""
+    return replace(state, base_tables=_recorded_bases(inspection), views=inspection.views)
 
 
 def _publish(lake: Lake, inspection: Inspection, columns: Sequence[str], state: ViewState) -> None:
@@ -240,9 +281,7 @@ def _alter_only(lake: Lake, inspection: Inspection, plan: RefreshPlan) -> Refres
     if inspection.state is None or inspection.view is None:
         raise AssertionError("only a view that was refreshed before can be left as it is")
     alter_storage(lake, inspection)
-    state = replace(
-        inspection.state, base_tables=_recorded_bases(inspection), config=inspection.request.config.recorded()
-    )
+    state = replace(_moved(inspection, inspection.state), config=inspection.request.config.recorded())
     _publish(lake, inspection, [c.name for c in inspection.view.columns], state)
     altered = ", ".join(inspection.changes.alter)
     return nothing_done(inspection, f"{plan.reason}; {altered}" if altered else plan.reason)
@@ -255,7 +294,7 @@ def _record_moved(lake: Lake, inspection: Inspection) -> None:
     view = inspection.request.view
     if view_moved(lake.catalog, view, inspection.view):
         raise RefreshConflict(f"Another refresh moved the view {show(view)} meanwhile. Nothing was changed; run again.")
-    state = replace(inspection.state, base_tables=_recorded_bases(inspection))
+    state = _moved(inspection, inspection.state)
     lake.spark(render.set_view_properties(view, state.to_properties()))
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyiceberg.types import (
     BinaryType,
     BooleanType,
@@ -21,6 +23,8 @@ from pyiceberg.types import (
     TimestamptzType,
     UUIDType,
 )
+
+from dbt.adapters.icebergmv.maintenance.sql import identifier
 
 _PRIMITIVES: dict[type[IcebergType], str] = {
     BooleanType: "boolean",
@@ -43,15 +47,24 @@ def spark_type(iceberg_type: IcebergType) -> str:
 
     A type without a Spark counterpart is returned in Iceberg's own words.
     """
+    return _text(iceberg_type, str)
+
+
+def ddl_type(iceberg_type: IcebergType) -> str:
+    """Return the same type as it stands in a CAST: names of struct fields are quoted."""
+    return _text(iceberg_type, identifier)
+
+
+def _text(iceberg_type: IcebergType, name: Callable[[str], str]) -> str:
     match iceberg_type:
         case DecimalType():
             return f"decimal({iceberg_type.precision},{iceberg_type.scale})"
         case ListType():
-            return f"array<{spark_type(iceberg_type.element_type)}>"
+            return f"array<{_text(iceberg_type.element_type, name)}>"
         case MapType():
-            return f"map<{spark_type(iceberg_type.key_type)},{spark_type(iceberg_type.value_type)}>"
+            return f"map<{_text(iceberg_type.key_type, name)},{_text(iceberg_type.value_type, name)}>"
         case StructType():
-            inner = ",".join(f"{f.name}:{spark_type(f.field_type)}" for f in iceberg_type.fields)
+            inner = ",".join(f"{name(f.name)}:{_text(f.field_type, name)}" for f in iceberg_type.fields)
             return f"struct<{inner}>"
         case _:
             return _PRIMITIVES.get(type(iceberg_type), str(iceberg_type))

@@ -33,11 +33,22 @@ class BaseTableState:
 
 
 @dataclass(frozen=True)
+class ExpandedView:
+    """A plain view as the last refresh read it. `definition_hash` covers all that its rows depend on but the tables."""
+
+    name: TableName
+    uuid: str
+    version_id: int
+    definition_hash: str
+
+
+@dataclass(frozen=True)
 class ViewState:
     """The state of a materialized view.
 
     `definition` is the SQL as compiled. `settings` are the session settings that give it its meaning, `config` is the
-    model configuration that shaped the storage table. `partial` names the dbt flag (`--empty`, `--sample`) under which
+    model configuration that shaped the storage table. `views` are the plain views in place of whose names their SQL was
+    read; states of former versions have none. `partial` names the dbt flag (`--empty`, `--sample`) under which
     the rows were built: such rows are not those of the definition. Times are ISO 8601 in UTC.
     """
 
@@ -55,6 +66,7 @@ class ViewState:
     settings: Mapping[str, str] = field(default_factory=dict)
     config: Mapping[str, object] = field(default_factory=dict)
     partial: str | None = None
+    views: tuple[ExpandedView, ...] = ()
 
     def to_properties(self) -> dict[str, str]:
         """Return the view properties that record the state."""
@@ -74,6 +86,7 @@ class ViewState:
             PREFIX + "settings": json.dumps(dict(self.settings), sort_keys=True),
             PREFIX + "config": json.dumps(dict(self.config), sort_keys=True, ensure_ascii=False),
             PREFIX + "partial": self.partial or "",
+            PREFIX + "views": json.dumps([_view_to_json(v) for v in self.views], ensure_ascii=False),
         }
         return {**properties, _CHECKSUM_KEY: _checksum(properties)}
 
@@ -130,6 +143,7 @@ def _parse(recorded: Mapping[str, str]) -> ViewState:
         settings=json.loads(text("settings")),
         config=json.loads(text("config")),
         partial=text("partial") or None,
+        views=tuple(_view_from_json(v) for v in json.loads(recorded.get(PREFIX + "views", "[]"))),
     )
 
 
@@ -153,6 +167,24 @@ def _base_from_json(value: Mapping[str, object]) -> BaseTableState:
             snapshot_id=None if snapshot_id is None else int(str(snapshot_id)),
             schema_id=int(str(value["schema-id"])),
         ),
+    )
+
+
+def _view_to_json(view: ExpandedView) -> dict[str, object]:
+    return {
+        "identifier": show(view.name),
+        "uuid": view.uuid,
+        "version-id": view.version_id,
+        "definition-hash": view.definition_hash,
+    }
+
+
+def _view_from_json(value: Mapping[str, object]) -> ExpandedView:
+    return ExpandedView(
+        name=parse_name(str(value["identifier"])),
+        uuid=str(value["uuid"]),
+        version_id=int(str(value["version-id"])),
+        definition_hash=str(value["definition-hash"]),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import sqlglot
@@ -90,4 +91,7 @@ def _candidates(tokens: Sequence[Token], first: int, last: int) -> Iterator[tupl
     ]
     for i in starts:
         for j in ends:
-            yield tokens[i].start, tokens[j].end + 1
+            # The parser takes `cast(d AS string` for whole.
+            opened = Counter(t.token_type for t in tokens[i : j + 1])
+            if opened[TokenType.L_PAREN] == opened[TokenType.R_PAREN]:
+                yield tokens[i].start, tokens[j].end + 1
