@@ -169,7 +169,7 @@ def _delta_query(definition: ViewDefinition, bases: BaseTables, delta: Delta, ca
         elif index in delta.before:
             text = f"(SELECT * FROM {name} VERSION AS OF {delta.before[index]})"
         else:
-            replacements[reference] = _read(reference, source, None, catalog)
+            replacements[reference] = _read(reference, source, None, Dialect(catalog, False))
             continue
         replacements[reference] = text if reference.has_alias else f"{text} AS {identifier(reference.name)}"
     return splice(definition.sql, replacements)
