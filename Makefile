@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test lint types unit integration requirements clean
+.PHONY: demo test lint types unit integration soak requirements clean
 
 test: lint types unit integration
 
@@ -23,6 +23,10 @@ unit: $(STAMP)
 
 integration: $(STAMP)
 	$(BIN)/pytest integration
+
+# SOAK="--seed 7 --minutes 20" passes options on.
+soak: $(STAMP)
+	$(BIN)/python -m integration.randomised.soak --histories 300 --mutants $(SOAK)
 
 requirements: $(STAMP)
 	$(BIN)/pip install --quiet uv

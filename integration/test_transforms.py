@@ -134,3 +134,20 @@ def _check(
         if most is not None:
             fields = 4 if base.name == "two_fields" else 1
             assert 1 <= response["stale_partitions"] <= most[base.name] * fields, (base.name, response)
+
+
+@pytest.mark.parametrize("key_type", ["int", "decimal(10,2)"])
+def test_bucket_of_one_side_of_a_join(lake: Lake, key_type: str) -> None:
+    """Spark infers the predicate on the buckets of one side for the other, which is not partitioned so."""
+    name = f"bucket_join_{key_type[:3]}"
+    for side, partition in (("left", "k"), ("right", "bucket(3, k)")):
+        lake.sql(
+            f"CREATE TABLE lake.{lake.schema}.{name}_{side} (k {key_type}, v int) USING iceberg PARTITIONED BY ({partition})"
+        )
+        lake.sql(f"INSERT INTO lake.{lake.schema}.{name}_{side} VALUES (1, 1), (2, 2), (3, 3), (4, 4), (NULL, 5)")
+    tables = f"lake.{lake.schema}.{name}_left l JOIN lake.{lake.schema}.{name}_right o ON l.k = o.k"
+    lake.model(name, f"select l.k, l.v, o.v as w from {tables}", partition_by=[])
+    lake.run("--select", name)
+    lake.sql(f"INSERT INTO lake.{lake.schema}.{name}_right VALUES (1, 6), (4, 7)")
+    assert lake.run("--select", name)[name]["refresh_kind"] == "overwrite"
+    lake.assert_equals_definition(name)

@@ -211,25 +211,17 @@ def _rows(lake: Lake, job: _Job, table: Table, start: int) -> Write:
     types = {f.name: spark_type(f.field_type) for f in table.schema().fields}
     aligned = is_whole_partitions(job.plan.region, stored_partitioning(table), table.schema())
     in_storage = can_prune(table, table.schema(), job.plan.region)
+    plan, known = job.plan, job.inspection
+    in_query = render.bases_can_prune(known.definition, known.bases, plan.base_filters, plan.region)
     catalog = lake.catalog.name
     return Write(
         columns=job.columns,
         query=job.query,
         where=disjunction(job.plan.region, types, Dialect(catalog, in_storage)),
-        query_where=disjunction(job.plan.region, types, Dialect(catalog, _bases_can_prune(job))),
+        query_where=disjunction(job.plan.region, types, Dialect(catalog, in_query)),
         aligned=aligned and in_storage and is_of_one_spec(table, start),
         summary=summary,
     )
-
-
-def _bases_can_prune(job: _Job) -> bool:
-    """Return whether every base takes the predicate on the query, which Spark hands down to its scan."""
-    for reference in job.inspection.definition.references:
-        source = None if reference.pinned else job.inspection.bases.of(reference).source
-        reaching = job.plan.base_filters.get(reference.index, job.plan.region)
-        if source is not None and not can_prune(source.table, source.table_schema, reaching):
-            return False
-    return True
 
 
 def _state(job: _Job, table: Table, snapshot_id: int) -> ViewState:

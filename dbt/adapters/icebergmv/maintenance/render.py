@@ -59,15 +59,54 @@ def pinned_query(
     Tables that have no recorded snapshot (foreign tables, plain views) stay as they are written.
     """
     replacements: dict[TableReference, str] = {}
+    dialect = Dialect(catalog, bases_can_prune(definition, bases, filters))
     for reference in definition.references:
         source = None if reference.pinned else bases.of(reference).source
         if source is not None:
-            replacements[reference] = _read(reference, source, filters.get(reference.index), catalog)
+            replacements[reference] = _read(reference, source, filters.get(reference.index), dialect)
     return splice(definition.sql, replacements)
 
 
+def bases_can_prune(
+    definition: ViewDefinition,
+    bases: BaseTables,
+    filters: Mapping[int, tuple[TupleDomain, ...]],
+    region: tuple[TupleDomain, ...] = (),
+) -> bool:
+    """Return whether Iceberg may see the bucket and truncate predicates of the filters and of the region around them.
+
+    From an equality in a join Spark infers the predicate of one side for the other. Where that one is partitioned by
+    another transform of the column, Iceberg compares unlike values and silently loses rows. So several tables have to
+    agree, whatever their columns are called.
+    """
+    sources = [None if r.pinned else bases.of(r).source for r in definition.references]
+    wanted = [
+        _in_own_terms(source, filters.get(r.index))
+        for r, source in zip(definition.references, sources, strict=True)
+        if source is not None
+    ]
+    if len(sources) == 1:
+        reaching = (*(wanted[0] or region if wanted else region), *filters.get(definition.references[0].index, ()))
+        return all(s is None or can_prune(s.table, s.table_schema, reaching) for s in sources)
+    used = {
+        key.transform
+        for disjuncts in (*wanted, *filters.values(), region)
+        for disjunct in disjuncts or ()
+        for key, _ in disjunct.constraints
+        if key.transform is not None
+    }
+    return not used or all(
+        s is not None and {str(f.transform) for spec in s.table.specs().values() for f in spec.fields} == used
+        for s in sources
+    )
+
+
+def _in_own_terms(source: IcebergSource, wanted: tuple[TupleDomain, ...] | None) -> tuple[TupleDomain, ...] | None:
+    return None if wanted is None else tuple(in_terms_of(d, _partitioned_by(source)) for d in wanted)
+
+
 def _read(
-    reference: TableReference, source: IcebergSource, wanted: tuple[TupleDomain, ...] | None, catalog: str
+    reference: TableReference, source: IcebergSource, wanted: tuple[TupleDomain, ...] | None, dialect: Dialect
 ) -> str:
     alias = "" if reference.has_alias else f" AS {identifier(reference.name)}"
     name = qualified(*source.storage)
@@ -78,9 +117,7 @@ def _read(
     if wanted is None and columns is None:
         return pinned if source.storage[2] == reference.name else pinned + alias
     types = {f.name: spark_type(f.field_type) for f in source.table_schema.fields}
-    if wanted is not None:
-        wanted = tuple(in_terms_of(d, _partitioned_by(source)) for d in wanted)
-    dialect = Dialect(catalog, can_prune(source.table, source.table_schema, wanted or ()))
+    wanted = _in_own_terms(source, wanted)
     inner = pinned if columns is None else f"(SELECT {columns} FROM {pinned})"
     where = "" if wanted is None else f" WHERE {disjunction(wanted, types, dialect)}"
     return f"(SELECT * FROM {inner}{where}){alias}"
@@ -132,7 +169,7 @@ def _delta_query(definition: ViewDefinition, bases: BaseTables, delta: Delta, ca
         elif index in delta.before:
             text = f"(SELECT * FROM {name} VERSION AS OF {delta.before[index]})"
         else:
-            replacements[reference] = _read(reference, source, None, catalog)
+            replacements[reference] = _read(reference, source, None, Dialect(catalog, False))
             continue
         replacements[reference] = text if reference.has_alias else f"{text} AS {identifier(reference.name)}"
     return splice(definition.sql, replacements)

@@ -1,0 +1,125 @@
+"""A history as plain data: tables, views, and the steps that happen to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from integration.randomised.tables import COLUMN_LIST, KEYS, KeyColumn, Table
+
+
+@dataclass(frozen=True)
+class View:
+    """A materialized view: a shape by name, how its key is made, and the storage partitioning that the model asks for."""
+
+    shape: str
+    flavour: str = "{}"
+    partition_by: tuple[str, ...] | None = None
+
+    @property
+    def name(self) -> str:
+        return f"v_{self.shape}"
+
+
+@dataclass(frozen=True)
+class Change:
+    """What somebody does to a table.
+
+    `statements` may say {t} (the table), {name} (without the catalog), {rows} and {snapshot}: the snapshot that is
+    `back` steps behind the current one. `keeps_rows`: no row changes, so nothing is to be refreshed. `breaks`: why a
+    full refresh is right afterwards, None when the change has to be followed.
+    """
+
+    kind: str
+    table: str
+    statements: tuple[str, ...]
+    rows: tuple[str, ...] = ()
+    back: int = 0
+    keeps_rows: bool = False
+    breaks: str | None = None
+    partition_by: tuple[str, ...] | None = None
+
+    def texts(self) -> list[str]:
+        """Return the statements with their rows filled in; without rows nothing of them is left."""
+        needed = [s for s in self.statements if "{rows}" not in s or self.rows]
+        return [s.replace("{rows}", ", ".join(self.rows)) for s in needed]
+
+
+@dataclass(frozen=True)
+class Refresh:
+    """Refresh every view, through the engine or with a dbt run."""
+
+    dbt: bool = False
+
+
+@dataclass(frozen=True)
+class Crash:
+    """Refresh one view and die at the n-th statement, before or after Spark has run it."""
+
+    view: int
+    statement: int
+    after: bool
+
+
+@dataclass(frozen=True)
+class Interleave:
+    """Refresh one view; before the n-th statement the tables change, or another process refreshes the view, or both."""
+
+    view: int
+    statement: int
+    change: Change | None
+    rival: bool
+
+
+@dataclass(frozen=True)
+class Read:
+    """Read every view: it shows what it showed after its last refresh, whatever happened to the tables."""
+
+
+Step = Change | Refresh | Crash | Interleave | Read
+
+
+@dataclass(frozen=True)
+class History:
+    """Everything that happens, in order; `seed` tells where it came from."""
+
+    seed: str
+    key: str
+    tables: tuple[Table, ...]
+    views: tuple[View, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def key_column(self) -> KeyColumn:
+        return next(k for k in KEYS if k.name == self.key)
+
+    def with_steps(self, steps: tuple[Step, ...]) -> History:
+        return replace(self, steps=steps)
+
+    def describe(self) -> str:
+        """Return the history as text that a person can follow."""
+        lines = [f"history {self.seed} about the column {self.key}"]
+        for table in self.tables:
+            rows = "".join(f"\n    {row}" for row in table.rows)
+            lines.append("; ".join(table.create()).replace("{t}", table.name) + f" with ({COLUMN_LIST}) of{rows}")
+        lines += [
+            f"view {i}: {v.name} with key {v.flavour}, partition_by {v.partition_by}" for i, v in enumerate(self.views)
+        ]
+        lines += [f"{number}. {_describe(step)}" for number, step in enumerate(self.steps, start=1)]
+        return "\n".join(lines)
+
+
+def _describe(step: Step) -> str:
+    match step:
+        case Change():
+            back = f" ({step.back} snapshots back)" if step.back else ""
+            return f"{step.kind}{back}: " + "; ".join(s.replace("{t}", step.table) for s in step.texts())
+        case Refresh():
+            return "dbt run" if step.dbt else "refresh"
+        case Crash():
+            return f"refresh of view {step.view} dies {'after' if step.after else 'before'} statement {step.statement}"
+        case Interleave():
+            what = [_describe(step.change)] if step.change else []
+            what += ["another refresh of it"] if step.rival else []
+            return f"refresh of view {step.view}; before its statement {step.statement}: {' and '.join(what)}"
+        case Read():
+            return "read"

@@ -1,0 +1,317 @@
+"""Runs a history on a lake and checks the guarantee after every step."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shutil
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
+from dbt.adapters.icebergmv.maintenance.settings import meaning_settings
+from integration.lake import Lake
+from integration.randomised import shapes
+from integration.randomised.history import Change, Crash, History, Interleave, Read, Refresh
+from integration.randomised.statistics import INCREMENTAL, Statistics
+from integration.randomised.subject import Cut, Dying, Interrupted, Recorder, Subject, World, WrongResult
+from integration.randomised.tables import COLUMN_LIST, transform_of
+
+_numbers = itertools.count()
+_REPLACED = re.compile(r" REPLACE WHERE (?P<where>.*?) SELECT `", re.DOTALL)
+_DELETED = re.compile(r"^DELETE FROM \S+ WHERE (?P<where>.*)$", re.DOTALL)
+_AT_ONCE = 2
+
+
+class Machine:
+    """One history in a namespace of its own."""
+
+    def __init__(self, lake: Lake, history: History, statistics: Statistics) -> None:
+        self.lake, self.history, self.statistics = lake, history, statistics
+        session = _session()
+        settings = meaning_settings({str(row[0]): str(row[1]) for row in session.sql("SET").collect()})
+        self.suffix = f"h{next(_numbers)}"
+        self.world = World(session, lake.reader(), f"{lake.schema}_{self.suffix}", settings)
+        self.specs = {t.name: [t.partition_by] for t in history.tables}
+        self.subjects = [self._subject(i) for i in range(len(history.views))]
+        self._dbt_models: set[str] = set()
+
+    def run(self) -> None:
+        """Run every step. Raises WrongResult."""
+        self.world.spark(f"CREATE NAMESPACE {self.world.name('x').rpartition('.')[0]}")
+        try:
+            for table in self.history.tables:
+                insert = [f"INSERT INTO {{t}} ({COLUMN_LIST}) VALUES {', '.join(table.rows)}"] if table.rows else []
+                for statement in [*table.create(), *insert]:
+                    self._sql(statement, table.name)
+            for step in self.history.steps:
+                self._step(step)
+            self.statistics.histories += 1
+        finally:
+            for model in self._dbt_models:
+                self.lake.remove_model(model)
+            self._remove_files()
+
+    def _subject(self, index: int) -> Subject:
+        view = self.history.views[index]
+        shape = shapes.BY_NAME[view.shape]
+        below = next((v.name for v in self.history.views if v.shape == shapes.OF_THE_VIEW_BELOW), "")
+        reads = {name: below if name == "mv" else name for name in sorted(shape.reads)}
+        names = {name: self.world.name(real) for name, real in reads.items()}
+        sql = shapes.render(shape, self.history.key_column, view.flavour, names)
+        return Subject(self.world, shape, view.flavour, view.name, sql, reads, view.partition_by)
+
+    def _step(self, step: object) -> None:
+        match step:
+            case Change():
+                self._change(step)
+            case Refresh(dbt=False):
+                for level in self._levels():
+                    self._at_once(self._refresh, level)
+            case Refresh():
+                for level in self._levels():
+                    self._run_dbt(level)
+            case Crash():
+                self._crash(step)
+            case Interleave():
+                self._interleave(step)
+            case Read():
+                self.statistics.events["read"] += 1
+                self._at_once(Subject.check, self.subjects)
+
+    def _levels(self) -> list[list[Subject]]:
+        upper = [s for s in self.subjects if "mv" in s.reads]
+        return [level for level in ([s for s in self.subjects if s not in upper], upper) if level]
+
+    def _at_once(self, action: Callable[[Subject], None], subjects: Iterable[Subject]) -> None:
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            for finished in [pool.submit(action, s) for s in subjects]:
+                finished.result()
+
+    def _sql(self, statement: str, table: str) -> None:
+        named = statement.replace("{t}", self.world.name(table)).replace("{name}", f"{self.world.namespace}.{table}")
+        self.world.spark(named)
+
+    def _change(self, change: Change) -> None:
+        """Make a change. What Spark refuses (a field that is there already, no such snapshot) has not happened."""
+        if change.table not in self.specs:
+            return
+        snapshot = self._snapshot_behind(change)
+        if change.back and snapshot is None:
+            self.statistics.changes[change.kind, "refused"] += 1
+            return
+        done = 0
+        try:
+            for statement in change.texts():
+                self._sql(statement.replace("{snapshot}", str(snapshot)), change.table)
+                done += 1
+        except Exception as error:
+            self.statistics.changes[change.kind, "refused"] += 1
+            self.statistics.reasons["refused: " + change.kind, str(error).splitlines()[0][:160]] += 1
+            if not done:
+                return
+        else:
+            self.statistics.changes[change.kind, "applied"] += 1
+        if change.partition_by is not None:
+            self.specs[change.table].append(change.partition_by)
+        for subject in self.subjects:
+            if change.table in subject.reads:
+                _note(subject, change)
+
+    def _snapshot_behind(self, change: Change) -> int | None:
+        table = self.world.table(change.table) if change.back else None
+        snapshot = table.current_snapshot() if table is not None else None
+        for _ in range(change.back):
+            parent = snapshot.parent_snapshot_id if snapshot is not None else None
+            snapshot = table.metadata.snapshot_by_id(parent) if table is not None and parent is not None else None
+        return None if snapshot is None else snapshot.snapshot_id
+
+    def _refresh(self, subject: Subject) -> None:
+        expected = subject.learn()
+        recorder = Recorder(self.world.spark)
+        start = subject.storage_snapshot()
+        try:
+            result = subject.refresh(recorder)
+        except Exception as error:
+            raise WrongResult("error", subject.shape.name, f"{error!s:.1500}; {subject.sql}") from error
+        self.statistics.statements += len(recorder.statements)
+        subject.check(expected)
+        self._settle(subject, result.kind, result.reason)
+        self._check_idle(subject)
+        if result.kind in INCREMENTAL and start is not None:
+            self._check_untouched(subject, start, recorder.statements)
+
+    def _settle(self, subject: Subject, kind: str, reason: str) -> None:
+        """Judge the kind of a refresh, count it, and start from here."""
+        shape = subject.shape.name
+        if subject.changed and subject.built:
+            transforms = [_transform(f) for t in subject.changed - {"mv"} for f in self.specs[t][-1] or ("none",)]
+            self.statistics.refreshed(shape, transforms, kind, reason)
+        if subject.built and not subject.changed and not subject.broken and kind != "none":
+            raise WrongResult("needless", shape, f"{kind} although no row changed: {reason}")
+        if kind == "full" and self._must_be_incremental(subject):
+            raise WrongResult("full", shape, f"{reason}; changed {sorted(subject.changed)}; {subject.sql}")
+        if kind != "none":
+            for other in self.subjects:
+                if subject.name in other.reads.values():
+                    other.changed.add("mv")
+                    other.broken |= {"full"} if kind == "full" else set()
+        subject.changed.clear()
+        subject.broken.clear()
+        subject.built = True
+
+    def _must_be_incremental(self, subject: Subject) -> bool:
+        """Return whether a full refresh would be a silent fallback."""
+        if subject.shape.name not in shapes.MUST_BE_INCREMENTAL or not subject.built or subject.broken:
+            return False
+        return subject.changed <= subject.shape.tracked and all(self._is_followed(subject, t) for t in subject.changed)
+
+    def _is_followed(self, subject: Subject, table: str) -> bool:
+        """Return whether every partition of the table, under any of its specs, tells something about the view's key."""
+        if table == "mv":
+            below = next(s for s in self.subjects if s.name == subject.reads["mv"])
+            return below.flavour == "{}" and below.partition_by in (None, ("key",)) and self._is_followed(below, "a")
+        key, flavour = self.history.key_column, subject.flavour
+        if subject.shape.equates and not key.equates:
+            return False
+        for spec in self.specs[table]:
+            transforms = [t for t, column in map(transform_of, spec) if column == key.name]
+            computed = flavour in key.computed and subject.shape.name in shapes.ONE_EXPRESSION
+            followed = flavour in key.followed and any(t in key.ranges for t in transforms)
+            if not (transforms if flavour == "{}" else followed or (computed and "identity" in transforms)):
+                return False
+        return True
+
+    def _check_idle(self, subject: Subject) -> None:
+        """A second refresh does nothing, and needs no Spark for it."""
+        recorder = Recorder(self.world.spark)
+        again = subject.refresh(recorder)
+        if again.kind != "none" or recorder.statements:
+            raise WrongResult(
+                "second refresh", subject.shape.name, f"{again.kind} ({again.reason}): {recorder.statements}"
+            )
+
+    def _check_untouched(self, subject: Subject, start: int, statements: list[str]) -> None:
+        """Files of the storage without a row in the replaced region are kept as they are."""
+        after = subject.storage_snapshot()
+        assert after is not None
+        kept, before = subject.storage_files(after), subject.storage_files(start)
+        gone = before - kept
+        where = next((m["where"] for s in statements if (m := _REPLACED.search(s) or _DELETED.search(s))), None)
+        if not gone or start == after:
+            return
+        if where is None:
+            raise WrongResult("untouched", subject.shape.name, f"{len(gone)} files replaced by {statements}")
+        inside = self.world.spark(
+            f"SELECT _file FROM {self.world.name(subject.storage)} VERSION AS OF {start} "
+            f"GROUP BY _file HAVING max(coalesce({where}, false))"
+        )
+        needless = gone - {str(row[0]) for row in inside}
+        if needless:
+            raise WrongResult("untouched", subject.shape.name, f"{len(needless)} files outside {where} were replaced")
+        self.statistics.events["storage files kept"] += len(before & kept)
+        self.statistics.events["storage files replaced"] += len(gone)
+
+    def _crash(self, crash: Crash) -> None:
+        subject = self.subjects[crash.view % len(self.subjects)]
+        live = subject.learn()
+        dying = Dying(self.world.spark, crash.statement, crash.after)
+        try:
+            result = subject.refresh(dying)
+        except Exception as error:
+            if not dying.dead:
+                raise WrongResult("error", subject.shape.name, f"{error!s:.1500}; {subject.sql}") from error
+            self.statistics.events["crash"] += 1
+            subject.check()
+        else:
+            subject.check(live)
+            self._settle(subject, result.kind, result.reason)
+
+    def _interleave(self, step: Interleave) -> None:
+        subject = self.subjects[step.view % len(self.subjects)]
+        if subject.recorded_cut() is None:
+            return
+        subject.learn()
+        cuts: list[Cut] = []
+
+        def event() -> None:
+            if step.change is not None:
+                self._change(step.change)
+            cuts.append(subject.learn())
+            if step.rival:
+                subject.refresh(self.world.spark)
+                subject.check()
+
+        interrupted = Interrupted(self.world.spark, step.statement, event)
+        try:
+            subject.refresh(interrupted)
+        except RefreshConflict:
+            self.statistics.events["lost race"] += 1
+        except Exception as error:
+            raise WrongResult("error", subject.shape.name, f"{error!s:.1500}; {subject.sql}") from error
+        if cuts:
+            self.statistics.events["interleaved"] += 1
+        subject.check()
+        for other in self.subjects:
+            if subject.name in other.reads.values():
+                other.changed.add("mv")
+                other.broken.add("interleaved")
+
+    def _run_dbt(self, level: list[Subject]) -> None:
+        for subject in level:
+            model = f"{subject.name}_{self.suffix}"
+            config: dict[str, object] = {"schema": self.suffix, "alias": subject.name, "refresh_policy": "incremental"}
+            if subject.partition_by is not None:
+                config["partition_by"] = list(subject.partition_by)
+            self.lake.model(model, subject.sql, **config)
+            self._dbt_models.add(model)
+        expected = {s.name: s.learn() for s in level}
+        try:
+            responses = self.lake.run("--select", *(f"{s.name}_{self.suffix}" for s in level))
+        except AssertionError as error:
+            raise WrongResult("error", level[0].shape.name, str(error)) from error
+        self.statistics.events["dbt run"] += 1
+        for subject in level:
+            response = responses[f"{subject.name}_{self.suffix}"]
+            subject.check(expected[subject.name])
+            self._settle(subject, response["refresh_kind"], response["refresh_reason"])
+            self._check_idle(subject)
+
+    def _remove_files(self) -> None:
+        location = next((t.location() for n in self.specs if (t := self.world.table(n)) is not None), None)
+        if location is not None:
+            shutil.rmtree(Path(location.removeprefix("file:")).parent, ignore_errors=True)
+
+
+def run_history(lake: Lake, history: History, statistics: Statistics | None = None) -> None:
+    """Run a history in a fresh namespace. Raises WrongResult."""
+    counted = Statistics()
+    try:
+        Machine(lake, history, counted).run()
+    finally:
+        if statistics is not None:
+            statistics.add(counted)
+
+
+def _session() -> SparkSession:
+    """Return a session of the running Spark that compiles nothing: on a handful of rows that costs more than it gains."""
+    session = SparkSession.active().newSession()
+    for key in ("spark.sql.codegen.wholeStage", "spark.sql.adaptive.enabled"):
+        session.conf.set(key, "false")
+    session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    return session
+
+
+def _note(subject: Subject, change: Change) -> None:
+    """Remember what a change means for the next refresh of a view."""
+    if not change.keeps_rows:
+        subject.changed.add(change.table)
+    if change.breaks is not None and (change.breaks != "columns" or "*" in subject.sql):
+        subject.broken.add(change.breaks)
+
+
+def _transform(field: str) -> str:
+    return transform_of(field)[0]

@@ -1,0 +1,140 @@
+"""Planners and detectors that are wrong on purpose; the machine has to find a wrong result with each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+from pyiceberg.manifest import DataFileContent, ManifestEntryStatus, ManifestFile
+
+from dbt.adapters.icebergmv.maintenance import planner, render, snapshots, status
+from dbt.adapters.icebergmv.maintenance.domain import TupleDomain
+from dbt.adapters.icebergmv.maintenance.sql import identifier, qualified
+from integration.lake import Lake
+from integration.randomised.generator import Focus, generate
+from integration.randomised.machine import run_history
+from integration.randomised.subject import WrongResult
+
+_SHAPES = frozenset({"filter", "group_by", "distinct"})
+_HISTORIES = 12
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A defect, and the kinds of change that it gets wrong."""
+
+    name: str
+    break_it: Callable[[pytest.MonkeyPatch], None]
+    kinds: frozenset[str]
+
+    @contextmanager
+    def applied(self) -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch:
+            self.break_it(patch)
+            yield
+
+    @property
+    def focus(self) -> Focus:
+        return Focus(_SHAPES, self.kinds, frozenset({"d", "k", "r"}), views=2, rounds=2, storm=False, dbt=0)
+
+
+def killed_by(lake: Lake, mutant: Mutant) -> tuple[str, WrongResult] | None:
+    """Return the seed of the first history that finds the defect and is right without it, None when none does."""
+    for number in range(_HISTORIES):
+        history = generate(f"{mutant.name}:{number}", mutant.focus)
+        try:
+            with mutant.applied():
+                run_history(lake, history)
+        except WrongResult as error:
+            run_history(lake, history)
+            return history.seed, error
+    return None
+
+
+def _entries(wanted: Callable[[Any], bool]) -> Callable[[pytest.MonkeyPatch], None]:
+    """Return a defect: the detector, which asks for deleted entries too, is shown only some of the entries."""
+    right = ManifestFile.fetch_manifest_entry
+
+    def wrong(self: Any, io: Any, discard_deleted: bool = True) -> Any:
+        entries = right(self, io, discard_deleted)
+        return entries if discard_deleted else [e for e in entries if wanted(e)]
+
+    return lambda patch: patch.setattr(ManifestFile, "fetch_manifest_entry", wrong)
+
+
+def _changes(wrong: Callable[..., Any]) -> Callable[[pytest.MonkeyPatch], None]:
+    """Return a defect: `wrong` gets what the detector found, and what it was asked."""
+    right = status.change_since
+    return lambda patch: patch.setattr(status, "change_since", lambda *asked: wrong(right(*asked), *asked))
+
+
+def _has_null(entry: Any) -> bool:
+    partition = entry.data_file.partition
+    return any(partition[i] is None for i in range(len(partition)))
+
+
+def _first_only(change: Any, *_: Any) -> Any:
+    return replace(change, constraints=snapshots.StaleDataConstraints(change.constraints.data_disjuncts[:1]))
+
+
+def _rollback_is_nothing(change: Any, recorded: Any, now: Any, table: Any, *_: Any) -> Any:
+    undone = {s.snapshot_id for s in snapshots.ancestry(table.metadata, recorded.snapshot_id)} - {recorded.snapshot_id}
+    return snapshots.TableChange("fresh", moved=True) if now.snapshot_id in undone else change
+
+
+def _compaction_is_data(patch: pytest.MonkeyPatch) -> None:
+    class NoReplace:
+        REPLACE = None
+        APPEND = snapshots.Operation.APPEND
+
+    patch.setattr(snapshots, "Operation", NoReplace)
+
+
+def _base_filter_without_null(patch: pytest.MonkeyPatch) -> None:
+    right = planner.base_filters
+
+    def narrow(disjunct: TupleDomain) -> TupleDomain:
+        return TupleDomain.where({key: replace(domain, null=False) for key, domain in disjunct.constraints})
+
+    def wrong(*arguments: Any) -> Any:
+        return {index: tuple(map(narrow, disjuncts)) for index, disjuncts in right(*arguments).items()}
+
+    patch.setattr(planner, "base_filters", wrong)
+
+
+def _emptied_partitions_kept(patch: pytest.MonkeyPatch) -> None:
+    """Write as INSERT OVERWRITE does in dynamic mode: only partitions that get rows are replaced."""
+
+    def wrong(storage: Any, branch: str, write: render.Write) -> list[str]:
+        columns = ", ".join(map(identifier, write.columns))
+        target = qualified(*storage, f"branch_{branch}")
+        return [f"INSERT OVERWRITE {target} SELECT {columns} FROM (\n{write.query}\n) WHERE {write.query_where}"]
+
+    patch.setattr(render, "write_rows", wrong)
+
+
+_ROWS = frozenset({"insert", "insert nulls", "delete", "move"})
+MUTANTS = (
+    Mutant(
+        "deleted entries are ignored",
+        _entries(lambda entry: entry.status != ManifestEntryStatus.DELETED),
+        frozenset({"wipe a partition", "empty"}),
+    ),
+    Mutant(
+        "NULL partitions are dropped", _entries(lambda entry: not _has_null(entry)), frozenset({"insert nulls", "move"})
+    ),
+    Mutant(
+        "delete files are ignored",
+        _entries(lambda entry: entry.data_file.content == DataFileContent.DATA),
+        frozenset({"delete", "wipe a partition"}),
+    ),
+    Mutant("only the first changed partition", _changes(_first_only), _ROWS),
+    Mutant("compaction is data", _compaction_is_data, frozenset({"compact"})),
+    Mutant("the filter on the base drops NULL", _base_filter_without_null, frozenset({"insert nulls"})),
+    Mutant("emptied partitions are kept", _emptied_partitions_kept, frozenset({"wipe a partition", "empty"})),
+    Mutant("a rollback is nothing", _changes(_rollback_is_nothing), frozenset({"insert", "roll back"})),
+)
+IN_CI = (MUTANTS[0], MUTANTS[1], MUTANTS[6])

@@ -1,0 +1,111 @@
+"""Many histories in a row: `python -m integration.randomised.soak --histories 300 --seed N`."""
+
+from __future__ import annotations
+
+import argparse
+import secrets
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from integration.lake import Lake
+from integration.randomised import shapes
+from integration.randomised.generator import EVERYTHING, Focus, generate
+from integration.randomised.history import History
+from integration.randomised.machine import run_history
+from integration.randomised.mutants import MUTANTS, killed_by
+from integration.randomised.shrink import shrink
+from integration.randomised.statistics import Statistics
+from integration.randomised.subject import WrongResult
+
+SPARK = {
+    "spark.sql.shuffle.partitions": "1",
+    "spark.default.parallelism": "1",
+    "spark.master": "local[2]",
+    # Thousands of small plans, each run once: an optimising compiler takes more time than it saves.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
+
+def open_lake(folder: Path, schema: str = "randomised") -> Lake:
+    """Return a lake in a folder, with Spark running."""
+    target = {
+        "type": "icebergmv",
+        "method": "session",
+        "catalog": "lake",
+        "schema": schema,
+        "warehouse": str(folder / "warehouse"),
+        "threads": 2,
+        "server_side_parameters": SPARK,
+    }
+    lake = Lake(folder / "project", target)
+    assert lake.dbt("debug", "--quiet").success
+    return lake
+
+
+def failure(lake: Lake, history: History, error: WrongResult, seconds: float) -> str:
+    """Return what there is to say of a wrong result: the seed, and the smallest history that shows it."""
+    small, message = shrink(lake, history, error, seconds)
+    return f"{error}\n\nsmallest history found ({message}):\n{small.describe()}\n\nICEBERGMV_SEED={history.seed}"
+
+
+def soak(lake: Lake, arguments: argparse.Namespace, focus: Focus) -> int:
+    """Run the histories; print failures as they come and the statistics at the end. Return how many failed."""
+    statistics, failures, started = Statistics(), 0, time.monotonic()
+    for number in range(arguments.start, arguments.start + arguments.histories):
+        if arguments.minutes and time.monotonic() - started > 60 * arguments.minutes:
+            print(f"out of time; go on with --seed {arguments.seed} --start {number}", flush=True)
+            break
+        history = generate(f"{arguments.seed}:{number}", focus)
+        try:
+            run_history(lake, history, statistics)
+        except WrongResult as error:
+            failures += 1
+            print(f"FAILED {history.seed}\n{failure(lake, history, error, arguments.shrink)}\n", flush=True)
+        if (number + 1) % 10 == 0:
+            print(f"{number + 1} histories, {failures} failed, {time.monotonic() - started:.0f} s", flush=True)
+    print(f"\nseed {arguments.seed}\n{statistics.summary()}\n")
+    if arguments.reasons:
+        for (shape, reason), n in sorted(statistics.reasons.items()):
+            print(f"{n:5} {shape}: {reason}")
+    missed = statistics.never_incremental(shapes.MUST_BE_INCREMENTAL) if focus is EVERYTHING else []
+    if missed:
+        print(f"never refreshed incrementally: {', '.join(missed)}")
+    if statistics.never_applied():
+        print(f"changes that were never made: {', '.join(statistics.never_applied())}")
+    return failures + len(missed)
+
+
+def kill_mutants(lake: Lake) -> int:
+    """Let the machine find every wrong planner; return how many it missed."""
+    missed = 0
+    for mutant in MUTANTS:
+        started, found = time.monotonic(), killed_by(lake, mutant)
+        missed += found is None
+        how = "NOT FOUND" if found is None else f"{found[0]}: {str(found[1])[:140]}"
+        print(f"{mutant.name} ({time.monotonic() - started:.0f} s): {how}", flush=True)
+    return missed
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--histories", type=int, default=300)
+    parser.add_argument("--seed", default=str(secrets.randbelow(10**9)))
+    parser.add_argument("--start", type=int, default=0, help="number of the first history, to go on where one stopped")
+    parser.add_argument("--minutes", type=float, default=0, help="start no history after this time (0: no limit)")
+    parser.add_argument("--shrink", type=float, default=120, help="seconds to spend on making a failure smaller")
+    parser.add_argument("--shapes", nargs="*", help="only views of these shapes")
+    parser.add_argument("--reasons", action="store_true", help="show why refreshes were full")
+    parser.add_argument("--mutants", action="store_true", help="first see that every wrong planner is found")
+    arguments = parser.parse_args()
+    focus = Focus(shapes=frozenset(arguments.shapes)) if arguments.shapes else EVERYTHING
+    print(f"seed {arguments.seed}", flush=True)
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        lake = open_lake(Path(folder))
+        missed = kill_mutants(lake) if arguments.mutants else 0
+        return 1 if soak(lake, arguments, focus) + missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

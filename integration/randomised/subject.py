@@ -1,0 +1,227 @@
+"""A materialized view under test: how it is refreshed through the engine, and what it has to show."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pyiceberg.manifest import DataFileContent
+from pyiceberg.table import Table as IcebergTable
+from pyspark.sql import SparkSession
+
+from dbt.adapters.icebergmv.maintenance.accounting import RefreshResult
+from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader
+from dbt.adapters.icebergmv.maintenance.commit import Lake as EngineLake
+from dbt.adapters.icebergmv.maintenance.config import ViewConfig
+from dbt.adapters.icebergmv.maintenance.definition import definition_hash
+from dbt.adapters.icebergmv.maintenance.inspection import RefreshRequest, inspect
+from dbt.adapters.icebergmv.maintenance.names import show
+from dbt.adapters.icebergmv.maintenance.refresh import refresh
+from integration.randomised.shapes import Shape
+
+Rows = Counter[str]
+Cut = tuple[tuple[str, str, int | None, int], ...]
+"""Per base table what a refresh read: name, uuid, snapshot id, schema id."""
+
+Spark = Callable[[str], Sequence[Sequence[object]]]
+CATALOG = "lake"
+
+
+class Killed(Exception):
+    """Stands for a process that is gone."""
+
+
+class WrongResult(AssertionError):
+    """The guarantee does not hold. `what` names the invariant, `shape` the view."""
+
+    def __init__(self, what: str, shape: str, text: str) -> None:
+        super().__init__(f"{shape}: {what}: {text}")
+        self.what, self.shape = what, shape
+
+
+@dataclass(frozen=True)
+class World:
+    """The ways to one lake, and the namespace of one history in it."""
+
+    session: SparkSession
+    reader: CatalogReader
+    namespace: str
+    settings: dict[str, str]
+
+    def spark(self, sql: str) -> list[tuple[object, ...]]:
+        return [tuple(row) for row in self.session.sql(sql).collect()]
+
+    def name(self, table: str) -> str:
+        return f"{CATALOG}.{self.namespace}.{table}"
+
+    def table(self, name: str) -> IcebergTable | None:
+        return self.reader.table(self.namespace, name)
+
+    def rows(self, query: str) -> Rows:
+        """Return the rows of a query as a bag; the two zeros of doubles are one value in Spark."""
+        return Counter(repr(row).replace("-0.0,", "0.0,").replace("-0.0)", "0.0)") for row in self.spark(query))
+
+
+class Recorder:
+    """Passes statements on to Spark and keeps them; a subclass may interfere before and after each."""
+
+    def __init__(self, spark: Spark) -> None:
+        self._spark = spark
+        self.statements: list[str] = []
+
+    def __call__(self, sql: str) -> Sequence[Sequence[object]]:
+        self.before(len(self.statements) + 1)
+        self.statements.append(sql)
+        rows = self._spark(sql)
+        self.after(len(self.statements))
+        return rows
+
+    def before(self, number: int) -> None:
+        """Is called before the statement of this number runs."""
+
+    def after(self, number: int) -> None:
+        """Is called when it has run."""
+
+
+class Dying(Recorder):
+    """A process that dies at a statement; nothing that it would still do reaches Spark."""
+
+    def __init__(self, spark: Spark, statement: int, after: bool) -> None:
+        super().__init__(spark)
+        self._statement, self._after, self.dead = statement, after, False
+
+    def before(self, number: int) -> None:
+        self.dead = self.dead or (number >= self._statement and not self._after)
+        if self.dead:
+            raise Killed
+
+    def after(self, number: int) -> None:
+        if self._after and number >= self._statement:
+            self.dead = True
+            raise Killed
+
+
+class Interrupted(Recorder):
+    """A process in which something else happens before one statement."""
+
+    def __init__(self, spark: Spark, statement: int, event: Callable[[], None]) -> None:
+        super().__init__(spark)
+        self._statement, self._event = statement, event
+
+    def before(self, number: int) -> None:
+        if number == self._statement:
+            self._event()
+
+
+@dataclass
+class Subject:
+    """One view in one history.
+
+    `known` are the rows that the definition gave at cuts that were live once. `changed` are the tables whose rows changed
+    since the last refresh, `broken` why a full refresh would be right.
+    """
+
+    world: World
+    shape: Shape
+    flavour: str
+    name: str
+    sql: str
+    reads: dict[str, str]
+    partition_by: tuple[str, ...] | None
+    known: dict[Cut, Rows] = field(default_factory=dict)
+    changed: set[str] = field(default_factory=set)
+    broken: set[str] = field(default_factory=set)
+    built: bool = False
+
+    @property
+    def storage(self) -> str:
+        return f"__mv_storage__{self.name}"
+
+    @property
+    def request(self) -> RefreshRequest:
+        world = self.world
+        config = ViewConfig(
+            definition_hash=definition_hash(self.sql),
+            storage_table=(CATALOG, world.namespace, self.storage),
+            partition_by=self.partition_by,
+            settings=world.settings,
+            refresh_policy="incremental",
+        )
+        return RefreshRequest((CATALOG, world.namespace, self.name), self.sql, world.namespace, config, "tester")
+
+    def refresh(self, spark: Spark) -> RefreshResult:
+        world = self.world
+        return refresh(EngineLake(world.reader, spark), inspect(world.reader, self.request))
+
+    def properties(self) -> dict[str, str] | None:
+        """Return what is recorded with the published view, None when there is no view."""
+        view = self.world.reader.view(self.world.namespace, self.name)
+        return None if view is None else dict(view.properties)
+
+    def recorded_cut(self) -> Cut | None:
+        properties = self.properties()
+        if properties is None:
+            return None
+        bases = json.loads(properties["icebergmv.base-tables"])
+        return tuple(sorted((b["name"], b["uuid"], b["snapshot-id"], b["schema-id"]) for b in bases))
+
+    def live_cut(self) -> Cut:
+        """Return the cut of the tables as they are now, read without the engine."""
+        return tuple(sorted(self._live(name) for name in self.reads.values()))
+
+    def _live(self, name: str) -> tuple[str, str, int | None, int]:
+        world, shown = self.world, show((CATALOG, self.world.namespace, name))
+        table = world.table(name)
+        if table is not None:
+            m = table.metadata
+            return (shown, str(m.table_uuid), m.current_snapshot_id, m.current_schema_id)
+        view = world.reader.view(world.namespace, name)
+        storage = world.table(f"__mv_storage__{name}")
+        assert view is not None, name
+        assert storage is not None, name
+        snapshot = storage.metadata.snapshot_by_id(int(view.properties["icebergmv.storage-snapshot-id"]))
+        assert snapshot is not None, name
+        assert snapshot.schema_id is not None, name
+        return (shown, str(storage.metadata.table_uuid), snapshot.snapshot_id, snapshot.schema_id)
+
+    def learn(self) -> Cut:
+        """Compute what the definition gives on the live tables, and return their cut."""
+        cut = self.live_cut()
+        if cut not in self.known:
+            self.known[cut] = self.world.rows(self.sql)
+        return cut
+
+    def check(self, expected: Cut | None = None) -> None:
+        """Compare the view with its definition at the recorded cut, which has to be `expected` where that is given."""
+        cut = self.recorded_cut()
+        if cut is None:
+            if expected is not None:
+                raise WrongResult("view", self.shape.name, "is absent after a refresh")
+            return
+        if expected is not None and cut != expected:
+            raise WrongResult("cut", self.shape.name, f"recorded {cut}, live {expected}")
+        if cut not in self.known:
+            raise WrongResult("cut", self.shape.name, f"recorded {cut}, which never was live at a refresh")
+        shown, wanted = self.world.rows(f"SELECT * FROM {self.world.name(self.name)}"), self.known[cut]
+        if shown != wanted:
+            missing, surplus = list((wanted - shown).elements()), list((shown - wanted).elements())
+            raise WrongResult("rows", self.shape.name, f"missing {missing[:5]}, surplus {surplus[:5]}; {self.sql}")
+
+    def storage_snapshot(self) -> int | None:
+        properties = self.properties()
+        return None if properties is None else int(properties["icebergmv.storage-snapshot-id"])
+
+    def storage_files(self, snapshot_id: int) -> set[str]:
+        """Return the data files of a snapshot of the storage table."""
+        table = self.world.table(self.storage)
+        snapshot = table.metadata.snapshot_by_id(snapshot_id) if table is not None else None
+        assert table is not None
+        assert snapshot is not None
+        return {
+            entry.data_file.file_path
+            for manifest in snapshot.manifests(table.io)
+            for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True)
+            if entry.data_file.content == DataFileContent.DATA
+        }

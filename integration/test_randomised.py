@@ -1,0 +1,44 @@
+"""Random histories on real Spark, and wrong planners that they have to find."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+
+import pytest
+
+from integration.lake import Lake
+from integration.randomised.generator import EVERYTHING, generate
+from integration.randomised.machine import run_history
+from integration.randomised.mutants import IN_CI, Mutant, killed_by
+from integration.randomised.soak import failure
+from integration.randomised.statistics import Statistics
+from integration.randomised.subject import WrongResult
+
+SECONDS, AT_LEAST = 100, 2
+
+
+def test_random_histories(lake: Lake) -> None:
+    """A fresh seed each time; ICEBERGMV_SEED=<seed> repeats a run and ICEBERGMV_SEED=<seed>:<number> one history."""
+    seed = os.environ.get("ICEBERGMV_SEED") or str(secrets.randbelow(10**9))
+    print(f"\nICEBERGMV_SEED={seed}")
+    statistics, deadline, number = Statistics(), time.monotonic() + SECONDS, 0
+    while number < AT_LEAST or time.monotonic() < deadline:
+        history = generate(seed if ":" in seed else f"{seed}:{number}", EVERYTHING)
+        try:
+            run_history(lake, history, statistics)
+        except WrongResult as error:
+            pytest.fail(failure(lake, history, error, seconds=90), pytrace=False)
+        number += 1
+        if ":" in seed:
+            break
+    print(statistics.summary())
+    assert statistics.shapes, "no view was refreshed after a change"
+
+
+@pytest.mark.parametrize("mutant", IN_CI, ids=lambda m: m.name.replace(" ", "_"))
+def test_wrong_planner_is_found(lake: Lake, mutant: Mutant) -> None:
+    found = killed_by(lake, mutant)
+    assert found is not None, f"no history finds it: {mutant.name}"
+    print(f"\n{mutant.name}: {found[0]}: {found[1]}")
