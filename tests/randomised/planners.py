@@ -1,0 +1,70 @@
+"""The engine's planner as the tester calls it, with a place for each way to spoil it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from dbt.adapters.icebergmv.maintenance.bases import BaseTable
+from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.domain import TupleDomain
+from dbt.adapters.icebergmv.maintenance.planner import PlanRequest, RefreshPlan, plan_refresh
+from dbt.adapters.icebergmv.maintenance.snapshots import RecordedTable, StaleDataConstraints, TableChange
+from dbt.adapters.icebergmv.maintenance.state import BaseTableState
+from dbt.adapters.icebergmv.maintenance.status import BaseTableStatus, MaterializedViewStatus
+
+from .tables import COLUMN_INFOS, Change, Row, Spec, changed_partitions
+
+Disjuncts = tuple[TupleDomain, ...]
+Overwrite = Literal["region", "partitions of the new rows", "not in"]
+
+
+@cache
+def analysed(sql: str) -> ViewDefinition:
+    """Analyse a view over base tables, in a session in UTC."""
+    return analyse(sql, "ns", lambda _: COLUMN_INFOS, session_is_utc=True)
+
+
+@dataclass(frozen=True)
+class Planner:
+    """From changed rows to a plan. Every field but the defaults is a way to be wrong.
+
+    `overwrite` tells which stored rows go: those in the region; those in partitions that the new rows have; or all but
+    those where NOT region holds.
+    """
+
+    rows: Callable[[str, Change], tuple[Row, ...]] = lambda table, change: change.removed + change.added
+    disjuncts: Callable[[str, Disjuncts], Disjuncts] = lambda table, disjuncts: disjuncts
+    definition: Callable[[ViewDefinition], ViewDefinition] = lambda definition: definition
+    occurrences: Callable[[tuple[int, ...]], tuple[int, ...]] = lambda indexes: indexes
+    plan: Callable[[RefreshPlan, Mapping[str, Disjuncts], ViewDefinition], RefreshPlan] = lambda plan, raw, of: plan
+    overwrite: Overwrite = "region"
+
+    def run(self, sql: str, specs: Mapping[str, Spec], changes: Mapping[str, Change]) -> RefreshPlan:
+        """Return the plan of a refresh after the changes; tables that are not among them are fresh."""
+        definition = self.definition(analysed(sql))
+        raw = {
+            table: self.disjuncts(table, changed_partitions(self.rows(table, change), specs[table]))
+            for table, change in changes.items()
+        }
+        occurrences: dict[str, list[int]] = {}
+        for reference in definition.references:
+            occurrences.setdefault(reference.name, []).append(reference.index)
+        bases = tuple(
+            _base(table, self.occurrences(tuple(found)), raw.get(table, ())) for table, found in occurrences.items()
+        )
+        plan = plan_refresh(definition, MaterializedViewStatus(bases), PlanRequest("auto"))
+        return self.plan(plan, raw, definition)
+
+
+def _base(table: str, occurrences: tuple[int, ...], disjuncts: Disjuncts) -> BaseTableStatus:
+    name = ("lake", "ns", table)
+    status: Literal["stale", "fresh"] = "stale" if disjuncts else "fresh"
+    change = TableChange(status, bool(disjuncts), StaleDataConstraints(disjuncts), len(disjuncts))
+    recorded = BaseTableState(name, name, RecordedTable("uuid", 1, 0))
+    return BaseTableStatus(BaseTable(name, None), occurrences, recorded, change)
+
+
+RIGHT = Planner()
