@@ -75,8 +75,8 @@ class Database:
                         known[f"{width}:{text}"] = bucket(width, column, value)
         entries = ", ".join(f"{_literal('string', k)}: {v}" for k, v in known.items())
         self._connection.execute(
-            f"CREATE MACRO bucket(n, c) AS CASE WHEN c IS NOT NULL THEN "
-            f"coalesce(MAP {{{entries}}}[n || ':' || CAST(c AS VARCHAR)], error('no bucket of ' || CAST(c AS VARCHAR))) END"
+            f"CREATE MACRO bucket(n, c) AS CASE WHEN c IS NOT NULL THEN coalesce("
+            f"MAP {{{entries}}}[n || ':' || CAST(c AS VARCHAR)], error('no bucket of ' || CAST(c AS VARCHAR))) END"
         )
 
 

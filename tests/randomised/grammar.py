@@ -7,6 +7,7 @@ group (a second one) and the measure. So any relation can stand where any other 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -41,6 +42,24 @@ class Source(NamedTuple):
     text: str
     alias: str
     tables: frozenset[str]
+    is_table: bool = False
+
+
+class Body(NamedTuple):
+    """FROM and WHERE, with the expressions that stand for the three columns, and further items of the SELECT list."""
+
+    key: str
+    group: str
+    measure: str
+    text: str
+    where: str
+    tables: frozenset[str]
+    extra: tuple[str, ...] = ()
+
+
+def named(expression: str, name: str) -> str:
+    """Return an item of a SELECT list under the name."""
+    return expression if re.fullmatch(rf"(\w+\.)?{name}", expression) else f"{expression} AS {name}"
 
 
 class Builder:
@@ -97,7 +116,14 @@ class Builder:
                 alias = self.name("s")
                 return Source(f"({relation.sql}) {self.choices.pick(['', 'AS '])}{alias}", alias, relation.tables)
         alias = self.name("a")
-        return Source(f"{relation.sql} {self.choices.pick(['AS ', ''])}{alias}", alias, relation.tables)
+        text = f"{relation.sql} {self.choices.pick(['AS ', ''])}{alias}"
+        return Source(text, alias, relation.tables, is_table=relation.sql in TABLES)
+
+    def body(self, depth: int) -> Body:
+        """Return any relation as the FROM of a SELECT, perhaps filtered."""
+        source = self.source(depth)
+        key, group, measure = (f"{source.alias}.{c}" for c in self.columns)
+        return Body(key, group, measure, source.text, self.where(source.alias, 0.4), source.tables)
 
     def cte(self, relation: Relation) -> Relation:
         """Give a relation a name in the WITH of the whole query."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from .grammar import Builder, Relation, Source
+from .grammar import Body, Builder, Relation, Source
+from .selects import ending
 
 _CAST_OF_KEY = {
     "d": "date_trunc('month', {0})",
@@ -12,6 +13,7 @@ _CAST_OF_KEY = {
     "v": "{0} div 10",
     "x": "{0}",
 }
+_OTHER_TYPE = {"d": "ts", "ts": "d", "region": "region", "id": "w", "v": "x", "x": "id"}
 
 
 def two_sources(b: Builder, depth: int) -> tuple[Source, Source]:
@@ -30,6 +32,8 @@ def two_sources(b: Builder, depth: int) -> tuple[Source, Source]:
 def equal(b: Builder, left: Source, right: Source, shape: str) -> str:
     """Return a join condition; most equate the keys."""
     kind = b.choices.weighted([(6, "key"), (2, "more"), (1, "null-safe"), (1, "derived"), (1, "or"), (1, "other")])
+    if left.is_table and right.is_table and b.choices.chance(0.1):
+        kind = "other type"
     key = f"{left.alias}.{b.key} = {right.alias}.{b.key}"
     other = f"{left.alias}.{b.group} = {right.alias}.{b.group}"
     if kind not in ("key", "more"):
@@ -45,24 +49,25 @@ def equal(b: Builder, left: Source, right: Source, shape: str) -> str:
         case "derived":
             function = _CAST_OF_KEY[b.key]
             return f"{function.format(f'{left.alias}.{b.key}')} = {function.format(f'{right.alias}.{b.key}')}"
+        case "other type":
+            return f"{left.alias}.{b.key} = {right.alias}.{_OTHER_TYPE[b.key]}"
         case "or":
             return f"{key} OR {other}"
         case _:
             return b.one_of(other, f"{left.alias}.{b.key} < {right.alias}.{b.key}", "true")
 
 
-def _columns(b: Builder, left: Source, right: Source, key: str) -> str:
-    """Return a select list with the given expression as the key."""
+def _body(b: Builder, left: Source, right: Source, key: str, text: str, where: str = "") -> Body:
+    """Return a join as the body of a SELECT with the given expression as the key."""
     side = b.choices.pick([left, right])
     other = b.choices.pick([right, left])
     measure = b.one_of(
         f"{other.alias}.{b.measure}",
-        f"coalesce({right.alias}.{b.measure}, 0) AS {b.measure}",
-        f"coalesce({left.alias}.{b.measure}, 0) + coalesce({right.alias}.{b.measure}, 0) AS {b.measure}",
+        f"coalesce({right.alias}.{b.measure}, 0)",
+        f"coalesce({left.alias}.{b.measure}, 0) + coalesce({right.alias}.{b.measure}, 0)",
     )
-    keys = key if key.endswith(f".{b.key}") or key == b.key else f"{key} AS {b.key}"
-    extra = f", {right.alias}.{b.key} AS {b.name('k')}" if b.choices.chance(0.15) else ""
-    return f"{keys}, {side.alias}.{b.group}, {measure}{extra}"
+    extra = (f"{right.alias}.{b.key} AS {b.name('k')}",) if b.choices.chance(0.15) else ()
+    return Body(key, f"{side.alias}.{b.group}", measure, text, where, left.tables | right.tables, extra)
 
 
 def inner_join(b: Builder, depth: int) -> Relation:
@@ -70,14 +75,12 @@ def inner_join(b: Builder, depth: int) -> Relation:
     tables = left.tables | right.tables
     condition = equal(b, left, right, "inner join")
     key = f"{b.choices.pick([left, right]).alias}.{b.key}"
-    columns = _columns(b, left, right, key)
     if b.choices.chance(0.3):
         b.note("comma join with WHERE", tables)
-        return Relation(f"SELECT {columns} FROM {left.text}, {right.text} WHERE {condition}", tables)
+        return ending(b, _body(b, left, right, key, f"{left.text}, {right.text}", f" WHERE {condition}"))
     b.note("inner join", tables)
-    words = b.one_of("JOIN", "INNER JOIN")
-    where = b.where(b.choices.pick([left, right]).alias)
-    return Relation(f"SELECT {columns} FROM {left.text} {words} {right.text} ON {condition}{where}", tables)
+    text = f"{left.text} {b.one_of('JOIN', 'INNER JOIN')} {right.text} ON {condition}"
+    return ending(b, _body(b, left, right, key, text, b.where(b.choices.pick([left, right]).alias)))
 
 
 def three_joined(b: Builder, depth: int) -> Relation:
@@ -86,11 +89,12 @@ def three_joined(b: Builder, depth: int) -> Relation:
     kinds = [b.one_of("JOIN", "LEFT JOIN"), b.one_of("JOIN", "LEFT JOIN", "LEFT ANTI JOIN", "FULL JOIN")]
     b.note("three tables joined", tables)
     on = f"{b.choices.pick([one, two]).alias}.{b.key} = {three.alias}.{b.key}"
-    key = f"{one.alias}.{b.key}" if kinds[1] != "FULL JOIN" else f"coalesce({one.alias}.{b.key}, {three.alias}.{b.key})"
-    text = (
-        f"{one.text} {kinds[0]} {two.text} ON {one.alias}.{b.key} = {two.alias}.{b.key} {kinds[1]} {three.text} ON {on}"
-    )
-    return Relation(f"SELECT {_columns(b, one, two, key)} FROM {text}", tables)
+    key = f"{one.alias}.{b.key}"
+    if kinds[1] == "FULL JOIN":
+        key = f"coalesce({key}, {three.alias}.{b.key})"
+    first = f"{one.text} {kinds[0]} {two.text} ON {one.alias}.{b.key} = {two.alias}.{b.key}"
+    body = _body(b, one, two, key, f"{first} {kinds[1]} {three.text} ON {on}")
+    return ending(b, body._replace(tables=tables))
 
 
 def using_join(b: Builder, depth: int) -> Relation:
@@ -99,11 +103,9 @@ def using_join(b: Builder, depth: int) -> Relation:
     tables = left.tables | right.tables
     b.note(f"{kind.lower()} using", tables)
     names = b.one_of(b.key, f"{b.key}, {b.group}")
-    grouped = b.group if ", " in names else f"{left.alias}.{b.group}"
     key = b.one_of(b.key, b.key, f"{left.alias}.{b.key}", f"{right.alias}.{b.key}")
-    measure = f"{b.choices.pick([right, left]).alias}.{b.measure}"
-    text = f"SELECT {key}, {grouped}, {measure} FROM {left.text} {kind} {right.text} USING ({names})"
-    return Relation(text, tables)
+    body = _body(b, left, right, key, f"{left.text} {kind} {right.text} USING ({names})")
+    return ending(b, body._replace(group=b.group) if ", " in names else body)
 
 
 def natural_join(b: Builder, depth: int) -> Relation:
@@ -114,7 +116,7 @@ def natural_join(b: Builder, depth: int) -> Relation:
     one, two = b.name("s"), b.name("s")
     mine = f"(SELECT {left.alias}.{b.key}, {left.alias}.{b.group} FROM {left.text}) {one}"
     theirs = f"(SELECT {right.alias}.{b.key}, {right.alias}.{b.measure} FROM {right.text}) {two}"
-    return Relation(f"SELECT {b.key}, {b.group}, {b.measure} FROM {mine} NATURAL {kind}JOIN {theirs}", tables)
+    return ending(b, Body(*b.columns, f"{mine} NATURAL {kind}JOIN {theirs}", "", tables))
 
 
 def left_join(b: Builder, depth: int) -> Relation:
@@ -134,9 +136,7 @@ def left_join(b: Builder, depth: int) -> Relation:
         key = f"coalesce({preserved.alias}.{b.key}, {other.alias}.{b.key})"
     where = b.choices.pick(["", b.where(preserved.alias), b.where(other.alias)])
     words = b.one_of(shape.upper(), shape.upper().replace(" ", " OUTER "))
-    return Relation(
-        f"SELECT {_columns(b, left, right, key)} FROM {left.text} {words} {right.text} ON {condition}{where}", tables
-    )
+    return ending(b, _body(b, left, right, key, f"{left.text} {words} {right.text} ON {condition}", where))
 
 
 def full_join(b: Builder, depth: int) -> Relation:
@@ -153,17 +153,14 @@ def full_join(b: Builder, depth: int) -> Relation:
     )
     b.note(shape, tables)
     where = b.where(b.choices.pick([left, right]).alias, 0.2)
-    return Relation(
-        f"SELECT {_columns(b, left, right, key)} FROM {left.text} FULL JOIN {right.text} ON {condition}{where}", tables
-    )
+    return ending(b, _body(b, left, right, key, f"{left.text} FULL JOIN {right.text} ON {condition}", where))
 
 
 def cross_join(b: Builder, depth: int) -> Relation:
     left, right = two_sources(b, depth)
     b.note("cross join, kept side changed", left.tables - right.tables)
     b.note("cross join, other side changed", right.tables - left.tables)
-    columns = _columns(b, left, right, f"{left.alias}.{b.key}")
-    return Relation(f"SELECT {columns} FROM {left.text} CROSS JOIN {right.text}", left.tables | right.tables)
+    return ending(b, _body(b, left, right, f"{left.alias}.{b.key}", f"{left.text} CROSS JOIN {right.text}"))
 
 
 def values_join(b: Builder, depth: int) -> Relation:
@@ -172,10 +169,9 @@ def values_join(b: Builder, depth: int) -> Relation:
     b.note("join with VALUES", source.tables)
     values = f"(VALUES ({b.literal(b.key)}, 1), ({b.literal(b.key)}, 2)) AS {name}(k, n)"
     kind = b.one_of("JOIN", "LEFT JOIN")
-    columns = f"{source.alias}.{b.key}, {source.alias}.{b.group}, {name}.n AS {b.measure}"
-    return Relation(
-        f"SELECT {columns} FROM {source.text} {kind} {values} ON {source.alias}.{b.key} = {name}.k", source.tables
-    )
+    text = f"{source.text} {kind} {values} ON {source.alias}.{b.key} = {name}.k"
+    key, group = f"{source.alias}.{b.key}", f"{source.alias}.{b.group}"
+    return ending(b, Body(key, group, f"{name}.n", text, "", source.tables))
 
 
 def semi_join(b: Builder, depth: int) -> Relation:
@@ -185,6 +181,6 @@ def semi_join(b: Builder, depth: int) -> Relation:
     condition = equal(b, left, right, shape)
     b.note(shape, tables)
     b.note(f"{shape}, right side changed", right.tables - left.tables)
-    columns = ", ".join(f"{left.alias}.{c}" for c in b.columns)
-    text = f"SELECT {columns} FROM {left.text} {shape.upper()} {right.text} ON {condition}{b.where(left.alias)}"
-    return Relation(text, tables)
+    key, group, measure = (f"{left.alias}.{c}" for c in b.columns)
+    text = f"{left.text} {shape.upper()} {right.text} ON {condition}"
+    return ending(b, Body(key, group, measure, text, b.where(left.alias), tables))

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from .grammar import Builder, Relation, Source
+from .grammar import Body, Builder, Relation, Source
 from .joins import two_sources
+from .selects import ending
 
 
 def _list(b: Builder, source: Source) -> str:
     return ", ".join(f"{source.alias}.{c}" for c in b.columns)
+
+
+def _body(b: Builder, outer: Source, inner: Source, condition: str) -> Body:
+    key, group, measure = (f"{outer.alias}.{c}" for c in b.columns)
+    return Body(key, group, measure, outer.text, f" WHERE {condition}", outer.tables | inner.tables)
 
 
 def _correlation(b: Builder, outer: Source, inner: Source, shape: str) -> str:
@@ -32,7 +38,7 @@ def exists(b: Builder, depth: int) -> Relation:
     elif b.choices.chance(0.2):
         b.note(f"{shape} under OR", outer.tables | inner.tables)
         condition = f"({b.predicate(outer.alias)}) OR {condition}"
-    return Relation(f"SELECT {_list(b, outer)} FROM {outer.text} WHERE {condition}", outer.tables | inner.tables)
+    return ending(b, _body(b, outer, inner, condition))
 
 
 def in_subquery(b: Builder, depth: int) -> Relation:
@@ -52,7 +58,7 @@ def in_subquery(b: Builder, depth: int) -> Relation:
     condition = (
         f"{not_null}{outer.alias}.{column} {shape.upper()} (SELECT {inner.alias}.{column} FROM {inner.text}{where})"
     )
-    return Relation(f"SELECT {_list(b, outer)} FROM {outer.text} WHERE {condition}", outer.tables | inner.tables)
+    return ending(b, _body(b, outer, inner, condition))
 
 
 def scalar_subquery(b: Builder, depth: int) -> Relation:
@@ -70,7 +76,7 @@ def scalar_subquery(b: Builder, depth: int) -> Relation:
     key, group, measure = (f"{outer.alias}.{c}" for c in b.columns)
     if b.choices.chance(0.6):
         return Relation(f"SELECT {key}, {group}, {subquery} AS {b.measure} FROM {outer.text}", tables)
-    return Relation(f"SELECT {key}, {group}, {measure} FROM {outer.text} WHERE {measure} < {subquery}", tables)
+    return ending(b, _body(b, outer, inner, f"{measure} < {subquery}"))
 
 
 def set_operation(b: Builder, depth: int) -> Relation:

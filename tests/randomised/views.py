@@ -2,26 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from . import joins, selects, subqueries
 from .choices import Choices
-from .grammar import Builder, Relation
-from .selects import ALL, OTHER_TYPES
+from .grammar import Body, Builder, Relation
+from .keys import ALL, OTHER_TYPES
 
-PRODUCTIONS = [
-    selects.projection,
+Production = Callable[[Builder, int], Relation]
+
+
+def over_one(select: Callable[[Builder, Body], Relation]) -> Production:
+    """Return the production of a SELECT over a single relation."""
+    return lambda b, depth: select(b, b.body(depth - 1))
+
+
+PRODUCTIONS: list[Production] = [
+    over_one(selects.projection),
     selects.star,
-    selects.derived_key,
-    selects.grouped,
-    selects.grouped,
-    selects.distinct,
-    selects.grouping_sets,
-    selects.window,
-    selects.exploded,
-    selects.pivoted,
-    selects.limited,
-    selects.global_aggregate,
+    over_one(selects.derived_key),
+    over_one(selects.grouped),
+    over_one(selects.grouped),
+    over_one(selects.distinct),
+    over_one(selects.grouping_sets),
+    over_one(selects.window),
+    over_one(selects.exploded),
+    over_one(selects.pivoted),
+    over_one(selects.limited),
+    over_one(selects.global_aggregate),
     joins.inner_join,
     joins.inner_join,
     joins.three_joined,
