@@ -13,7 +13,8 @@ from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.domain import Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.key_functions import date_to_year, truncate_timestamp
 from dbt.adapters.icebergmv.maintenance.planner import RefreshPlan
-from dbt.adapters.icebergmv.maintenance.rules.relation import Track, TrackedColumn
+from dbt.adapters.icebergmv.maintenance.rules.relation import Occurrence, Track, TrackedColumn
+from dbt.adapters.icebergmv.maintenance.steps import Step
 
 from .planners import RIGHT, Disjuncts, Planner
 from .tables import Change, Row
@@ -32,6 +33,11 @@ class Mutant:
     seeds: int = 200
 
 
+def on(reference: int, column: str, *steps: Step) -> Track:
+    """Return the claim that something tracks a column of a base table, of which a view has one use."""
+    return Track(Occurrence(reference), column, steps)
+
+
 def view(sql: str, key: str = "d") -> View:
     """Return a view over t0 and t1 whose tables are mostly partitioned by the key."""
     return View(sql, frozenset(t for t in ("t0", "t1") if f" {t}" in sql), (), key)
@@ -42,7 +48,8 @@ def claims(tracks: Tracks) -> Callable[[ViewDefinition], ViewDefinition]:
 
     def patch(definition: ViewDefinition) -> ViewDefinition:
         columns = tuple(TrackedColumn(name, frozenset(found)) for name, found in tracks.items())
-        return replace(definition, columns=columns, obstacles={})
+        occurrences = frozenset(Occurrence(r.index) for r in definition.references)
+        return replace(definition, columns=columns, occurrences=occurrences, obstacles={})
 
     return patch
 
@@ -113,8 +120,8 @@ BY_MONTH = (
     view("SELECT date_trunc('month', ts) AS k, count(*) AS c, sum(v) AS s FROM t0 GROUP BY 1", "ts"),
     view("SELECT year(d) AS k, count(*) AS c FROM t0 GROUP BY 1"),
 )
-BOTH = {"d": (Track(0, "d"), Track(1, "d"))}
-LEFT = {"d": (Track(0, "d"),)}
+BOTH = {"d": (on(0, "d"), on(1, "d"))}
+LEFT = {"d": (on(0, "d"),)}
 INNER_JOIN = view("SELECT a.d, a.region, b.v FROM t0 a JOIN t1 b ON a.d = b.d")
 LEFT_JOIN = view("SELECT a.d, a.region, b.v FROM t0 a LEFT JOIN t1 b ON a.d = b.d")
 EXCEPT = view("SELECT d, region FROM t0 EXCEPT SELECT d, region FROM t1")
@@ -123,7 +130,7 @@ SELF_JOIN = view("SELECT a.d, a.v, b.d AS k, b.region FROM t0 a JOIN t0 b ON a.i
 MONTHS_JOINED = view(
     "SELECT date_trunc('month', a.ts) AS k, a.v, b.v AS w FROM t0 a JOIN t0 b ON date_trunc('month', a.ts) = b.ts", "ts"
 )
-OF_MONTHS_JOINED = {"k": (Track(0, "ts", (MONTH,)), Track(1, "ts"))}
+OF_MONTHS_JOINED = {"k": (on(0, "ts", MONTH), on(1, "ts"))}
 ROLLUP = view("SELECT d, region, count(*) AS c FROM t0 GROUP BY ROLLUP(d, region)")
 WINDOW = view("SELECT d, region, sum(v) OVER (PARTITION BY region) AS s FROM t0")
 NULL_SUPPLIED = view("SELECT a.id, a.region, b.d FROM t0 a LEFT JOIN t1 b ON a.id = b.id")
@@ -168,12 +175,12 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "the second occurrence of a self-join is ignored": Mutant(
         (SELF_JOIN,),
-        Planner(definition=claims({"d": (Track(0, "d"),), "k": (Track(1, "d"),)}), occurrences=lambda found: found[:1]),
-        Planner(definition=claims({"d": (Track(0, "d"),), "k": (Track(1, "d"),)})),
+        Planner(definition=claims({"d": (on(0, "d"),), "k": (on(1, "d"),)}), occurrences=lambda found: found[:1]),
+        Planner(definition=claims({"d": (on(0, "d"),), "k": (on(1, "d"),)})),
     ),
-    "a month is taken for a day": Mutant((BY_DAY,), Planner(definition=claims({"k": (Track(0, "ts", (MONTH,)),)}))),
+    "a month is taken for a day": Mutant((BY_DAY,), Planner(definition=claims({"k": (on(0, "ts", MONTH),)}))),
     # Rules.
-    "the null-supplying side's own key, without NULL": claim(NULL_SUPPLIED.sql, {"d": (Track(1, "d"),)}),
+    "the null-supplying side's own key, without NULL": claim(NULL_SUPPLIED.sql, {"d": (on(1, "d"),)}),
     "a full join's key from one side": claim(FULL_JOIN.format("a.d"), BOTH),
     "a full join's coalesced key that tracks one side, the other ignored": Mutant(
         (view(FULL_JOIN.format("coalesce(a.d, b.d)")),),

@@ -95,5 +95,5 @@ SEVERAL_TABLES = frozenset(
     ]
 )
 INTENDED = ONE_TABLE | OUTER_TABLE_ALONE | SEVERAL_TABLES
-MUST_BE_INCREMENTAL = ONE_TABLE | OUTER_TABLE_ALONE
-"""Becomes INTENDED once the rules reach over several tables."""
+MUST_BE_INCREMENTAL = INTENDED
+"""What the tests ask for: a part of INTENDED while the rules do not reach all of it."""
