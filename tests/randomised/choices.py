@@ -14,13 +14,22 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
+HISTORIES_PER_VIEW = 3
+"""Analysing a view costs more than a history of it, so neighbouring seeds share one."""
+
+
 class Choices:
     """A source of choices: fresh ones from a seed, or those of a recorded sequence followed by zeros."""
 
     def __init__(self, seed: int | None = None, recorded: Sequence[int] = ()) -> None:
-        self._random = random.Random(seed) if seed is not None else None
+        self._seed = seed
+        self._random = random.Random(seed // HISTORIES_PER_VIEW) if seed is not None else None
         self._recorded = recorded
         self.made: list[int] = []
+
+    def view_is_made(self) -> None:
+        """Go on with choices of this seed's own, where they were those of a view that other seeds share."""
+        self._random = random.Random(self._seed) if self._seed is not None else None
 
     def below(self, limit: int) -> int:
         """Return an integer in [0, limit)."""

@@ -89,7 +89,7 @@ def _literal(spark_type: str, value: Any) -> str:
         case "date":
             return f"DATE '1970-01-01' + {value}"
         case "string":
-            return "'" + value.replace("'", "''") + "'"
+            return "'" + str(value).replace("'", "''") + "'"
         case "double":
             return "'NaN'::DOUBLE" if math.isnan(value) else f"{value!r}::DOUBLE"
         case _:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Literal
 
 from dbt.adapters.icebergmv.maintenance.bases import BaseTable
@@ -21,7 +21,7 @@ Disjuncts = tuple[TupleDomain, ...]
 Overwrite = Literal["region", "partitions of the new rows", "not in"]
 
 
-@cache
+@lru_cache(maxsize=64)
 def analysed(sql: str) -> ViewDefinition:
     """Analyse a view over base tables, in a session in UTC."""
     return analyse(sql, "ns", lambda _: COLUMN_INFOS, session_is_utc=True)

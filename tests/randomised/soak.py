@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from .choices import Choices, shrink
 from .database import Database
 from .histories import Case, Refreshed, make_case, run
-from .planners import RIGHT, Planner, analysed
+from .planners import RIGHT, Planner
 from .tables import COLUMNS
 from .tally import Tally
 from .views import make_view
@@ -66,7 +66,6 @@ def soak(database: Database, seed: int, histories: int, seconds: float, tally: T
         if time.process_time() > deadline or len(reports) == failures:
             break
         failure = attempt(database, Choices(number), tally)
-        analysed.cache_clear()
         if failure is not None:
             reports.append(report(database, number))
     return "\n\n".join(reports) or None

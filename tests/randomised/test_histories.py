@@ -13,8 +13,9 @@ import pytest
 from .choices import Choices
 from .database import Database
 from .histories import make_case
-from .shapes import MUST_BE_INCREMENTAL
-from .soak import fresh_seed, hunt, play, soak
+from .keys import DERIVED, OTHER_TYPES
+from .shapes import FOLLOWED_FUNCTIONS, MUST_BE_INCREMENTAL
+from .soak import describe, fresh_seed, hunt, play, soak
 from .tally import Tally
 from .views import View
 
@@ -42,7 +43,7 @@ def soaked(database: Database) -> Soaked:
     seed = int(os.environ.get("RANDOMISED_SEED") or fresh_seed())
     print(f"\nRANDOMISED_SEED={seed}")
     tally = Tally()
-    failure = soak(database, seed, histories=700, seconds=15, tally=tally)
+    failure = soak(database, seed, histories=600, seconds=14, tally=tally)
     for shape in sorted(MUST_BE_INCREMENTAL):
         if failure is None and not tally.incremental(shape):
             failure = hunt(database, seed, shape, tally)
@@ -59,11 +60,28 @@ def test_the_incremental_path_is_taken_by_every_shape(soaked: Soaked) -> None:
     assert never == [], f"RANDOMISED_SEED={soaked.seed}"
 
 
-@pytest.mark.parametrize(("sql", "key"), FIXED)
-def test_definitions_that_are_easily_misread(sql: str, key: str, database: Database) -> None:
+def histories_of(sql: str, key: str, database: Database, count: int) -> Tally:
+    """Run histories of one definition over t0 and return how they were refreshed."""
     view = View(sql, frozenset(["t0"]), (("this one", frozenset(["t0"])),), key)
     tally = Tally()
-    for seed in range(10):
+    for seed in range(count):
         failure = play(database, make_case(Choices(seed), view), tally=tally)
-        assert failure is None, failure
-    assert tally.incremental("this one")
+        assert failure is None, describe(failure)
+    return tally
+
+
+@pytest.mark.parametrize(("sql", "key"), FIXED)
+def test_definitions_that_are_easily_misread(sql: str, key: str, database: Database) -> None:
+    assert histories_of(sql, key, database, 10).incremental("this one")
+
+
+KEYS = {"date": "d", "timestamp": "ts", "string": "region", "int": "v", "double": "x"}
+FUNCTIONS = [(t, shape, text) for by in (DERIVED, OTHER_TYPES) for t, found in by.items() for shape, text in found]
+
+
+@pytest.mark.parametrize(("spark_type", "shape", "text"), FUNCTIONS)
+def test_functions_of_a_key_are_followed(spark_type: str, shape: str, text: str, database: Database) -> None:
+    key = KEYS[spark_type]
+    sql = f"SELECT {text.format(key)} AS k, count(*) AS c, sum(id) AS s FROM t0 GROUP BY {text.format(key)}"
+    tally = histories_of(sql, key, database, 8)
+    assert bool(tally.incremental("this one")) == (shape in FOLLOWED_FUNCTIONS or text in FOLLOWED_FUNCTIONS)
