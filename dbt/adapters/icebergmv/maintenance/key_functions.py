@@ -56,13 +56,15 @@ _UNITS = {
 
 
 def timestamp_to_date() -> Monotone:
-    """cast(ts as date), for a timestamp read in UTC."""
+    """cast(ts as date), from the time on the wall."""
     return Monotone("cast as date", "date", lambda x: x // MICROS_PER_DAY, lambda y: y * MICROS_PER_DAY)
 
 
 def date_to_timestamp() -> Monotone:
-    """cast(d as timestamp), midnight UTC."""
-    return Monotone("cast as timestamp", "timestamp", lambda x: x * MICROS_PER_DAY, lambda y: -(-y // MICROS_PER_DAY))
+    """cast(d as timestamp): midnight on the wall."""
+    return Monotone(
+        "cast as timestamp", "timestamp_ntz", lambda x: x * MICROS_PER_DAY, lambda y: -(-y // MICROS_PER_DAY)
+    )
 
 
 def date_to_year() -> Monotone:
@@ -80,19 +82,19 @@ def truncate_date(unit: str) -> Monotone | None:
 
 
 def truncate_timestamp(unit: str) -> Monotone | None:
-    """date_trunc(unit, ts), for a timestamp read in UTC; None for a unit that Spark does not know."""
+    """date_trunc(unit, ts), for the time on the wall; None for a unit that Spark does not know."""
     name = _UNITS.get(unit.upper())
     if name is None:
         return None
     if name in _MICROS:
         width = _MICROS[name]
         return Monotone(
-            f"date_trunc to {name}", "timestamp", lambda x: x // width * width, lambda y: -(-y // width) * width
+            f"date_trunc to {name}", "timestamp_ntz", lambda x: x // width * width, lambda y: -(-y // width) * width
         )
     floor = _DAY_FLOORS[name]
     return Monotone(
         f"date_trunc to {name}",
-        "timestamp",
+        "timestamp_ntz",
         lambda x: floor(x // MICROS_PER_DAY) * MICROS_PER_DAY,
         lambda y: _ceiling(floor, -(-y // MICROS_PER_DAY), _LONGEST[name]) * MICROS_PER_DAY,
     )

@@ -19,7 +19,7 @@ from dbt.adapters.icebergmv.maintenance.rules.from_ import TrackQuery, track_fro
 from dbt.adapters.icebergmv.maintenance.rules.keys import Key, Names, key_of
 from dbt.adapters.icebergmv.maintenance.rules.relation import Scope, TrackedColumn, Tracks
 from dbt.adapters.icebergmv.maintenance.rules.sources import Sources, are_comparable, through
-from dbt.adapters.icebergmv.maintenance.steps import Inverse, KeyFunction, Monotone, OrNull
+from dbt.adapters.icebergmv.maintenance.steps import Computed, Inverse, KeyFunction, OrNull
 
 _UNCORRELATED = "a subquery that no equality ties to the row"
 _LIMITED = "LIMIT in a subquery"
@@ -136,9 +136,8 @@ def _outer_key(expression: exp.Expr, inner: Names, outer: Names, aliases: frozen
 
 
 def _follows(inner: Key, outer: Key) -> bool:
-    return are_comparable(inner.type, outer.type) and all(
-        isinstance(step, Monotone) for step in (*inner.steps, *outer.steps)
-    )
+    computed = any(isinstance(step, Computed) for step in (*inner.steps, *outer.steps))
+    return are_comparable(inner.type, outer.type) and not computed
 
 
 def _in(

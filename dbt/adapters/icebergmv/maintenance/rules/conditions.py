@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.rules.keys import Key, Names, key_of
 from dbt.adapters.icebergmv.maintenance.rules.sources import Equality, are_comparable
-from dbt.adapters.icebergmv.maintenance.steps import Monotone
+from dbt.adapters.icebergmv.maintenance.steps import Computed
 
 
 def conjuncts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
@@ -39,6 +39,6 @@ def equality_of(left: Key | None, right: Key | None) -> Equality | None:
     """Return the equality of two keys, or None when it says nothing that can be followed."""
     if left is None or right is None or left.slot == right.slot or not are_comparable(left.type, right.type):
         return None
-    if not all(isinstance(step, Monotone) for step in (*left.steps, *right.steps)):
-        return None
+    if any(isinstance(step, Computed) for step in (*left.steps, *right.steps)):
+        return None  # It may make a value of NULL, which an outer join would then not.
     return Equality(left.slot, left.steps, right.slot, right.steps)

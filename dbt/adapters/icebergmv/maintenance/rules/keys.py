@@ -19,9 +19,10 @@ from dbt.adapters.icebergmv.maintenance.key_functions import (
     truncate_date,
     truncate_timestamp,
 )
+from dbt.adapters.icebergmv.maintenance.local_time import LocalTime
 from dbt.adapters.icebergmv.maintenance.rules.relation import Scope, Tracks
 from dbt.adapters.icebergmv.maintenance.rules.sources import Sources
-from dbt.adapters.icebergmv.maintenance.steps import KeyFunction, Prefix, Step
+from dbt.adapters.icebergmv.maintenance.steps import Inverse, KeyFunction, Prefix, Step
 
 
 @dataclass(frozen=True)
@@ -113,28 +114,42 @@ def _cast(key: Key | None, to: exp.DataType, names: Names) -> Key | None:
 def _to_date(key: Key | None, names: Names) -> Key | None:
     if key is None or key.type == "date":
         return key
-    if key.type == "timestamp_ntz":
-        return _append(key, "timestamp_ntz", timestamp_to_date())
-    return _append(key, "timestamp", timestamp_to_date()) if names.scope.session_is_utc else None
+    return _append(_on_the_wall(key, names), "timestamp_ntz", timestamp_to_date())
 
 
 def _to_timestamp(key: Key | None, names: Names) -> Key | None:
     if key is None or key.type == "timestamp":
         return key
-    return _append(key, "date", date_to_timestamp()) if names.scope.session_is_utc else None
+    return _as_instant(_append(key, "date", date_to_timestamp()), names)
+
+
+def _on_the_wall(key: Key, names: Names) -> Key | None:
+    """Return a timestamp as the time on the wall in the session's zone; in UTC the two are the same numbers."""
+    if key.type != "timestamp":
+        return key
+    return Key(key.slot, key.steps if names.scope.session_is_utc else (*key.steps, LocalTime()), "timestamp_ntz")
+
+
+def _as_instant(key: Key | None, names: Names) -> Key | None:
+    if key is None:
+        return None
+    return Key(key.slot, key.steps if names.scope.session_is_utc else (*key.steps, Inverse(LocalTime())), "timestamp")
 
 
 def _truncated(expression: exp.TimestampTrunc | exp.DateTrunc, names: Names) -> Key | None:
+    """Return the key of date_trunc, which gives a timestamp (a timestamp_ntz is read in the session's zone first)."""
     if not names.scope.units_are_literals:
         return None
     unit = expression.args["unit"].name
     key = key_of(expression.this, names)
     if isinstance(expression, exp.DateTrunc):
         return _append(_to_date(key, names), "date", truncate_date(unit))
-    if not names.scope.session_is_utc:
-        return None
-    needed = "timestamp_ntz" if key is not None and key.type == "timestamp_ntz" else "timestamp"
-    return _append(key if needed == "timestamp_ntz" else _to_timestamp(key, names), needed, truncate_timestamp(unit))
+    if key is not None and key.type == "date":
+        key = _append(key, "date", date_to_timestamp())
+    # A wall time in a gap of the zone does not exist; as an instant it is another one.
+    instant = _as_instant(key, names) if key is not None and key.type == "timestamp_ntz" else key
+    wall = None if instant is None else _on_the_wall(instant, names)
+    return _as_instant(_append(wall, "timestamp_ntz", truncate_timestamp(unit)), names)
 
 
 def _prefix(expression: exp.Substring | exp.Left, names: Names) -> Key | None:
