@@ -21,9 +21,12 @@ _TOKENS = re.compile(
     r"|(?P<side>\bLEFT (?=SEMI JOIN|ANTI JOIN))"
     r"|(?P<exclude>(?<=\* )EXCEPT(?= \())"
     r"|(?P<div>\bdiv\b)"
-    r"|(?P<type>(?<= AS )(?P<spark_type>timestamp|string)(?=\)))"
+    r"|(?P<type>(?<= AS )(?P<spark_type>timestamp_ntz|timestamp|string)(?=\)))"
     r"|(?P<trunc>\btrunc\((?P<date>[\w.]+), '(?P<unit>\w+)'\))"
     r"|(?P<lateral>LATERAL VIEW explode\(array\((?P<items>[^()]*)\)\) (?P<alias>\w+) AS (?P<column>\w+))"
+    # What the engine asks to evaluate keys.
+    r"|(?P<micros>timestampdiff\(MICROSECOND, TIMESTAMP_NTZ '1970-01-01', (?=CAST\())"
+    r"|(?P<range>\bFROM range\((?P<bounds>[-\d]+, [-\d]+)\))"
     r"|(?P<explode>\bexplode\(array\((?P<elements>[^()]*)\)\))",
     re.DOTALL,
 )
@@ -31,6 +34,7 @@ _TRANSFORMS = {"truncate": "substr({0}, 1, {1})", "bucket": "bucket({1}, {0})"}
 """DuckDB has no bucket(): who uses it defines a macro. truncate is asked for over strings alone."""
 
 _TRUNC_UNITS = {"MM": "month", "MONTH": "month", "YEAR": "year", "QUARTER": "quarter", "WEEK": "week"}
+_TYPES = {"timestamp": "TIMESTAMPTZ", "timestamp_ntz": "TIMESTAMP", "string": "VARCHAR"}
 _SUFFIXES = {"BD": "", "L": "::BIGINT", "D": "::DOUBLE", "F": "::FLOAT"}
 
 
@@ -55,9 +59,11 @@ def _translate(found: re.Match[str]) -> str:
         "side": lambda: "",
         "exclude": lambda: "EXCLUDE",
         "div": lambda: "//",
-        "type": lambda: {"timestamp": "TIMESTAMPTZ", "string": "VARCHAR"}[found["spark_type"]],
+        "type": lambda: _TYPES[found["spark_type"]],
         "trunc": lambda: f"CAST(date_trunc('{_TRUNC_UNITS[found['unit']]}', {found['date']}) AS DATE)",
         "lateral": lambda: f"CROSS JOIN (SELECT unnest([{found['items']}]) AS {found['column']}) {found['alias']}",
+        "micros": lambda: "epoch_us(",
+        "range": lambda: f"FROM (SELECT range AS id FROM range({found['bounds']}))",
         "explode": lambda: f"unnest([{found['elements']}])",
     }
     return kinds[str(found.lastgroup if found.lastgroup in kinds else _group(found, kinds))]()

@@ -19,8 +19,8 @@ from dbt.adapters.icebergmv.maintenance.sql import Dialect, disjunction, identif
 
 from .choices import Choices
 from .database import Bag, Database
-from .planners import Planner, analysed
-from .tables import SPARK_TYPES, Change, Row, RowMaker, Spec, make_spec
+from .planners import Planner, Session, analysed
+from .tables import SPARK_TYPES, ZONES, Change, Row, RowMaker, Spec, make_spec
 from .views import View, make_view
 
 Step = Mapping[str, Change]
@@ -35,6 +35,7 @@ class Case:
     specs: Mapping[str, Spec]
     start: Mapping[str, tuple[Row, ...]]
     steps: tuple[Step, ...]
+    zone: str = ZONES[0]
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ def make_case(choices: Choices, view: View | None = None) -> Case:
     """Return a random history, of a random view unless one is given."""
     view = view or make_view(choices)
     choices.view_is_made()
+    zone = choices.weighted([(10, ZONES[0]), *((0.5, z) for z in ZONES[1:])])
     rows = RowMaker(choices)
     tables = sorted({r.name for r in analysed(view.sql).references} | view.tables)
     specs = {table: make_spec(choices, view.key) for table in tables}
@@ -65,12 +67,15 @@ def make_case(choices: Choices, view: View | None = None) -> Case:
                 step[table] = rows.change(now[table], view.key, specs[table])
                 now[table] = step[table].after
         steps.append(step)
-    return Case(view, specs, start, tuple(steps))
+    return Case(view, specs, start, tuple(steps), zone)
 
 
 def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]:
     """Play a history; yields each refresh, and ends after the first wrong one."""
     sql = case.view.sql
+    database.in_zone(case.zone)
+    now = dict(case.start)
+    session = Session(case.zone == ZONES[0], database.run, now)
     for table, rows in case.start.items():
         database.load(table, rows)
     types = database.store(sql)
@@ -78,12 +83,13 @@ def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]
     for step in case.steps:
         for table, change in step.items():
             database.load(table, change.after)
+            now[table] = change.after
         changed = frozenset(table for table, change in step.items() if change.removed or change.added)
-        plan = planner.run(sql, case.specs, step)
+        plan = planner.run(sql, case.specs, step, session)
         expected = database.rows(sql)
         found = _refresh(database, case, planner, plan, types, before, expected)
         wrong, text = found or (None, "")
-        if wrong is None and planner.run(sql, case.specs, {}).kind != "none":
+        if wrong is None and planner.run(sql, case.specs, {}, session).kind != "none":
             wrong = "a second refresh does something"
         yield Refreshed(plan, changed, wrong, text)
         if wrong is not None:

@@ -5,26 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from dbt.adapters.icebergmv.maintenance.bases import BaseTable
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition, analyse
-from dbt.adapters.icebergmv.maintenance.domain import TupleDomain
+from dbt.adapters.icebergmv.maintenance.domain import Domain, TupleDomain
+from dbt.adapters.icebergmv.maintenance.evaluation import Run, evaluated
 from dbt.adapters.icebergmv.maintenance.planner import PlanRequest, RefreshPlan, plan_refresh
 from dbt.adapters.icebergmv.maintenance.snapshots import RecordedTable, StaleDataConstraints, TableChange
 from dbt.adapters.icebergmv.maintenance.state import BaseTableState
 from dbt.adapters.icebergmv.maintenance.status import BaseTableStatus, MaterializedViewStatus
 
-from .tables import COLUMN_INFOS, Change, Row, Spec, changed_partitions
+from .tables import COLUMN_INFOS, Change, Row, Spec, changed_partitions, live_values
 
 Disjuncts = tuple[TupleDomain, ...]
 Overwrite = Literal["region", "partitions of the new rows", "not in"]
 
 
 @lru_cache(maxsize=64)
-def analysed(sql: str) -> ViewDefinition:
-    """Analyse a view over base tables, in a session in UTC."""
-    return analyse(sql, "ns", lambda _: COLUMN_INFOS, session_is_utc=True)
+def analysed(sql: str, is_utc: bool = True) -> ViewDefinition:
+    """Analyse a view over base tables."""
+    return analyse(sql, "ns", lambda _: COLUMN_INFOS, is_utc)
+
+
+class Session(NamedTuple):
+    """What stands in for Spark: its time zone, what it answers to a query, and what the tables hold now."""
+
+    is_utc: bool
+    run: Run
+    rows: Mapping[str, tuple[Row, ...]]
 
 
 @dataclass(frozen=True)
@@ -42,9 +51,9 @@ class Planner:
     plan: Callable[[RefreshPlan, Mapping[str, Disjuncts], ViewDefinition], RefreshPlan] = lambda plan, raw, of: plan
     overwrite: Overwrite = "region"
 
-    def run(self, sql: str, specs: Mapping[str, Spec], changes: Mapping[str, Change]) -> RefreshPlan:
+    def run(self, sql: str, specs: Mapping[str, Spec], changes: Mapping[str, Change], session: Session) -> RefreshPlan:
         """Return the plan of a refresh after the changes; tables that are not among them are fresh."""
-        definition = self.definition(analysed(sql))
+        definition = self.definition(analysed(sql, session.is_utc))
         raw = {
             table: self.disjuncts(table, changed_partitions(self.rows(table, change), specs[table]))
             for table, change in changes.items()
@@ -52,10 +61,17 @@ class Planner:
         occurrences: dict[str, list[int]] = {}
         for reference in definition.references:
             occurrences.setdefault(reference.name, []).append(reference.index)
-        bases = tuple(
-            _base(table, self.occurrences(tuple(found)), raw.get(table, ())) for table, found in occurrences.items()
+        status = MaterializedViewStatus(
+            tuple(
+                _base(table, self.occurrences(tuple(found)), raw.get(table, ())) for table, found in occurrences.items()
+            )
         )
-        plan = plan_refresh(definition, MaterializedViewStatus(bases), PlanRequest("auto"))
+
+        def live(base: BaseTableStatus, column: str) -> Domain | None:
+            table = base.base.name[2]
+            return live_values(session.rows[table], specs[table], column)
+
+        plan = plan_refresh(evaluated(definition, status, session.run, live), status, PlanRequest("auto"))
         return self.plan(plan, raw, definition)
 
 

@@ -115,7 +115,7 @@ def describe(failure: Failure) -> str:
     """Return a failure as text: the view, the tables, the changes, what was wrong."""
     case = failure.case
     lines = [f"view: {case.view.sql}", f"shapes: {', '.join(name for name, _ in case.view.shapes)}"]
-    lines.append(f"columns: {', '.join(COLUMNS)}")
+    lines.append(f"columns: {', '.join(COLUMNS)}; session in {case.zone}")
     for table, rows in case.start.items():
         lines.append(f"{table} {case.specs[table]}: {list(rows)}")
     for number, step in enumerate(case.steps, start=1):

@@ -23,6 +23,9 @@ from dbt.adapters.icebergmv.maintenance.transforms import (
 from .choices import Choices
 
 TABLES = ("t0", "t1", "t2", "t3")
+ZONES = ("UTC", "America/New_York", "Asia/Kolkata")
+"""Time zones of a session; the first is the usual one."""
+
 COLUMNS: dict[str, tuple[IcebergType, str]] = {
     "id": (IntegerType(), "int"),
     "ts": (TimestamptzType(), "timestamp"),
@@ -220,3 +223,15 @@ def _bounds(rows: Sequence[Row]) -> TupleDomain:
         inside = Domain.between(Range(min(plain), max(plain))) if plain else Domain.none()
         constraints[ColumnKey(column)] = Domain(inside.ranges, null=len(plain) < len(values))
     return TupleDomain.where(constraints)
+
+
+def live_values(rows: Iterable[Row], spec: Spec, column: str) -> Domain | None:
+    """Return the values of a column that the partitions of the rows can hold; None when it is no partition column."""
+    if all(c != column for _, c in spec.fields):
+        return None
+    found = [d.domains.get(ColumnKey(column)) for d in changed_partitions(rows, spec)]
+    if any(d is None for d in found):
+        return None
+    domains = [d for d in found if d is not None]
+    ranges = Domain.between(*(r for d in domains for r in d.ranges)).ranges
+    return Domain(ranges, any(d.null for d in domains), any(d.nan for d in domains))
