@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
-import pytest
-
-from integration.lake import Lake
-
 DAYS = 100
 BASES = ("orders", "returns", "prices")
 CHANGED_DAY = "2026-02-10"

@@ -20,7 +20,7 @@ from dbt.adapters.icebergmv.maintenance.sql import Dialect, disjunction, identif
 from .choices import Choices
 from .database import Bag, Database
 from .planners import Planner, Session, analysed
-from .tables import SPARK_TYPES, ZONES, Change, Row, RowMaker, Spec, make_spec
+from .tables import SPARK_TYPES, ZONES, Change, Row, RowMaker, Spec, make_partitioning, make_spec
 from .views import View, make_view
 
 Step = Mapping[str, Change]
@@ -29,13 +29,18 @@ CATALOG = "lake"
 
 @dataclass(frozen=True)
 class Case:
-    """A view over tables that hold `start`, and the changes before each refresh."""
+    """A view over tables that hold `start`, and the changes before each refresh.
+
+    `appends`: the engine is told of changes that only add rows. `partitioning` is that of the storage.
+    """
 
     view: View
     specs: Mapping[str, Spec]
     start: Mapping[str, tuple[Row, ...]]
     steps: tuple[Step, ...]
     zone: str = ZONES[0]
+    appends: bool = False
+    partitioning: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,8 @@ def make_case(choices: Choices, view: View | None = None) -> Case:
     view = view or make_view(choices)
     choices.view_is_made()
     zone = choices.weighted([(10, ZONES[0]), *((0.5, z) for z in ZONES[1:])])
+    appends = choices.chance(0.5)
+    partitioning = make_partitioning(choices, {c.name: c.type for c in analysed(view.sql).columns or ()})
     rows = RowMaker(choices)
     tables = sorted({r.name for r in analysed(view.sql).references} | view.tables)
     specs = {table: make_spec(choices, view.key) for table in tables}
@@ -67,7 +74,7 @@ def make_case(choices: Choices, view: View | None = None) -> Case:
                 step[table] = rows.change(now[table], view.key, specs[table])
                 now[table] = step[table].after
         steps.append(step)
-    return Case(view, specs, start, tuple(steps), zone)
+    return Case(view, specs, start, tuple(steps), zone, appends, partitioning)
 
 
 def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]:
@@ -75,7 +82,7 @@ def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]
     sql = case.view.sql
     database.in_zone(case.zone)
     now = dict(case.start)
-    session = Session(case.zone == ZONES[0], database.run, now)
+    session = Session(case.zone == ZONES[0], database.run, now, case.appends, case.partitioning)
     for table, rows in case.start.items():
         database.load(table, rows)
     types = database.store(sql)
@@ -83,6 +90,9 @@ def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]
     for step in case.steps:
         for table, change in step.items():
             database.load(table, change.after)
+            if not change.removed:
+                database.load(f"{table}_before", now[table])
+                database.load(f"{table}_added", change.added)
             now[table] = change.after
         changed = frozenset(table for table, change in step.items() if change.removed or change.added)
         plan = planner.run(sql, case.specs, step, session)
@@ -114,23 +124,43 @@ def _refresh(
             return None
         case "none":
             return None if before == expected else ("nothing is done though the view changed", "")
+        case "append":
+            query = appended(planner.definition(analysed(case.view.sql)), plan)
+            return wrong_rows(database, "append", query, expected)
         case "overwrite":
             definition = planner.definition(analysed(case.view.sql))
-            candidates = {"region and base filters": plan.base_filters, "region alone": {}}
-            for name, filters in candidates.items():
-                if name == "region alone" and not plan.base_filters:
-                    continue
-                query = ""
-                try:
-                    query = overwritten(planner, plan, filtered(definition, filters), types)
-                    rows = database.rows(query)
-                except (duckdb.Error, KeyError, TypeError, ValueError) as error:
-                    return f"{name}: {type(error).__name__}: {error}", query
-                if rows != expected:
-                    return f"{name}: {difference(rows, expected)}", query
+            for name, filters in (("region and base filters", plan.base_filters), ("region alone", {})):
+                query = overwritten(planner, plan, filtered(definition, filters), types)
+                if (found := wrong_rows(database, name, query, expected)) is not None:
+                    return found
             return None
-    # The place for further kinds of plan: run what they ask for and compare in the same way.
-    return f"the tester knows no plan of the kind {plan.kind}", ""
+
+
+def wrong_rows(database: Database, name: str, query: str, expected: Bag) -> tuple[str, str] | None:
+    """Return how the rows of the query differ from those expected, and the query."""
+    try:
+        rows = database.rows(query)
+    except duckdb.Error as error:
+        return f"{name}: {type(error).__name__}: {error}", query
+    return None if rows == expected else (f"{name}: {difference(rows, expected)}", query)
+
+
+def appended(definition: ViewDefinition, plan: RefreshPlan) -> str:
+    """Return the SQL of what is stored after an append: the rows that were there, and those of each delta."""
+    queries = []
+    for delta in plan.deltas:
+        texts = {}
+        for reference in definition.references:
+            name = reference.name
+            if reference.index == delta.added:
+                texts[reference] = f"(SELECT * FROM {name}_added)"
+            elif reference.index in delta.before:
+                texts[reference] = f"(SELECT * FROM {name}_before)"
+            elif reference.index in delta.empty:
+                texts[reference] = f"(SELECT * FROM {name} WHERE false)"
+        spliced = {r: text + ("" if r.has_alias else f" {identifier(r.name)}") for r, text in texts.items()}
+        queries.append(f"SELECT * FROM (\n{splice(definition.sql, spliced)}\n) n")
+    return " UNION ALL ".join(["SELECT * FROM stored", *queries])
 
 
 def overwritten(planner: Planner, plan: RefreshPlan, query: str, types: Mapping[str, str]) -> str:

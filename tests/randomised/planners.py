@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
@@ -19,6 +19,9 @@ from dbt.adapters.icebergmv.maintenance.status import BaseTableStatus, Materiali
 from .tables import COLUMN_INFOS, Change, Row, Spec, changed_partitions, live_values
 
 Disjuncts = tuple[TupleDomain, ...]
+BEFORE = 1
+"""The snapshot of every table that the last refresh read."""
+
 Overwrite = Literal["region", "partitions of the new rows", "not in"]
 
 
@@ -29,11 +32,16 @@ def analysed(sql: str, is_utc: bool = True) -> ViewDefinition:
 
 
 class Session(NamedTuple):
-    """What stands in for Spark: its time zone, what it answers to a query, and what the tables hold now."""
+    """What a refresh finds: a Spark in its time zone, what the tables hold, how the storage is partitioned.
+
+    `appends` tells whether it is known of a change that it only adds rows.
+    """
 
     is_utc: bool
     run: Run
     rows: Mapping[str, tuple[Row, ...]]
+    appends: bool
+    partitioning: Sequence[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,7 @@ class Planner:
     definition: Callable[[ViewDefinition], ViewDefinition] = lambda definition: definition
     occurrences: Callable[[tuple[int, ...]], tuple[int, ...]] = lambda indexes: indexes
     plan: Callable[[RefreshPlan, Mapping[str, Disjuncts], ViewDefinition], RefreshPlan] = lambda plan, raw, of: plan
+    is_append: Callable[[Change], bool] = lambda change: not change.removed
     overwrite: Overwrite = "region"
 
     def run(self, sql: str, specs: Mapping[str, Spec], changes: Mapping[str, Change], session: Session) -> RefreshPlan:
@@ -61,25 +70,28 @@ class Planner:
         occurrences: dict[str, list[int]] = {}
         for reference in definition.references:
             occurrences.setdefault(reference.name, []).append(reference.index)
-        status = MaterializedViewStatus(
-            tuple(
-                _base(table, self.occurrences(tuple(found)), raw.get(table, ())) for table, found in occurrences.items()
-            )
-        )
+        bases = []
+        for table, found in occurrences.items():
+            is_append = session.appends and table in changes and self.is_append(changes[table])
+            bases.append(_base(table, self.occurrences(tuple(found)), raw.get(table, ()), is_append))
+        status = MaterializedViewStatus(tuple(bases))
 
         def live(base: BaseTableStatus, column: str) -> Domain | None:
             table = base.base.name[2]
             return live_values(session.rows[table], specs[table], column)
 
-        plan = plan_refresh(evaluated(definition, status, session.run, live), status, PlanRequest("auto"))
+        request = PlanRequest("auto", partitioning=session.partitioning)
+        plan = plan_refresh(evaluated(definition, status, session.run, live), status, request)
         return self.plan(plan, raw, definition)
 
 
-def _base(table: str, occurrences: tuple[int, ...], disjuncts: Disjuncts) -> BaseTableStatus:
+def _base(table: str, occurrences: tuple[int, ...], disjuncts: Disjuncts, is_append: bool) -> BaseTableStatus:
     name = ("lake", "ns", table)
     status: Literal["stale", "fresh"] = "stale" if disjuncts else "fresh"
-    change = TableChange(status, bool(disjuncts), StaleDataConstraints(disjuncts), len(disjuncts))
-    recorded = BaseTableState(name, name, RecordedTable("uuid", 1, 0))
+    constraints = StaleDataConstraints(disjuncts)
+    since = BEFORE if is_append and disjuncts else None
+    change = TableChange(status, bool(disjuncts), constraints, len(disjuncts), appended_since=since)
+    recorded = BaseTableState(name, name, RecordedTable("uuid", BEFORE, 0))
     return BaseTableStatus(BaseTable(name, None), occurrences, recorded, change)
 
 

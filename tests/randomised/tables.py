@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -56,10 +56,10 @@ POOLS: dict[str, list[Any]] = {
 }
 _INDEX = {name: i for i, name in enumerate(COLUMNS)}
 _OF_TYPE = {
-    "id": ["identity", "truncate[2]", "bucket[2]"],
+    "id": ["identity", "truncate[2]", "bucket[2]", "bucket[4]"],
     "ts": ["day", "hour", "month", "year", "identity", "bucket[3]"],
     "d": ["identity", "month", "year", "day", "bucket[3]"],
-    "region": ["identity", "truncate[1]", "bucket[2]"],
+    "region": ["identity", "truncate[1]", "truncate[2]", "bucket[2]", "bucket[4]"],
     "v": ["identity", "truncate[10]", "bucket[3]", "truncate[3]"],
     "x": ["identity"],
     "w": ["truncate[4]", "identity", "bucket[2]"],
@@ -107,6 +107,15 @@ def make_spec(choices: Choices, key: str) -> Spec:
         if field not in fields:
             fields.append(field)
     return Spec(tuple(fields))
+
+
+def make_partitioning(choices: Choices, types: Mapping[str, str | None]) -> tuple[tuple[str, str], ...]:
+    """Return how a storage table with these columns is partitioned: not at all, or by one or two of them."""
+    of = {"int": "v", "bigint": "v", "timestamp": "ts", "date": "d", "string": "region"}
+    found = [(name, transform) for name, t in types.items() if t in of for transform in _OF_TYPE[of[t]]]
+    if not found or choices.chance(0.4):
+        return ()
+    return tuple(choices.pick(found) for _ in range(1 + choices.chance(0.3)))
 
 
 class RowMaker:
