@@ -108,6 +108,18 @@ def filter_of_the_last(plan: RefreshPlan, raw: Mapping[str, Disjuncts], of: View
 
 
 MONTH = truncate_timestamp("month") or date_to_year()
+
+
+def without_before(plan: RefreshPlan, raw: Mapping[str, Disjuncts], of: ViewDefinition) -> RefreshPlan:
+    return replace(plan, deltas=tuple(replace(d, before={}) for d in plan.deltas))
+
+
+def without_empty(plan: RefreshPlan, raw: Mapping[str, Disjuncts], of: ViewDefinition) -> RefreshPlan:
+    return replace(plan, deltas=tuple(replace(d, empty=frozenset()) for d in plan.deltas))
+
+
+UNION_ALL = view("SELECT d, v FROM t0 UNION ALL SELECT d, id FROM t1")
+JOINED_TO_ITSELF = view("SELECT a.d, a.v, b.id FROM t0 a JOIN t0 b ON a.region = b.region")
 PLAIN = (
     view("SELECT d, region, v FROM t0 WHERE v > 0 OR region = 'a'"),
     view("SELECT d, count(*) AS c, sum(v) AS s FROM t0 GROUP BY d"),
@@ -179,6 +191,13 @@ MUTANTS: dict[str, Mutant] = {
         Planner(definition=claims({"d": (on(0, "d"),), "k": (on(1, "d"),)})),
     ),
     "a month is taken for a day": Mutant((BY_DAY,), Planner(definition=claims({"k": (on(0, "ts", MONTH),)}))),
+    # Appends.
+    "a change that removed rows is taken for an append": Mutant(PLAIN[:1], Planner(is_append=lambda change: True)),
+    "all bases are read as they are now": Mutant((JOINED_TO_ITSELF,), Planner(plan=without_before)),
+    "the other branches of a UNION ALL are not emptied": Mutant((UNION_ALL,), Planner(plan=without_empty)),
+    "new rows of an aggregate are appended": Mutant(
+        (PLAIN[1],), Planner(definition=lambda of: replace(of, additive={0: frozenset()}))
+    ),
     # Rules.
     "the null-supplying side's own key, without NULL": claim(NULL_SUPPLIED.sql, {"d": (on(1, "d"),)}),
     "a full join's key from one side": claim(FULL_JOIN.format("a.d"), BOTH),

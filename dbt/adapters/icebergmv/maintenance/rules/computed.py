@@ -90,4 +90,11 @@ def _candidates(tokens: Sequence[Token], first: int, last: int) -> Iterator[tupl
     ]
     for i in starts:
         for j in ends:
-            yield tokens[i].start, tokens[j].end + 1
+            if _is_balanced(tokens[i : j + 1]):
+                yield tokens[i].start, tokens[j].end + 1
+
+
+def _is_balanced(tokens: Sequence[Token]) -> bool:
+    """Return whether every parenthesis is closed; the parser adds one that is missing at the end."""
+    types = [t.token_type for t in tokens]
+    return types.count(TokenType.L_PAREN) == types.count(TokenType.R_PAREN)
