@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test lint types unit integration soak requirements clean
+.PHONY: demo test lint types unit integration soak soak-unit requirements clean
 
 test: lint types unit integration
 
@@ -20,6 +20,9 @@ types: $(STAMP)
 
 unit: $(STAMP)
 	$(BIN)/pytest tests
+
+soak-unit: $(STAMP)
+	$(BIN)/python -m tests.randomised.soak --histories 10000
 
 integration: $(STAMP)
 	$(BIN)/pytest integration

@@ -11,13 +11,30 @@ _TOKENS = re.compile(
     r"(?P<ntz>TIMESTAMP_NTZ (?='))|(?P<utc>TIMESTAMP (?=')(?='[^']*Z'))"
     r"|(?P<binary>X'(?P<hex>[0-9a-f]*)')"
     r"|(?P<text>'(?:[^'\\]|\\.)*')"
+    r"|(?P<transform>`lake`\.system\.(?P<function>bucket|truncate)\((?P<width>\d+), (?P<over>`(?:[^`]|``)*`)\))"
     r"|(?P<name>`(?:[^`]|``)*`)"
     r"|(?P<null_safe><=>)"
     r"|(?P<number>\b(?P<digits>[0-9][0-9.]*(?:e[-+]?[0-9]+)?)(?P<suffix>BD|L|D|F)\b)"
     r"|(?P<isnan>\bisnan\((?P<inner>`(?:[^`]|``)*`)\))"
-    r"|(?P<call>\b(?P<cast>float|double)\((?P<argument>'[^']*')\))",
+    r"|(?P<call>\b(?P<cast>float|double)\((?P<argument>'[^']*')\))"
+    # What a person writes in a definition.
+    r"|(?P<side>\bLEFT (?=SEMI JOIN|ANTI JOIN))"
+    r"|(?P<exclude>(?<=\* )EXCEPT(?= \())"
+    r"|(?P<div>\bdiv\b)"
+    r"|(?P<type>(?<= AS )(?P<spark_type>timestamp_ntz|timestamp|string)(?=\)))"
+    r"|(?P<trunc>\btrunc\((?P<date>[\w.]+), '(?P<unit>\w+)'\))"
+    r"|(?P<lateral>LATERAL VIEW explode\(array\((?P<items>[^()]*)\)\) (?P<alias>\w+) AS (?P<column>\w+))"
+    # What the engine asks to evaluate keys.
+    r"|(?P<micros>timestampdiff\(MICROSECOND, TIMESTAMP_NTZ '1970-01-01', (?=CAST\())"
+    r"|(?P<range>\bFROM range\((?P<bounds>[-\d]+, [-\d]+)\))"
+    r"|(?P<explode>\bexplode\(array\((?P<elements>[^()]*)\)\))",
     re.DOTALL,
 )
+_TRANSFORMS = {"truncate": "substr({0}, 1, {1})", "bucket": "bucket({1}, {0})"}
+"""DuckDB has no bucket(): who uses it defines a macro. truncate is asked for over strings alone."""
+
+_TRUNC_UNITS = {"MM": "month", "MONTH": "month", "YEAR": "year", "QUARTER": "quarter", "WEEK": "week"}
+_TYPES = {"timestamp": "TIMESTAMPTZ", "timestamp_ntz": "TIMESTAMP", "string": "VARCHAR"}
 _SUFFIXES = {"BD": "", "L": "::BIGINT", "D": "::DOUBLE", "F": "::FLOAT"}
 
 
@@ -38,6 +55,16 @@ def _translate(found: re.Match[str]) -> str:
         # isnan(NULL) is false in Spark and NULL in DuckDB.
         "isnan": lambda: f"coalesce(isnan({_name(found['inner'])}), false)",
         "call": lambda: f"CAST({found['argument']} AS {found['cast']})",
+        "transform": lambda: _TRANSFORMS[found["function"]].format(_name(found["over"]), found["width"]),
+        "side": lambda: "",
+        "exclude": lambda: "EXCLUDE",
+        "div": lambda: "//",
+        "type": lambda: _TYPES[found["spark_type"]],
+        "trunc": lambda: f"CAST(date_trunc('{_TRUNC_UNITS[found['unit']]}', {found['date']}) AS DATE)",
+        "lateral": lambda: f"CROSS JOIN (SELECT unnest([{found['items']}]) AS {found['column']}) {found['alias']}",
+        "micros": lambda: "epoch_us(",
+        "range": lambda: f"FROM (SELECT range AS id FROM range({found['bounds']}))",
+        "explode": lambda: f"unnest([{found['elements']}])",
     }
     return kinds[str(found.lastgroup if found.lastgroup in kinds else _group(found, kinds))]()
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from dbt.adapters.icebergmv.maintenance.bases import IcebergSource
 from dbt.adapters.icebergmv.maintenance.changed_rows import FileRows
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Value
@@ -30,6 +29,7 @@ _MARGIN = 400 * MICROS_PER_DAY
 _MOST_HOURS = 60 * 366 * 24
 
 Run = Callable[[str], Sequence[Sequence[object]]]
+LiveValues = Callable[[BaseTableStatus, str], Domain | None]
 _AS_STORED = {
     "string": "e",
     "int": "e",
@@ -49,8 +49,13 @@ def needs_spark(definition: ViewDefinition) -> bool:
     return any(isinstance(_forward(step), (Computed, LocalTime)) for t in tracks for step in t.function)
 
 
-def evaluated(definition: ViewDefinition, status: MaterializedViewStatus, run: Run) -> ViewDefinition:
+def evaluated(
+    definition: ViewDefinition, status: MaterializedViewStatus, run: Run, live: LiveValues | None = None
+) -> ViewDefinition:
     """Return the definition with its computed keys, and the session's time zone, evaluated on the values in question.
+
+    `live` returns the values that a column of a base holds now, None when they cannot be listed; by default partitions
+    tell them.
 
     A key whose values cannot be listed, or that Spark refuses, stays as it is; nothing is tracked through it then. A
     zone whose offsets cannot be told keeps the widest bounds.
@@ -69,7 +74,7 @@ def evaluated(definition: ViewDefinition, status: MaterializedViewStatus, run: R
             return track
         place = (track.occurrence.index, track.column)
         if place not in known:
-            known[place] = _values(base, track.column)
+            known[place] = _values(base, track.column, live or live_values)
         return _evaluate(track, known[place], run, asked)
 
     columns = tuple(replace(c, tracks=frozenset(map(track_of, c.tracks))) for c in definition.columns or ())
@@ -118,15 +123,18 @@ class _Values:
     live: Domain | None
 
 
-def _values(base: BaseTableStatus, column: str) -> _Values:
+def _values(base: BaseTableStatus, column: str, live: LiveValues) -> _Values:
     key = ColumnKey(column)
     found = (d.domains.get(key) for d in base.change.constraints.data_disjuncts)
     changed = _union([Domain.only_null(), *(d for d in found if d is not None)])
-    return _Values(changed, None if base.base.source is None else _live(base.base.source, column))
+    return _Values(changed, live(base, column))
 
 
-def _live(source: IcebergSource, column: str) -> Domain | None:
+def live_values(base: BaseTableStatus, column: str) -> Domain | None:
     """Return the values of a partition column at the snapshot that is read; None when partitions do not tell them."""
+    source = base.base.source
+    if source is None:
+        return None
     table, schema, snapshot_id = source.table, source.table_schema, source.recorded.snapshot_id
     if snapshot_id is None:
         return Domain.none()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import sqlglot
@@ -91,7 +90,11 @@ def _candidates(tokens: Sequence[Token], first: int, last: int) -> Iterator[tupl
     ]
     for i in starts:
         for j in ends:
-            # The parser takes `cast(d AS string` for whole.
-            opened = Counter(t.token_type for t in tokens[i : j + 1])
-            if opened[TokenType.L_PAREN] == opened[TokenType.R_PAREN]:
+            if _is_balanced(tokens[i : j + 1]):
                 yield tokens[i].start, tokens[j].end + 1
+
+
+def _is_balanced(tokens: Sequence[Token]) -> bool:
+    """Return whether every parenthesis is closed; the parser adds one that is missing at the end."""
+    types = [t.token_type for t in tokens]
+    return types.count(TokenType.L_PAREN) == types.count(TokenType.R_PAREN)

@@ -1,0 +1,1 @@
+"""A randomised tester of the planner: random views, random histories of changes, two ways to refresh, one answer."""

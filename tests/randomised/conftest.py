@@ -1,0 +1,12 @@
+"""One DuckDB for all randomised tests."""
+
+from __future__ import annotations
+
+import pytest
+
+from .database import Database
+
+
+@pytest.fixture(scope="session")
+def database() -> Database:
+    return Database()

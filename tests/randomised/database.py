@@ -1,0 +1,142 @@
+"""DuckDB in place of Spark: it holds the base tables and evaluates both sides of the comparison."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import duckdb
+
+from dbt.adapters.icebergmv.maintenance.transforms import days_from_civil
+from tests.engine.duck import to_duckdb
+
+from .tables import COLUMNS, TABLES, ZONES, Row, bucket
+
+_DUCKDB_TYPES = {"int": "INTEGER", "timestamp": "TIMESTAMPTZ", "string": "VARCHAR", "bigint": "BIGINT"}
+_SPARK_OF = {
+    "TIMESTAMP WITH TIME ZONE": "timestamp",
+    "TIMESTAMP": "timestamp_ntz",
+    "DATE": "date",
+    "VARCHAR": "string",
+    "INTEGER": "int",
+    "DOUBLE": "double",
+    "BOOLEAN": "boolean",
+}
+Bag = list[str]
+_UNKNOWN_BUCKET = re.compile(r"no bucket of (\d+:.*)\.$", re.DOTALL)
+
+
+class Database:
+    """One connection for all cases. SQL is given in Spark's words."""
+
+    def __init__(self) -> None:
+        self._connection = duckdb.connect()
+        self._zone = ""
+        self.in_zone(ZONES[0])
+        self._connection.execute("SET threads = 1")
+        self._buckets: dict[str, int | None] = {"0:": 0}
+        self._texts: dict[tuple[str, str], str] = {}
+        columns = ", ".join(f"{n} {_DUCKDB_TYPES.get(spark, spark)}" for n, (_, spark) in COLUMNS.items())
+        for table in TABLES:
+            for version in ("", "_before", "_added"):
+                self._connection.execute(f"CREATE TABLE {table}{version} ({columns})")
+        self._define_functions()
+
+    def in_zone(self, zone: str) -> None:
+        """Set the time zone of the session."""
+        if zone != self._zone:
+            self._connection.execute(f"SET TimeZone = '{zone}'")
+            self._zone = zone
+
+    def load(self, table: str, rows: Iterable[Row]) -> None:
+        """Replace the rows of a table."""
+        self._connection.execute(f"TRUNCATE {table}")
+        texts = [f"({', '.join(map(self._text, COLUMNS, row))})" for row in rows]
+        if texts:
+            self._connection.execute(f"INSERT INTO {table} VALUES {', '.join(texts)}")
+
+    def store(self, query: str) -> dict[str, str]:
+        """Put what the query gives in the table `stored`; return its columns with their Spark types."""
+        self._execute(f"CREATE OR REPLACE TABLE stored AS {to_duckdb(query)}")
+        described = self._connection.execute("SELECT * FROM stored LIMIT 0").description or []
+        return {name: _SPARK_OF.get(str(kind), "bigint") for name, kind, *_ in described}
+
+    def rows(self, query: str) -> Bag:
+        """Return the rows of a query as a bag."""
+        return sorted(map(repr, self._execute(to_duckdb(query))))
+
+    def run(self, statement: str) -> list[tuple[object, ...]]:
+        """Answer what the engine asks Spark: a query, or DESCRIBE QUERY."""
+        query = statement.removeprefix("DESCRIBE QUERY ")
+        found = self._execute(to_duckdb(query))
+        if query is statement:
+            return found
+        return [(name, _SPARK_OF.get(str(kind), "bigint")) for name, kind, *_ in self._connection.description or []]
+
+    def _text(self, column: str, value: Any) -> str:
+        key = (column, repr(value))
+        if key not in self._texts:
+            self._texts[key] = _literal(COLUMNS[column][1], value) if column != "w" else str(value)
+        return self._texts[key]
+
+    def _define_functions(self) -> None:
+        """Give DuckDB what Spark has; the bucket transform by a list of values that PyIceberg computes."""
+        self._connection.execute("CREATE MACRO unix_date(c) AS c - DATE '1970-01-01'")
+        self._connection.execute("CREATE MACRO unix_micros(c) AS epoch_us(c)")
+        self._connection.execute("CREATE MACRO timestamp_micros(c) AS make_timestamptz(c)")
+        self._define_bucket()
+
+    def _define_bucket(self) -> None:
+        entries = ", ".join(f"{_literal('string', k)}: {v}" for k, v in self._buckets.items())
+        self._connection.execute(
+            "CREATE OR REPLACE MACRO bucket(n, c) AS CASE WHEN c IS NOT NULL THEN coalesce("
+            f"MAP {{{entries}}}[n || ':' || typeof(c) || ':' || CAST(c AS VARCHAR)], "
+            "error('no bucket of ' || n || ':' || typeof(c) || ':' || CAST(c AS VARCHAR) || '.')) END"
+        )
+
+    def _execute(self, query: str) -> list[tuple[object, ...]]:
+        """Return the rows of a query; where it asks for a bucket that is not known yet, learn it and try again."""
+        while True:
+            try:
+                return self._connection.execute(query).fetchall()
+            except duckdb.Error as error:
+                missing = _UNKNOWN_BUCKET.search(str(error))
+                if missing is None:
+                    raise
+                self._buckets[missing[1]] = _bucket_of(*missing[1].split(":", 2))
+                self._define_bucket()
+
+
+def _bucket_of(width: str, duckdb_type: str, text: str) -> int | None:
+    """Return the bucket of a value that DuckDB shows as text."""
+    match _SPARK_OF.get(duckdb_type, "bigint"):
+        case "string":
+            return bucket(int(width), "region", text)
+        case "int" | "bigint":
+            return bucket(int(width), "w", int(text))
+        case "date":
+            return bucket(int(width), "d", days_from_civil(*map(int, text.split("-"))))
+        case _:
+            # "+00" is an offset only to newer versions of Python.
+            moment = datetime.fromisoformat(re.sub(r"([+-]\d\d)$", r"\1:00", text))
+            since = moment.replace(tzinfo=moment.tzinfo or timezone.utc) - datetime(1970, 1, 1, tzinfo=timezone.utc)
+            return bucket(int(width), "ts", since // timedelta(microseconds=1))
+
+
+def _literal(spark_type: str, value: Any) -> str:
+    if value is None:
+        return "NULL"
+    match spark_type:
+        case "timestamp":
+            return f"make_timestamptz({value})"
+        case "date":
+            return f"DATE '1970-01-01' + {value}"
+        case "string":
+            return "'" + str(value).replace("'", "''") + "'"
+        case "double":
+            return "'NaN'::DOUBLE" if math.isnan(value) else f"{value!r}::DOUBLE"
+        case _:
+            return str(value)

@@ -1,0 +1,98 @@
+"""The engine's planner as the tester calls it, with a place for each way to spoil it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from dbt.adapters.icebergmv.maintenance.bases import BaseTable
+from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.domain import Domain, TupleDomain
+from dbt.adapters.icebergmv.maintenance.evaluation import Run, evaluated
+from dbt.adapters.icebergmv.maintenance.planner import PlanRequest, RefreshPlan, plan_refresh
+from dbt.adapters.icebergmv.maintenance.snapshots import RecordedTable, StaleDataConstraints, TableChange
+from dbt.adapters.icebergmv.maintenance.state import BaseTableState
+from dbt.adapters.icebergmv.maintenance.status import BaseTableStatus, MaterializedViewStatus
+
+from .tables import COLUMN_INFOS, Change, Row, Spec, changed_partitions, live_values
+
+Disjuncts = tuple[TupleDomain, ...]
+BEFORE = 1
+"""The snapshot of every table that the last refresh read."""
+
+Overwrite = Literal["region", "partitions of the new rows", "not in"]
+
+
+@lru_cache(maxsize=64)
+def analysed(sql: str, is_utc: bool = True) -> ViewDefinition:
+    """Analyse a view over base tables."""
+    return analyse(sql, "ns", lambda _: COLUMN_INFOS, is_utc)
+
+
+class Session(NamedTuple):
+    """What a refresh finds: a Spark in its time zone, what the tables hold, how the storage is partitioned.
+
+    `appends` tells whether it is known of a change that it only adds rows.
+    """
+
+    is_utc: bool
+    run: Run
+    rows: Mapping[str, tuple[Row, ...]]
+    appends: bool
+    partitioning: Sequence[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Planner:
+    """From changed rows to a plan. Every field but the defaults is a way to be wrong.
+
+    `overwrite` tells which stored rows go: those in the region; those in partitions that the new rows have; or all but
+    those where NOT region holds.
+    """
+
+    rows: Callable[[str, Change], tuple[Row, ...]] = lambda table, change: change.removed + change.added
+    disjuncts: Callable[[str, Disjuncts], Disjuncts] = lambda table, disjuncts: disjuncts
+    definition: Callable[[ViewDefinition], ViewDefinition] = lambda definition: definition
+    occurrences: Callable[[tuple[int, ...]], tuple[int, ...]] = lambda indexes: indexes
+    plan: Callable[[RefreshPlan, Mapping[str, Disjuncts], ViewDefinition], RefreshPlan] = lambda plan, raw, of: plan
+    is_append: Callable[[Change], bool] = lambda change: not change.removed
+    overwrite: Overwrite = "region"
+
+    def run(self, sql: str, specs: Mapping[str, Spec], changes: Mapping[str, Change], session: Session) -> RefreshPlan:
+        """Return the plan of a refresh after the changes; tables that are not among them are fresh."""
+        definition = self.definition(analysed(sql, session.is_utc))
+        raw = {
+            table: self.disjuncts(table, changed_partitions(self.rows(table, change), specs[table]))
+            for table, change in changes.items()
+        }
+        occurrences: dict[str, list[int]] = {}
+        for reference in definition.references:
+            occurrences.setdefault(reference.name, []).append(reference.index)
+        bases = []
+        for table, found in occurrences.items():
+            is_append = session.appends and table in changes and self.is_append(changes[table])
+            bases.append(_base(table, self.occurrences(tuple(found)), raw.get(table, ()), is_append))
+        status = MaterializedViewStatus(tuple(bases))
+
+        def live(base: BaseTableStatus, column: str) -> Domain | None:
+            table = base.base.name[2]
+            return live_values(session.rows[table], specs[table], column)
+
+        request = PlanRequest("auto", partitioning=session.partitioning)
+        plan = plan_refresh(evaluated(definition, status, session.run, live), status, request)
+        return self.plan(plan, raw, definition)
+
+
+def _base(table: str, occurrences: tuple[int, ...], disjuncts: Disjuncts, is_append: bool) -> BaseTableStatus:
+    name = ("lake", "ns", table)
+    status: Literal["stale", "fresh"] = "stale" if disjuncts else "fresh"
+    constraints = StaleDataConstraints(disjuncts)
+    since = BEFORE if is_append and disjuncts else None
+    change = TableChange(status, bool(disjuncts), constraints, len(disjuncts), appended_since=since)
+    recorded = BaseTableState(name, name, RecordedTable("uuid", BEFORE, 0))
+    return BaseTableStatus(BaseTable(name, None), occurrences, recorded, change)
+
+
+RIGHT = Planner()

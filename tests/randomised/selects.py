@@ -1,0 +1,158 @@
+"""What a SELECT makes of its FROM and WHERE: projections, derived keys, grouping, windows, generators."""
+
+from __future__ import annotations
+
+from .grammar import Body, Builder, Relation, named
+from .keys import derived
+
+
+def ending(b: Builder, body: Body) -> Relation:
+    """Return a SELECT over the body: most often a projection."""
+    kind = b.choices.weighted([(6, projection), (2, grouped), (0.7, distinct), (0.7, window), (0.4, grouping_sets)])
+    return kind(b, body)
+
+
+def _select(b: Builder, body: Body, columns: list[str], after: str = "", distinct: str = "") -> Relation:
+    return Relation(f"SELECT {distinct}{', '.join(columns)} FROM {body.text}{body.where}{after}", body.tables)
+
+
+def projection(b: Builder, body: Body) -> Relation:
+    b.note("projection and filter", body.tables)
+    columns = [named(e, c) for e, c in zip((body.key, body.group, body.measure), b.columns, strict=True)]
+    if b.choices.chance(0.2):
+        columns[2] = f"{body.measure} + 1 AS {b.measure}"
+    return _select(b, body, columns + list(body.extra))
+
+
+def derived_key(b: Builder, body: Body) -> Relation:
+    columns = [f"{derived(b, body.key)} AS {b.key}", named(body.group, b.group), named(body.measure, b.measure)]
+    return _select(b, body, columns)
+
+
+def star(b: Builder, depth: int) -> Relation:
+    source = b.source(depth - 1)
+    name = b.name("n")
+    kind = b.choices.below(3)
+    items = [
+        "*",
+        f"{source.alias}.*, {source.alias}.{b.measure} AS {name}",
+        f"* EXCEPT ({b.measure}), 7 AS {b.measure}",
+    ]
+    b.note(["star", "star of one relation", "star with EXCEPT"][kind], source.tables)
+    return Relation(f"SELECT {items[kind]} FROM {source.text}{b.where(source.alias)}", source.tables)
+
+
+def grouped(b: Builder, body: Body) -> Relation:
+    key, group, measure = body.key, body.group, body.measure
+    result = f"{b.aggregate(measure)} AS {b.measure}"
+    if b.choices.chance(0.25):
+        b.note("group by derived key", body.tables)
+        key = derived(b, key)
+    kind = b.choices.pick(["key", "key and group", "ordinals", "all", "other column", "alias"])
+    b.note(f"group by {kind}", body.tables)
+    having = ""
+    if b.choices.chance(0.3):
+        b.note("having", body.tables)
+        having = " HAVING " + b.one_of("count(*) > 1", f"max({measure}) > 0", f"count({group}) = 1")
+    smallest = f"min({group}) AS {b.group}"
+    match kind:
+        case "key and group":
+            columns, by = [named(key, b.key), named(group, b.group), result], f"{group}, {key}"
+        case "all":
+            columns, by = [named(key, b.key), named(group, b.group), result], "ALL"
+        case "other column":
+            columns, by = [f"max({key}) AS {b.key}", named(group, b.group), result], group
+        case "alias":
+            # The alias is grouped by inside, so that the outer relation has its usual columns.
+            alias = b.name("k")
+            inner = _select(b, body, [f"{key} AS {alias}", smallest, result], f" GROUP BY {alias}{having}")
+            text = f"SELECT {alias} AS {b.key}, {b.group}, {b.measure} FROM ({inner.sql}) {b.name('s')}"
+            return Relation(text, body.tables)
+        case _:
+            columns, by = [named(key, b.key), smallest, result], "1" if kind == "ordinals" else key
+    return _select(b, body, columns, f" GROUP BY {by}{having}")
+
+
+def distinct(b: Builder, body: Body) -> Relation:
+    b.note("distinct", body.tables)
+    measure = b.one_of(named(body.measure, b.measure), f"CASE WHEN {body.measure} > 0 THEN 1 ELSE 0 END AS {b.measure}")
+    return _select(b, body, [named(body.key, b.key), named(body.group, b.group), measure], distinct="DISTINCT ")
+
+
+def grouping_sets(b: Builder, body: Body) -> Relation:
+    key, group = body.key, body.group
+    shape, by = b.choices.pick(
+        [
+            ("grouping sets with the key in every set", f"GROUPING SETS (({key}, {group}), ({key}))"),
+            ("rollup with the key in every set", f"{key}, ROLLUP({group})"),
+            ("cube with the key in every set", f"{key}, CUBE({group})"),
+            ("grouping sets without the key in one", f"GROUPING SETS (({key}, {group}), ({group}))"),
+            ("rollup over the key", f"ROLLUP({key}, {group})"),
+            ("cube over the key", f"CUBE({key}, {group})"),
+        ]
+    )
+    b.note(shape, body.tables)
+    columns = [named(key, b.key), named(group, b.group), f"{b.aggregate(body.measure)} AS {b.measure}"]
+    return _select(b, body, columns, f" GROUP BY {by}")
+
+
+def window(b: Builder, body: Body) -> Relation:
+    key, group, measure = body.key, body.group, body.measure
+    function = b.one_of(f"sum({measure})", f"max({measure})", "count(*)", "rank()", "dense_rank()")
+    order = f" ORDER BY {measure}" if function.endswith("()") or b.choices.chance(0.5) else ""
+    shape, over = b.choices.pick(
+        [
+            ("window by the key", key),
+            ("window by the key and more", f"{group}, {key}"),
+            ("window by another column", group),
+            ("window without partitions", ""),
+        ]
+    )
+    b.note(shape, body.tables)
+    partition = f"PARTITION BY {over}" if over else ""
+    columns = [
+        named(key, b.key),
+        named(group, b.group),
+        f"{function} OVER ({(partition + order).strip()}) AS {b.measure}",
+    ]
+    if b.choices.chance(0.25):
+        b.note("two windows", body.tables)
+        columns.append(f"count(*) OVER (PARTITION BY {b.one_of(key, f'{key}, {measure}')}) AS {b.name('n')}")
+    return _select(b, body, columns)
+
+
+def exploded(b: Builder, body: Body) -> Relation:
+    columns = [named(body.key, b.key), named(body.group, b.group)]
+    if b.choices.chance(0.5):
+        b.note("explode in the select list", body.tables)
+        return _select(b, body, [*columns, f"explode(array({body.measure}, 5)) AS {b.measure}"])
+    b.note("lateral view explode", body.tables)
+    name, column = b.name("e"), b.name("n")
+    text = f"{body.text} LATERAL VIEW explode(array({body.measure}, 5)) {name} AS {column}"
+    select = f"SELECT {', '.join(columns)}, {name}.{column} AS {b.measure} FROM {text}{body.where}"
+    return Relation(select, body.tables)
+
+
+def pivoted(b: Builder, body: Body) -> Relation:
+    b.note("pivot", body.tables)
+    columns = [named(e, c) for e, c in zip((body.key, body.group, body.measure), b.columns, strict=True)]
+    inner = _select(b, body, columns).sql
+    first, second = (f"{b.literal(b.group)}", "7" if b.group == "id" else "'zz'")
+    name = b.name("n")
+    pivot = f"PIVOT (sum({b.measure}) FOR {b.group} IN ({first} AS {b.measure}, {second} AS {name}))"
+    null = "CAST(NULL AS int)" if b.group == "id" else "'-'"
+    text = f"SELECT {b.key}, {null} AS {b.group}, {b.measure}, {name} FROM ({inner}) {pivot}"
+    return Relation(text, body.tables)
+
+
+def limited(b: Builder, body: Body) -> Relation:
+    b.note("limit", body.tables)
+    columns = [named(e, c) for e, c in zip((body.key, body.group, body.measure), b.columns, strict=True)]
+    return _select(b, body, columns, " ORDER BY 1, 2, 3 LIMIT 2")
+
+
+def global_aggregate(b: Builder, body: Body) -> Relation:
+    b.note("global aggregate", body.tables)
+    columns = [f"max({body.key}) AS {b.key}", f"min({body.group}) AS {b.group}"]
+    having = " HAVING count(*) > 1" if b.choices.chance(0.2) else ""
+    return _select(b, body, [*columns, f"{b.aggregate(body.measure)} AS {b.measure}"], having)

@@ -1,0 +1,153 @@
+"""Many histories with the real planner: what CI runs for seconds, and a person for minutes.
+
+    python -m tests.randomised.soak --histories 10000 --seed 1
+    python -m tests.randomised.soak --case 4711
+
+A case is made from one number, which every failure names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .choices import Choices, shrink
+from .database import Database
+from .histories import Case, Refreshed, make_case, run
+from .planners import RIGHT, Planner
+from .tables import COLUMNS
+from .tally import Tally
+from .views import make_view
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A case that went wrong, and what was wrong."""
+
+    case: Case
+    message: str
+    sql: str = ""
+
+    @property
+    def kind(self) -> str:
+        """Return what sort of failure it is, so that shrinking does not slip from one to another."""
+        return self.message.split(":")[0]
+
+
+def fresh_seed() -> int:
+    """Return a seed that nobody chose."""
+    return random.SystemRandom().randrange(10**9)
+
+
+def play(database: Database, case: Case, planner: Planner = RIGHT, tally: Tally | None = None) -> Failure | None:
+    """Run a case; return its failure, if any. Errors of the engine and of the definition are failures too."""
+    refreshes: list[Refreshed] = []
+    try:
+        for refreshed in run(database, case, planner):
+            refreshes.append(refreshed)
+            if refreshed.wrong is not None:
+                return Failure(case, refreshed.wrong, f"{refreshed.plan}\n{refreshed.sql}")
+    except Exception as error:
+        return Failure(case, f"{type(error).__name__}: {error}")
+    if tally is not None:
+        tally.add(case.view, refreshes)
+    return None
+
+
+def soak(database: Database, seed: int, histories: int, seconds: float, tally: Tally, failures: int = 1) -> str | None:
+    """Run histories from `seed` on until some fail or a limit is reached; return reports of the failures."""
+    deadline = time.process_time() + seconds
+    reports: list[str] = []
+    for number in range(seed, seed + histories):
+        if time.process_time() > deadline or len(reports) == failures:
+            break
+        failure = attempt(database, Choices(number), tally)
+        if failure is not None:
+            reports.append(report(database, number))
+    return "\n\n".join(reports) or None
+
+
+def hunt(database: Database, seed: int, shape: str, tally: Tally, histories: int = 150) -> str | None:
+    """Run histories of views that have the shape until one is refreshed incrementally; return a report of a failure."""
+    number = seed
+    for _ in range(histories):
+        if tally.incremental(shape):
+            return None
+        while all(shape != name for name, _ in make_view(Choices(number)).shapes):
+            number += 1
+        if attempt(database, Choices(number), tally) is not None:
+            return report(database, number)
+        number += 1
+    return None
+
+
+def attempt(database: Database, choices: Choices, tally: Tally | None = None) -> Failure | None:
+    """Make and run a case; a view that the engine cannot analyse is a failure of a case without tables."""
+    try:
+        case = make_case(choices)
+    except Exception as error:
+        view = make_view(Choices(recorded=choices.made))
+        return Failure(Case(view, {}, {}, ()), f"{type(error).__name__}: {error}")
+    return play(database, case, RIGHT, tally)
+
+
+def report(database: Database, number: int, seconds: float = 20) -> str:
+    """Return the failure of a case in its smallest form, with all that is needed to see it by hand."""
+    choices = Choices(number)
+    first = attempt(database, choices)
+    if first is None:
+        return f"case {number} is right"
+
+    def fails_alike(recorded: Sequence[int]) -> bool:
+        found = attempt(database, Choices(recorded=recorded))
+        return found is not None and found.kind == first.kind
+
+    smallest = shrink(choices.made, fails_alike, seconds)
+    failure = attempt(database, Choices(recorded=smallest)) or first
+    return f"python -m tests.randomised.soak --case {number}\n{describe(failure)}"
+
+
+def describe(failure: Failure) -> str:
+    """Return a failure as text: the view, the tables, the changes, what was wrong."""
+    case = failure.case
+    lines = [f"view: {case.view.sql}", f"shapes: {', '.join(name for name, _ in case.view.shapes)}"]
+    lines.append(f"columns: {', '.join(COLUMNS)}; session in {case.zone}")
+    for table, rows in case.start.items():
+        lines.append(f"{table} {case.specs[table]}: {list(rows)}")
+    for number, step in enumerate(case.steps, start=1):
+        for table, change in step.items():
+            lines.append(f"before refresh {number}, {table}: removed {list(change.removed)} added {list(change.added)}")
+    return "\n".join([*lines, failure.message, failure.sql])
+
+
+def main() -> int:
+    """Run from the command line; 1 when a case failed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--histories", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--seconds", type=float, default=3600)
+    parser.add_argument("--failures", type=int, default=1, help="stop after so many")
+    parser.add_argument("--case", type=int, default=None)
+    arguments = parser.parse_args()
+    database = Database()
+    if arguments.case is not None:
+        print(report(database, arguments.case))
+        return 0
+    seed = fresh_seed() if arguments.seed is None else arguments.seed
+    print(f"seed {seed}", flush=True)
+    tally = Tally()
+    began = time.monotonic()
+    failure = soak(database, seed, arguments.histories, arguments.seconds, tally, arguments.failures)
+    print(tally.table())
+    print(f"{time.monotonic() - began:.0f} seconds")
+    if failure is not None:
+        print(failure)
+    return 0 if failure is None else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,123 @@
+"""Productions with subqueries in expressions, and set operations."""
+
+from __future__ import annotations
+
+from .grammar import Body, Builder, Relation, Source
+from .joins import two_sources
+from .selects import ending
+
+
+def _list(b: Builder, source: Source) -> str:
+    return ", ".join(f"{source.alias}.{c}" for c in b.columns)
+
+
+def _body(b: Builder, outer: Source, inner: Source, condition: str) -> Body:
+    key, group, measure = (f"{outer.alias}.{c}" for c in b.columns)
+    return Body(key, group, measure, outer.text, f" WHERE {condition}", outer.tables | inner.tables)
+
+
+def _correlation(b: Builder, outer: Source, inner: Source, shape: str) -> str:
+    kind = b.choices.weighted([(6, "key"), (2, "more"), (1, "other column")])
+    key = f"{inner.alias}.{b.key} = {outer.alias}.{b.key}"
+    if kind == "other column":
+        b.note(f"{shape} over another column", inner.tables - outer.tables)
+        return f"{inner.alias}.{b.group} = {outer.alias}.{b.group}"
+    return (
+        key if kind == "key" else f"{key} AND {inner.alias}.{b.measure} > {b.one_of('0', f'{outer.alias}.{b.measure}')}"
+    )
+
+
+def exists(b: Builder, depth: int) -> Relation:
+    outer, inner = two_sources(b, depth)
+    shape = b.one_of("exists", "not exists")
+    b.note(shape, outer.tables | inner.tables)
+    b.note(f"{shape}, subquery changed", inner.tables - outer.tables)
+    condition = f"{shape.upper()} (SELECT 1 FROM {inner.text} WHERE {_correlation(b, outer, inner, shape)})"
+    if b.choices.chance(0.25):
+        condition = f"{b.predicate(outer.alias)} AND {condition}"
+    elif b.choices.chance(0.2):
+        b.note(f"{shape} under OR", outer.tables | inner.tables)
+        condition = f"({b.predicate(outer.alias)}) OR {condition}"
+    return ending(b, _body(b, outer, inner, condition))
+
+
+def in_subquery(b: Builder, depth: int) -> Relation:
+    outer, inner = two_sources(b, depth)
+    shape = b.one_of("in", "not in")
+    column = b.key
+    if b.choices.chance(0.2):
+        column = b.group
+        b.note(f"{shape} over another column", inner.tables - outer.tables)
+    else:
+        b.note(f"{shape} a subquery of the key", outer.tables | inner.tables)
+        b.note(f"{shape} a subquery of the key, subquery changed", inner.tables - outer.tables)
+    where = ""
+    if b.choices.chance(0.3):
+        where = f" WHERE {b.one_of(b.predicate(inner.alias), f'{inner.alias}.{column} IS NOT NULL')}"
+    not_null = f"{outer.alias}.{column} IS NOT NULL AND " if b.choices.chance(0.2) else ""
+    condition = (
+        f"{not_null}{outer.alias}.{column} {shape.upper()} (SELECT {inner.alias}.{column} FROM {inner.text}{where})"
+    )
+    return ending(b, _body(b, outer, inner, condition))
+
+
+def scalar_subquery(b: Builder, depth: int) -> Relation:
+    outer, inner = b.source(depth - 1), b.source(depth - 1)
+    tables = outer.tables | inner.tables
+    value = f"{b.one_of('max', 'min', 'count', 'sum')}({inner.alias}.{b.measure})"
+    kind = b.one_of("correlated", "correlated", "uncorrelated")
+    where = f" WHERE {_correlation(b, outer, inner, 'correlated scalar subquery')}" if kind == "correlated" else ""
+    if kind == "correlated":
+        # Spark takes only equalities here.
+        where = f" WHERE {inner.alias}.{b.key} = {outer.alias}.{b.key}"
+    subquery = f"(SELECT {value} FROM {inner.text}{where})"
+    b.note(f"{kind} scalar subquery", tables if kind == "correlated" else outer.tables - inner.tables)
+    b.note(f"{kind} scalar subquery, subquery changed", inner.tables - outer.tables)
+    key, group, measure = (f"{outer.alias}.{c}" for c in b.columns)
+    if b.choices.chance(0.6):
+        return Relation(f"SELECT {key}, {group}, {subquery} AS {b.measure} FROM {outer.text}", tables)
+    return ending(b, _body(b, outer, inner, f"{measure} < {subquery}"))
+
+
+def set_operation(b: Builder, depth: int) -> Relation:
+    left, right = two_sources(b, depth)
+    tables = left.tables | right.tables
+    operation = b.choices.weighted(
+        [(3, "UNION ALL"), (2, "UNION"), (2, "INTERSECT"), (2, "EXCEPT"), (0.5, "INTERSECT ALL"), (0.5, "EXCEPT ALL")]
+    )
+    shape = operation.lower()
+    b.note(shape, tables)
+    b.note(f"{shape}, right side changed", right.tables - left.tables)
+    mine, theirs = (f"SELECT {_list(b, s)} FROM {s.text}{b.where(s.alias, 0.2)}" for s in (left, right))
+    if operation == "UNION ALL" and b.choices.chance(0.25):
+        b.note("union all with a constant branch", left.tables)
+        group = "8" if b.group == "id" else "'c'"
+        return Relation(f"{mine} UNION ALL SELECT {b.literal(b.key)}, {group}, 5", left.tables)
+    if b.choices.chance(0.12):
+        b.note(f"{shape}, key of one side computed otherwise", tables)
+        columns = f"max({right.alias}.{b.key}), {right.alias}.{b.group}, count(*)"
+        theirs = f"SELECT {columns} FROM {right.text} GROUP BY {right.alias}.{b.group}"
+    return Relation(f"{mine} {operation} {theirs}", tables)
+
+
+def three_set_operations(b: Builder, depth: int) -> Relation:
+    sources = [b.source(depth - 2) for _ in range(3)]
+    one, two, three = (f"SELECT {_list(b, s)} FROM {s.text}" for s in sources)
+    tables = frozenset().union(*(s.tables for s in sources))
+    b.note("three set operations", tables)
+    first, second = b.one_of("UNION ALL", "EXCEPT", "UNION"), b.one_of("UNION ALL", "UNION", "INTERSECT", "EXCEPT")
+    return Relation(f"{one} {first} {two} {second} {three}", tables)
+
+
+def nested_cte(b: Builder, depth: int) -> Relation:
+    inner = b.relation(depth - 1)
+    source = b.item(inner)
+    name, again = b.name("c"), b.name("c")
+    b.note("nested cte", source.tables)
+    columns = ", ".join(b.columns)
+    text = (
+        f"WITH {name} AS (SELECT {_list(b, source)} FROM {source.text}), "
+        f"{again} AS (SELECT {columns} FROM {name} UNION ALL SELECT {columns} FROM {name}) "
+        f"SELECT {b.key}, {b.group}, count(*) AS {b.measure} FROM {again} GROUP BY {b.key}, {b.group}"
+    )
+    return Relation(text, source.tables)

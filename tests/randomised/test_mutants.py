@@ -1,0 +1,37 @@
+"""The mutation gate: every wrong planner is caught within its seeds, on a case where the right ones are right."""
+
+from __future__ import annotations
+
+import pytest
+
+from .choices import Choices
+from .database import Database
+from .histories import Case, make_case, run
+from .mutants import MUTANTS, Mutant
+from .planners import RIGHT, Planner
+
+
+def wrong_rows(database: Database, case: Case, planner: Planner) -> str | None:
+    """Return what was wrong with the rows; errors do not count."""
+    for refreshed in run(database, case, planner):
+        if refreshed.wrong is not None:
+            return refreshed.wrong if "missing" in refreshed.wrong or "nothing is done" in refreshed.wrong else None
+    return None
+
+
+def killer(database: Database, mutant: Mutant) -> Case | None:
+    """Return the first case on which the mutant leaves wrong rows."""
+    for seed in range(mutant.seeds):
+        case = make_case(Choices(seed), mutant.views[seed % len(mutant.views)])
+        if wrong_rows(database, case, mutant.wrong) is not None:
+            return case
+    return None
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_wrong_planners_are_caught(name: str, database: Database) -> None:
+    mutant = MUTANTS[name]
+    case = killer(database, mutant)
+    assert case is not None, f"survived {mutant.seeds} seeds"
+    for planner in (mutant.right, RIGHT):
+        assert [r.wrong for r in run(database, case, planner) if r.wrong] == []

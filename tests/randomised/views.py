@@ -1,0 +1,94 @@
+"""Random views: a production at the root, more below it, and a projection on top."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from . import joins, selects, subqueries
+from .choices import Choices
+from .grammar import Body, Builder, Relation
+from .keys import ALL, OTHER_TYPES
+
+Production = Callable[[Builder, int], Relation]
+
+
+def over_one(select: Callable[[Builder, Body], Relation]) -> Production:
+    """Return the production of a SELECT over a single relation."""
+    return lambda b, depth: select(b, b.body(depth - 1))
+
+
+PRODUCTIONS: list[Production] = [
+    over_one(selects.projection),
+    selects.star,
+    over_one(selects.derived_key),
+    over_one(selects.grouped),
+    over_one(selects.grouped),
+    over_one(selects.distinct),
+    over_one(selects.grouping_sets),
+    over_one(selects.window),
+    over_one(selects.exploded),
+    over_one(selects.pivoted),
+    over_one(selects.limited),
+    over_one(selects.global_aggregate),
+    joins.inner_join,
+    joins.inner_join,
+    joins.three_joined,
+    joins.using_join,
+    joins.natural_join,
+    joins.left_join,
+    joins.left_join,
+    joins.full_join,
+    joins.cross_join,
+    joins.values_join,
+    joins.semi_join,
+    joins.semi_join,
+    subqueries.exists,
+    subqueries.exists,
+    subqueries.in_subquery,
+    subqueries.in_subquery,
+    subqueries.scalar_subquery,
+    subqueries.set_operation,
+    subqueries.set_operation,
+    subqueries.three_set_operations,
+    subqueries.nested_cte,
+]
+
+
+@dataclass(frozen=True)
+class View:
+    """A SELECT in Spark's words, the base tables it reads, and its shapes with the tables that each is about."""
+
+    sql: str
+    tables: frozenset[str]
+    shapes: tuple[tuple[str, frozenset[str]], ...]
+    key: str
+
+
+def make_view(choices: Choices) -> View:
+    """Return a random view; the first choice is its root."""
+    root = choices.below(len(PRODUCTIONS))
+    depth = choices.weighted([(5, 1), (4, 2), (1.5, 3)])
+    builder = Builder(choices, lambda b, d: b.choices.pick(PRODUCTIONS)(b, d))
+    relation = PRODUCTIONS[root](builder, depth)
+    sql = _on_top(builder, relation) if choices.chance(0.3) else relation.sql
+    if builder.ctes:
+        builder.note("cte", relation.tables)
+        # A query that begins with its own WITH goes inside, so that both keep their names.
+        body = f"SELECT * FROM ({sql}) q" if sql.startswith("WITH ") else sql
+        sql = f"WITH {', '.join(builder.ctes)} {body}"
+    shapes = {(name, relation.tables if tables is ALL else tables) for name, tables in builder.shapes}
+    return View(sql, relation.tables, tuple(sorted(shapes, key=repr)), builder.key)
+
+
+def _on_top(b: Builder, relation: Relation) -> str:
+    """Rename the columns, or show the key through a function of another type; perhaps group by that."""
+    key = b.key.upper()
+    if b.choices.chance(0.5):
+        shape, text = b.choices.pick(OTHER_TYPES[b.key_type])
+        b.note(shape, ALL)
+        key = text.format(b.key)
+        if b.choices.chance(0.4):
+            return f"SELECT {key} AS k, count(*) AS c, sum({b.measure}) AS m FROM ({relation.sql}) q GROUP BY {key}"
+    extra = f", {b.key} AS k2" if b.choices.chance(0.2) else ""
+    return f"SELECT {b.group} AS g, {key} AS k, {b.measure} AS m{extra} FROM ({relation.sql}) q"
