@@ -139,6 +139,19 @@ def can_bridge(wanted: Schema, stored: Schema | None) -> bool:
     return True
 
 
+def at_snapshot(source: IcebergSource, snapshot_id: int) -> IcebergSource | None:
+    """Return the source as it was at an earlier snapshot, under the columns of today; None if that cannot be shown."""
+    snapshot = source.table.metadata.snapshot_by_id(snapshot_id)
+    if snapshot is None:
+        return None
+    schema_id = source.table.metadata.current_schema_id if snapshot.schema_id is None else snapshot.schema_id
+    stored = source.table.schemas()[schema_id]
+    recorded = replace(source.recorded, snapshot_id=snapshot_id)
+    return (
+        replace(source, recorded=recorded, snapshot_schema=stored) if can_bridge(source.table_schema, stored) else None
+    )
+
+
 def _current(table: Table, name: TableName) -> IcebergSource:
     metadata = table.metadata
     snapshot = table.current_snapshot()

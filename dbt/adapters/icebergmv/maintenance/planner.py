@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dbt.adapters.icebergmv.maintenance.bases import at_snapshot
 from dbt.adapters.icebergmv.maintenance.config import RefreshPolicy
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, TupleDomain, simplify
@@ -111,6 +112,8 @@ def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) -> Ref
         if base.change.appended_since is not None and definition.uses_of(index)
     }
     indexes = [i for b in stale for i in b.occurrences if definition.uses_of(i)]
+    if len(indexes) > 1 and not all(_can_be_read_as_before(b) for b in stale):
+        return None
     if any(i not in definition.additive or i not in since for i in indexes):
         return None
     if not definition.rewritable.issuperset(j for i in indexes for j in (i, *definition.additive[i])):
@@ -121,6 +124,11 @@ def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) -> Ref
     )
     rows = ", ".join(f"{b.base.name[2]}: {_count(b.change.appended_rows, 'row')} appended" for b in stale)
     return RefreshPlan("append", rows, deltas=tuple(deltas))
+
+
+def _can_be_read_as_before(base: BaseTableStatus) -> bool:
+    source, since = base.base.source, base.change.appended_since
+    return source is None or (since is not None and at_snapshot(source, since) is not None)
 
 
 def _overwrite(definition: ViewDefinition, stale: Sequence[BaseTableStatus], request: PlanRequest) -> RefreshPlan:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pyiceberg.schema import Schema
 
-from dbt.adapters.icebergmv.maintenance.bases import BaseTables, IcebergSource, shape
+from dbt.adapters.icebergmv.maintenance.bases import BaseTables, IcebergSource, at_snapshot, shape
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.lattice import in_terms_of
@@ -123,6 +123,13 @@ def _read(
     return f"(SELECT * FROM {inner}{where}){alias}"
 
 
+def _read_appended(reference: TableReference, source: IcebergSource, since: int) -> str:
+    """Return an incremental append scan: the rows that came after a snapshot, under the columns of today."""
+    window = f"`start-snapshot-id` = '{since}', `end-snapshot-id` = '{source.recorded.snapshot_id}'"
+    alias = "" if reference.has_alias else f" AS {identifier(reference.name)}"
+    return f"(SELECT * FROM {qualified(*source.storage)} WITH ({window})){alias}"
+
+
 def _partitioned_by(source: IcebergSource) -> list[tuple[str, str]]:
     return [(f.column, f.transform) for f in spec_fields(source.table.spec(), source.table_schema)]
 
@@ -156,22 +163,21 @@ def appended_query(
 
 def _delta_query(definition: ViewDefinition, bases: BaseTables, delta: Delta, catalog: str) -> str:
     replacements: dict[TableReference, str] = {}
+    dialect = Dialect(catalog, pushable=False)
     for reference in definition.references:
         source = None if reference.pinned else bases.of(reference).source
         if source is None:
             continue
-        name, index = qualified(*source.storage), reference.index
-        if index == delta.added:
-            window = f"`start-snapshot-id` = '{delta.since}', `end-snapshot-id` = '{source.recorded.snapshot_id}'"
-            text = f"(SELECT * FROM {name} WITH ({window}))"
-        elif index in delta.empty:
-            text = f"(SELECT * FROM {name} VERSION AS OF {source.recorded.snapshot_id} WHERE false)"
-        elif index in delta.before:
-            text = f"(SELECT * FROM {name} VERSION AS OF {delta.before[index]})"
+        if reference.index == delta.added:
+            replacements[reference] = _read_appended(reference, source, delta.since)
+        elif reference.index in delta.empty:
+            replacements[reference] = _read(reference, source, (), dialect)
         else:
-            replacements[reference] = _read(reference, source, None, Dialect(catalog, False))
-            continue
-        replacements[reference] = text if reference.has_alias else f"{text} AS {identifier(reference.name)}"
+            earlier = delta.before.get(reference.index)
+            then = source if earlier is None else at_snapshot(source, earlier)
+            if then is None:
+                raise AssertionError("only tables that can be shown as they were take part in an append")
+            replacements[reference] = _read(reference, then, None, dialect)
     return splice(definition.sql, replacements)
 
 
