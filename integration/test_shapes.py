@@ -117,9 +117,10 @@ def tables(lake: Lake) -> dict[str, str]:
 def test_change_in_one_partition(lake: Lake, tables: dict[str, str], change: str) -> None:
     for statement in ROUNDS[change]:
         lake.sql(statement.format(**tables))
-    before = number_of_executions()
+    before = last_execution()
     responses = lake.run()
-    most = {table: max(files for t, files in read_files(before) if t == table) for table, _ in read_files(before)}
+    read = read_files(before)
+    most = {table: max(files for t, files in read if t == table) for table, _ in read}
     kinds = {shape: responses[shape]["refresh_kind"] for shape in SHAPES}
     added = change == "insert of one row"
     expected = {s: "append" if added and s in LINEAR and kinds[s] != "none" else "overwrite" for s in SHAPES}
@@ -130,16 +131,18 @@ def test_change_in_one_partition(lake: Lake, tables: dict[str, str], change: str
         lake.assert_equals_definition(shape)
 
 
-def number_of_executions() -> int:
-    return int(SparkSession.active()._jsparkSession.sharedState().statusStore().executionsCount())
+def last_execution() -> int:
+    executions = SparkSession.active()._jsparkSession.sharedState().statusStore().executionsList()
+    return max(int(executions.apply(i).executionId()) for i in range(executions.size()))
 
 
 def read_files(since: int) -> list[tuple[str, int]]:
     """Return, for every scan of a base table with partitions since then, the table and the data files it took."""
     store = SparkSession.active()._jsparkSession.sharedState().statusStore()
     executions, found = store.executionsList(), []
-    for i in range(since, executions.size()):
-        execution_id = executions.apply(i).executionId()
+    for execution_id in (executions.apply(i).executionId() for i in range(executions.size())):
+        if execution_id <= since:
+            continue
         values, nodes = store.executionMetrics(execution_id), store.planGraph(execution_id).allNodes()
         for node in (nodes.apply(n) for n in range(nodes.size())):
             table = node.name().rsplit(".", 1)[-1]
