@@ -15,7 +15,7 @@ from dbt.adapters.icebergmv.maintenance.bases import BaseTables
 from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition, analyse
 from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, TupleDomain
-from dbt.adapters.icebergmv.maintenance.rules.relation import Track, TrackedColumn
+from dbt.adapters.icebergmv.maintenance.rules.relation import Occurrence, Track, TrackedColumn
 from dbt.adapters.icebergmv.maintenance.snapshots import RecordedTable
 from dbt.adapters.icebergmv.maintenance.state import BaseTableState, ViewState
 from dbt.adapters.icebergmv.maintenance.status import BaseTableStatus, status_of, tracked_columns
@@ -76,8 +76,9 @@ def test_change_is_told_on_the_tracked_columns(
 
 
 def test_columns_of_all_occurrences_are_tracked() -> None:
-    columns = (TrackedColumn("a", frozenset([Track(0, "id"), Track(1, "Region")])), TrackedColumn("b"))
-    definition = ViewDefinition("", (), columns)
+    first, second = Occurrence(0), Occurrence(1)
+    columns = (TrackedColumn("a", frozenset([Track(first, "id"), Track(second, "Region")])), TrackedColumn("b"))
+    definition = ViewDefinition("", (), columns, occurrences=frozenset([first, second]))
     assert tracked_columns(definition, [0]) == {"id"}
     assert tracked_columns(definition, [0, 1]) == {"id", "Region"}
     assert tracked_columns(definition, [2]) == frozenset()
