@@ -22,7 +22,7 @@ _TOKENS = re.compile(
     r"|(?P<exclude>(?<=\* )EXCEPT(?= \())"
     r"|(?P<div>\bdiv\b)"
     r"|(?P<type>(?<= AS )(?P<spark_type>timestamp_ntz|timestamp|string)(?=\)))"
-    r"|(?P<trunc>\btrunc\((?P<date>[\w.]+), '(?P<unit>\w+)'\))"
+    r"|(?P<trunc>\btrunc\((?P<date>(?:[^(),']|\([^()]*\))+), '(?P<unit>\w+)'\))"
     r"|(?P<lateral>LATERAL VIEW explode\(array\((?P<items>[^()]*)\)\) (?P<alias>\w+) AS (?P<column>\w+))"
     # What the engine asks to evaluate keys.
     r"|(?P<micros>timestampdiff\(MICROSECOND, TIMESTAMP_NTZ '1970-01-01', (?=CAST\())"

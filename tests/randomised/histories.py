@@ -154,10 +154,10 @@ def appended(definition: ViewDefinition, plan: RefreshPlan) -> str:
             name = reference.name
             if reference.index == delta.added:
                 texts[reference] = f"(SELECT * FROM {name}_added)"
-            elif reference.index in delta.before:
-                texts[reference] = f"(SELECT * FROM {name}_before)"
             elif reference.index in delta.empty:
                 texts[reference] = f"(SELECT * FROM {name} WHERE false)"
+            elif reference.index in delta.before:
+                texts[reference] = f"(SELECT * FROM {name}_before)"
         spliced = {r: text + ("" if r.has_alias else f" {identifier(r.name)}") for r, text in texts.items()}
         queries.append(f"SELECT * FROM (\n{splice(definition.sql, spliced)}\n) n")
     return " UNION ALL ".join(["SELECT * FROM stored", *queries])

@@ -68,6 +68,8 @@ def soak(database: Database, seed: int, histories: int, seconds: float, tally: T
         failure = attempt(database, Choices(number), tally)
         if failure is not None:
             reports.append(report(database, number))
+            # Said at once, so that a soak that is interrupted has said what it found.
+            print(reports[-1], flush=True)
     return "\n\n".join(reports) or None
 
 
@@ -144,8 +146,6 @@ def main() -> int:
     failure = soak(database, seed, arguments.histories, arguments.seconds, tally, arguments.failures)
     print(tally.table())
     print(f"{time.monotonic() - began:.0f} seconds")
-    if failure is not None:
-        print(failure)
     return 0 if failure is None else 1
 
 
