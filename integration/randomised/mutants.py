@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from pyiceberg.manifest import DataFileContent, ManifestEntryStatus, ManifestFile
+from pyiceberg.manifest import DataFileContent, ManifestEntryStatus
 
-from dbt.adapters.icebergmv.maintenance import planner, render, snapshots, status
+from dbt.adapters.icebergmv.maintenance import manifests, planner, render, snapshots, status
 from dbt.adapters.icebergmv.maintenance.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql import identifier, qualified
 from integration.lake import Lake
@@ -55,14 +55,9 @@ def killed_by(lake: Lake, mutant: Mutant) -> tuple[str, WrongResult] | None:
 
 
 def _entries(wanted: Callable[[Any], bool]) -> Callable[[pytest.MonkeyPatch], None]:
-    """Return a defect: the detector, which asks for deleted entries too, is shown only some of the entries."""
-    right = ManifestFile.fetch_manifest_entry
-
-    def wrong(self: Any, io: Any, discard_deleted: bool = True) -> Any:
-        entries = right(self, io, discard_deleted)
-        return entries if discard_deleted else [e for e in entries if wanted(e)]
-
-    return lambda patch: patch.setattr(ManifestFile, "fetch_manifest_entry", wrong)
+    """Return a defect: of the entries of changed manifests the detector sees only some."""
+    right = manifests._entries
+    return lambda patch: patch.setattr(manifests, "_entries", lambda *a: [e for e in right(*a) if wanted(e)])
 
 
 def _changes(wrong: Callable[..., Any]) -> Callable[[pytest.MonkeyPatch], None]:
