@@ -51,7 +51,7 @@ def rename(relation: TrackedRelation, names: list[str]) -> TrackedRelation:
 
 def _named(table: exp.Table, scope: Scope) -> TrackedRelation:
     if cte_of(table) is not None:
-        relation = scope.ctes[table.name.lower()]
+        relation = scope.ctes.get(table.name.lower(), TrackedRelation(None))
         use = table.meta.get(CTE_USE)
         if use is None:
             return relation
