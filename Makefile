@@ -24,8 +24,9 @@ unit: $(STAMP)
 soak-unit: $(STAMP)
 	$(BIN)/python -m tests.randomised.soak --histories 10000
 
+# Two processes, each with a Spark of its own; a file stays in one of them.
 integration: $(STAMP)
-	$(BIN)/pytest integration
+	$(BIN)/pytest integration -n 2 --dist loadfile
 
 # SOAK="--seed 7 --minutes 20" passes options on.
 soak: $(STAMP)
