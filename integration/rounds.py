@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
 from integration.lake import Lake
+
+THREADS = 4
 
 
 @dataclass(frozen=True)
@@ -30,13 +33,13 @@ class Table:
 class Step:
     """What a round must do to a view: the kind of refresh, and the rows that the view then has.
 
-    Rows are texts, with one space between the columns and `-` for NULL.
+    Rows are one text: ` | ` between rows, a space between columns, and `-` for NULL.
     `written` is how many rows the refresh writes.
     """
 
     title: str
     kind: str
-    rows: Sequence[str]
+    rows: str
     written: int | None = None
 
 
@@ -83,24 +86,24 @@ def cases(groups: Sequence[Group]) -> Iterator[Any]:
 def play(lake: Lake, groups: Sequence[Group]) -> Outcomes:
     """Create all tables and views, play all rounds, and return what each did to each view."""
     outcomes: dict[tuple[str, int], Outcome] = {}
+    with ThreadPoolExecutor(THREADS) as pool:
+        tables = [_create(lake, name, table) for group in groups for name, table in group.tables.items()]
+        list(pool.map(lake.sql, tables))
     for group in groups:
-        for name, table in group.tables.items():
-            lake.sql(_create(lake, name, table))
         for view in group.views:
             lake.model(view.name, _expand(lake, view.select), **view.config)
     for number in range(max(len(g.rounds) for g in groups) + 1):
         playing = [g for g in groups if number <= len(g.rounds)]
-        for group in playing if number else ():
-            for statement in group.rounds[number - 1]:
-                lake.sql(_expand(lake, statement))
+        if number:
+            with ThreadPoolExecutor(THREADS) as pool:
+                list(pool.map(lambda group: _change(lake, group.rounds[number - 1]), playing))  # noqa: B023
         names = [view.name for g in playing for view in g.views]
         responses = lake.run("--select", *names)
-        for name in names:
-            outcomes[name, number] = Outcome(
-                responses[name],
-                _rows(lake, f"SELECT * FROM {lake.view(name)}"),
-                _rows(lake, lake.definition(name)),
-            )
+        with ThreadPoolExecutor(THREADS) as pool:
+            stored = pool.map(lambda name: _rows(lake, f"SELECT * FROM {lake.view(name)}"), names)
+            defined = pool.map(lambda name: _rows(lake, lake.definition(name)), names)
+            for name, rows, definition in zip(names, stored, defined, strict=True):
+                outcomes[name, number] = Outcome(responses[name], rows, definition)
     return outcomes
 
 
@@ -108,7 +111,7 @@ def judge(outcomes: Outcomes, view: View, number: int) -> None:
     """The view equals its definition and has the expected rows; the refresh was of the expected kind and size."""
     outcome, step = outcomes[view.name, number], view.steps[number]
     assert outcome.rows == outcome.definition
-    assert outcome.rows == Counter(step.rows)
+    assert outcome.rows == Counter(step.rows.split(" | ") if step.rows else ())
     kind = outcome.response["refresh_kind"]
     assert kind in (step.kind, "full"), outcome.response
     if step.written is not None and kind == step.kind:
@@ -121,6 +124,11 @@ def _create(lake: Lake, name: str, table: Table) -> str:
         f"CREATE TABLE lake.{lake.schema}.{name} USING iceberg {partition} "
         f"AS SELECT * FROM VALUES {table.rows} AS v({table.columns})"
     )
+
+
+def _change(lake: Lake, statements: Sequence[str]) -> None:
+    for statement in statements:
+        lake.sql(_expand(lake, statement))
 
 
 def _expand(lake: Lake, sql: str) -> str:
