@@ -126,8 +126,8 @@ BIDS = Group(
             "select category, sum(value) as total from {bids} group by category having sum(value) > 100",
             (
                 Step("first build", "full", "", 0),
-                Step("P67-P73 a sum lets groups enter", "overwrite", "b 130 | d 200", 2),
-                Step("P67-P73 a sum lets a group leave", "overwrite", "a 160 | d 200", 1),
+                Step("P67 a sum lets groups enter", "overwrite", "b 130 | d 200", 2),
+                Step("P67 a sum lets a group leave", "overwrite", "a 160 | d 200", 1),
                 Step("nothing changed", "none", "a 160 | d 200"),
             ),
         ),
@@ -137,9 +137,9 @@ BIDS = Group(
             " group by b.category having sum(b.value) > 100",
             (
                 Step("first build", "full", "", 0),
-                Step("P67-P73 groups enter with both sides stale", "overwrite", "b 130 | d 200", 2),
-                Step("P67-P73 one group enters and one leaves with both sides stale", "overwrite", "a 160 | d 200", 1),
-                Step("P67-P73 a new right row lets no group enter", "overwrite", "a 160 | d 200", 0),
+                Step("P68 groups enter with both sides stale", "overwrite", "b 130 | d 200", 2),
+                Step("P68 one group enters and one leaves with both sides stale", "overwrite", "a 160 | d 200", 1),
+                Step("P68 a new right row lets no group enter", "overwrite", "a 160 | d 200", 0),
             ),
         ),
         View(
@@ -147,8 +147,8 @@ BIDS = Group(
             "select category, count(*) as n from {bids} group by category having sum(value) > 50 and count(*) >= 2",
             (
                 Step("first build", "full", "a 2", 1),
-                Step("P67-P73 a sum and a count let a group enter", "overwrite", "a 2 | b 2", 1),
-                Step("P67-P73 a sum and a count let a group leave", "overwrite", "a 3", 1),
+                Step("P69 a sum and a count let a group enter", "overwrite", "a 2 | b 2", 1),
+                Step("P69 a sum and a count let a group leave", "overwrite", "a 3", 1),
                 Step("nothing changed", "none", "a 3"),
             ),
         ),
@@ -157,8 +157,8 @@ BIDS = Group(
             "select category, avg(value) as mean from {bids} group by category having avg(value) < 50",
             (
                 Step("first build", "full", "a 35.0 | c 5.0", 2),
-                Step("P67-P73 an average changes", "overwrite", "a 35.0 | c 3.0", 1),
-                Step("P67-P73 a group grows out of the average", "overwrite", "c 3.0", 0),
+                Step("P70 an average changes", "overwrite", "a 35.0 | c 3.0", 1),
+                Step("P70 a group grows out of the average", "overwrite", "c 3.0", 0),
                 Step("nothing changed", "none", "c 3.0"),
             ),
         ),
@@ -168,8 +168,8 @@ BIDS = Group(
             " having count(distinct person) = 2",
             (
                 Step("first build", "full", "a 2", 1),
-                Step("P67-P73 a distinct count lets groups enter", "overwrite", "a 2 | b 2 | c 2", 2),
-                Step("P67-P73 a distinct count lets groups leave", "overwrite", "c 2", 0),
+                Step("P71 a distinct count lets groups enter", "overwrite", "a 2 | b 2 | c 2", 2),
+                Step("P71 a distinct count lets groups leave", "overwrite", "c 2", 0),
                 Step("nothing changed", "none", "c 2"),
             ),
         ),
@@ -180,12 +180,12 @@ BIDS = Group(
             (
                 Step("first build", "full", "a 2 70 35.0 30 40", 1),
                 Step(
-                    "P67-P73 three conditions let a group enter",
+                    "P72 P73 three conditions let a group enter",
                     "overwrite",
                     "a 2 70 35.0 30 40 | b 2 130 65.0 60 70",
                     1,
                 ),
-                Step("P67-P73 three conditions let a group leave", "overwrite", "a 3 160 53.333333333333336 30 90", 1),
+                Step("P72 P73 three conditions let a group leave", "overwrite", "a 3 160 53.333333333333336 30 90", 1),
                 Step("nothing changed", "none", "a 3 160 53.333333333333336 30 90"),
             ),
         ),
