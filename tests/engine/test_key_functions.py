@@ -12,20 +12,17 @@ from hypothesis import strategies as st
 
 from dbt.adapters.icebergmv.maintenance.domain import Domain, Range
 from dbt.adapters.icebergmv.maintenance.key_functions import (
-    KeyFunction,
-    Step,
     date_to_timestamp,
     date_to_year,
-    image,
-    preimage,
     timestamp_to_date,
     truncate_date,
     truncate_timestamp,
 )
+from dbt.adapters.icebergmv.maintenance.steps import KeyFunction, Monotone, image, preimage
 from dbt.adapters.icebergmv.maintenance.transforms import MICROS_PER_DAY, days_from_civil
 
 
-def known(step: Step | None) -> Step:
+def known(step: Monotone | None) -> Monotone:
     assert step is not None
     return step
 
@@ -62,11 +59,11 @@ MICRO = st.builds(
 )
 
 
-def inputs(step: Step) -> st.SearchStrategy[int]:
+def inputs(step: Monotone) -> st.SearchStrategy[int]:
     return DAY if step in ON_DAYS.values() else MICRO
 
 
-def outputs(step: Step) -> st.SearchStrategy[int]:
+def outputs(step: Monotone) -> st.SearchStrategy[int]:
     if step.name == "year":
         return st.integers(-500, 10_100)
     return DAY if step.result_type == "date" else MICRO
@@ -75,7 +72,7 @@ def outputs(step: Step) -> st.SearchStrategy[int]:
 @pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
 @settings(max_examples=25)
 @given(data=st.data())
-def test_monotone(step: Step, data: st.DataObject) -> None:
+def test_monotone(step: Monotone, data: st.DataObject) -> None:
     a, b = sorted((data.draw(inputs(step)), data.draw(inputs(step))))
     assert step.apply(a) <= step.apply(b)
 
@@ -83,7 +80,7 @@ def test_monotone(step: Step, data: st.DataObject) -> None:
 @pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
 @settings(max_examples=25)
 @given(data=st.data())
-def test_first_is_the_lower_inverse(step: Step, data: st.DataObject) -> None:
+def test_first_is_the_lower_inverse(step: Monotone, data: st.DataObject) -> None:
     y = data.draw(outputs(step))
     first = step.first(y)
     assert step.apply(first) >= y
@@ -93,7 +90,7 @@ def test_first_is_the_lower_inverse(step: Step, data: st.DataObject) -> None:
 @pytest.mark.parametrize("step", STEPS.values(), ids=STEPS)
 @settings(max_examples=25)
 @given(data=st.data())
-def test_first_of_a_result_is_not_after_its_input(step: Step, data: st.DataObject) -> None:
+def test_first_of_a_result_is_not_after_its_input(step: Monotone, data: st.DataObject) -> None:
     x = data.draw(inputs(step))
     first = step.first(step.apply(x))
     assert first <= x
@@ -137,7 +134,7 @@ def integer_domains(values: st.SearchStrategy[int]) -> st.SearchStrategy[Domain]
     return st.builds(lambda rs, n: Domain(Domain.between(*rs).ranges, null=n), ranges, st.booleans())
 
 
-def applied(function: Sequence[Step], x: int) -> int:
+def applied(function: Sequence[Monotone], x: int) -> int:
     for step in function:
         x = step.apply(x)
     return x

@@ -52,7 +52,7 @@ Expected = Literal["none", "overwrite", "full"]
 CASES = [
     ("fresh", DAILY, FRESH, None, "none", "nothing changed since "),
     ("tracked", DAILY, STALE, None, "overwrite", "t: 1 day changed"),
-    ("untracked", TOTAL, STALE, None, "full", "t is not partitioned by anything the view keeps"),
+    ("untracked", TOTAL, STALE, None, "full", "t changed and is not tracked through an aggregate over all rows"),
     ("unknown", DAILY, UNKNOWN, None, "full", "t was dropped and created again"),
     ("volatile", VOLATILE, FRESH, None, "full", "rand() gives a new value at every run"),
     ("order", ORDERED, STALE, None, "full", "first() depends on the order in which rows are read (t: 1 day changed)"),
@@ -79,7 +79,7 @@ def test_status_and_policy(
     plan = plan_refresh(definition, stale, request)  # type: ignore[arg-type]
     if policy == "full" and kind == "overwrite":
         kind, reason = "full", f"refresh_policy is full ({reason})"
-    if policy == "full" and reason.startswith(("t is not", "first()")):
+    if policy == "full" and reason.startswith(("t changed", "first()")):
         reason = "refresh_policy is full (t: 1 day changed)"
     assert (plan.kind, plan.reason) == (kind, reason)
 
@@ -110,7 +110,10 @@ def test_occurrence_in_a_subquery_makes_it_full_and_others_do_not_matter() -> No
     stale_u = status(base_status(fresh), base_status(changed, "u", (1,)))
     assert plan_refresh(definition, stale_t, PlanRequest("auto")).kind == "overwrite"
     plan = plan_refresh(definition, stale_u, PlanRequest("auto"))
-    assert (plan.kind, plan.reason) == ("full", "u changed and is not tracked through a subquery in an expression")
+    assert (plan.kind, plan.reason) == (
+        "full",
+        "u changed and is not tracked through a subquery that no equality ties to the row",
+    )
 
 
 def test_every_occurrence_of_a_table_counts() -> None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from dbt.adapters.icebergmv.maintenance.domain import Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.planner import PlanRequest, RefreshPlan, plan_refresh
 from dbt.adapters.icebergmv.maintenance.references import splice
+from dbt.adapters.icebergmv.maintenance.rules.relation import Occurrence
 from dbt.adapters.icebergmv.maintenance.sql import Dialect, disjunction
 from dbt.adapters.icebergmv.maintenance.transforms import MICROS_PER_DAY, MICROS_PER_HOUR, days_from_civil
 
@@ -246,7 +247,7 @@ def test_incremental_refresh_equals_the_definition(database: duckdb.DuckDBPyConn
 @given(case=cases())
 def test_the_incremental_path_is_taken_wherever_a_partition_column_is_tracked(case: Case) -> None:
     assume(case.removed or case.added)
-    tracked = {t.column for found in analysed(as_spark(case.sql)).tracks_of(0).values() for t in found}
+    tracked = {t.column for found in analysed(as_spark(case.sql)).tracks_of(Occurrence(0)).values() for t in found}
     partitioned = {c for transform, c in case.spec if transform != "void"}
     plan = RIGHT.run(case)
     assert plan.kind == ("overwrite" if tracked & partitioned else "full")

@@ -11,6 +11,7 @@ from dbt.adapters.icebergmv.maintenance.catalog import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition, analyse, definition_hash, single_statement
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
 from dbt.adapters.icebergmv.maintenance.references import TableReference
+from dbt.adapters.icebergmv.maintenance.rules.relation import Occurrence
 
 TABLES = {
     "t": (
@@ -36,15 +37,20 @@ def analysed(sql: str, utc: bool = True) -> ViewDefinition:
 def shown(definition: ViewDefinition) -> str:
     """Return the tracks, the obstacles and the reasons as rules.txt writes them."""
     tracks = [
-        f"{name} <- {t.column}#{t.reference}" + "".join(f" > {step.name}" for step in t.function)
-        for reference in definition.references
-        for name, found in sorted(definition.tracks_of(reference.index).items())
-        for t in found
+        f"{name} <- {t.column}#{place(t.occurrence)}" + "".join(f" > {step.name}" for step in t.function)
+        for occurrence in sorted(definition.occurrences)
+        for name, found in sorted(definition.tracks_of(occurrence).items())
+        for t in sorted(found, key=lambda t: (t.column, len(t.function)))
     ]
-    obstacles = [f"#{index}: {words}" for index, words in sorted(definition.obstacles.items())]
+    obstacles = [f"#{place(o)}: {words}" for o, words in sorted(definition.obstacles.items())]
     always, changed = definition.always_full, definition.full_when_changed
     reasons = [f"full: {always}"] if always else [f"when changed: {changed}"] if changed else []
     return "; ".join([*tracks, *obstacles, *reasons]) or "nothing"
+
+
+def place(occurrence: Occurrence) -> str:
+    """Return the number of the reference, with a stroke for every repeated use of a CTE around it."""
+    return f"{occurrence.index}" + "'" * len(occurrence.uses)
 
 
 def fixtures(section: str) -> Iterator[object]:

@@ -12,21 +12,11 @@ import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.expressions import EqualTo, IsNull
-from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.manifest import ManifestFile
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
-from pyiceberg.transforms import (
-    BucketTransform,
-    DayTransform,
-    HourTransform,
-    MonthTransform,
-    Transform,
-    TruncateTransform,
-    YearTransform,
-    parse_transform,
-)
+from pyiceberg.transforms import parse_transform
 from pyiceberg.types import (
     BinaryType,
     BooleanType,
@@ -52,6 +42,7 @@ from dbt.adapters.icebergmv.maintenance.snapshots import (
     partitions_of,
 )
 from dbt.adapters.icebergmv.maintenance.transforms import MICROS_PER_DAY, days_from_civil
+from tests.engine.arrow_transforms import TRANSFORMS, on_arrow
 
 SCHEMA = Schema(
     NestedField(1, "id", IntegerType(), required=False),
@@ -62,24 +53,6 @@ ARROW = pa.schema([("id", pa.int32()), ("ts", pa.timestamp("us")), ("region", pa
 BY_DAY = PartitionSpec(PartitionField(2, 1000, parse_transform("day"), "ts_day"))
 UNPARTITIONED = PartitionSpec()
 Make = Callable[..., Table]
-
-
-TRANSFORMS = (YearTransform, MonthTransform, DayTransform, HourTransform, TruncateTransform, BucketTransform)
-
-
-def on_arrow(self: Transform[Any, Any], source: IcebergType) -> Callable[[pa.Array], pa.Array]:
-    """Apply PyIceberg's own transform value by value; its vectorised one needs a package that nothing else needs."""
-    compute = self.transform(source)
-    result = schema_to_pyarrow(self.result_type(source))
-
-    def transform(values: pa.Array | pa.ChunkedArray) -> pa.Array:
-        if pa.types.is_temporal(values.type):
-            values = values.cast(pa.int32() if pa.types.is_date(values.type) else pa.int64())
-        return pa.array(
-            [compute(v) for v in values.to_pylist()], pa.int32() if pa.types.is_temporal(result) else result
-        )
-
-    return transform
 
 
 @pytest.fixture(autouse=True)
@@ -118,8 +91,12 @@ def recorded(table: Table) -> RecordedTable:
     return RecordedTable(str(metadata.table_uuid), metadata.current_snapshot_id, metadata.current_schema_id)
 
 
-def since(before: RecordedTable, table: Table) -> TableChange:
-    return change_since(before, recorded(table), table, table.schema())
+NEW_YEAR = days_from_civil(2024, 1, 1)
+EVERY = frozenset(["id", "ts", "region", "area", "c"])
+
+
+def since(before: RecordedTable, table: Table, tracked: frozenset[str] = EVERY) -> TableChange:
+    return change_since(before, recorded(table), table, table.schema(), tracked)
 
 
 def days(*texts: str | None) -> set[TupleDomain]:
@@ -265,10 +242,10 @@ def test_recorded_snapshot_that_is_now_unknown(make: Make) -> None:
     table.append(rows((1, "2024-01-01", "a")))
     now = recorded(table)
     lost = RecordedTable(now.uuid, 17, now.schema_id)
-    assert change_since(lost, now, table, table.schema()).status == "unknown"
-    assert change_since(now, lost, table, table.schema()).reason == "has lost the snapshot 17"
+    assert change_since(lost, now, table, table.schema(), EVERY).status == "unknown"
+    assert change_since(now, lost, table, table.schema(), EVERY).reason == "has lost the snapshot 17"
     none = RecordedTable(now.uuid, None, now.schema_id)
-    assert change_since(now, none, table, table.schema()).status == "unknown"
+    assert change_since(now, none, table, table.schema(), EVERY).status == "unknown"
 
 
 def test_partition_evolution_reads_each_file_by_its_own_spec(make: Make) -> None:
@@ -285,16 +262,24 @@ def test_partition_evolution_reads_each_file_by_its_own_spec(make: Make) -> None
         update.add_field("ts", "day")
     table.append(rows((4, "2024-01-04", "c")))
     assert_stale(since(before, table), regions | days("2024-01-04"), "partition")
-    # The file of the first spec can hold rows from anywhere.
+    # Of the file of the first spec only its own bounds tell something.
     table.delete(EqualTo("id", 1))
-    assert TupleDomain.all() in since(before, table).constraints.data_disjuncts
+    change = since(before, table, frozenset(["region", "ts"]))
+    bounds = {ColumnKey("region"): Domain.of("a"), ColumnKey("ts"): Domain.of(NEW_YEAR * MICROS_PER_DAY)}
+    assert set(change.constraints.data_disjuncts) == {*regions, *days("2024-01-04"), TupleDomain.where(bounds)}
+    assert (change.changed_partitions, change.unit) == (4, "file")
 
 
-def test_unpartitioned_table_changes_as_a_whole(make: Make) -> None:
+def test_unpartitioned_table_changes_where_its_files_have_values(make: Make) -> None:
     table = make(UNPARTITIONED)
     before = recorded(table)
-    table.append(rows((1, "2024-01-01", "a")))
-    assert_stale(since(before, table), {TupleDomain.all()}, "partition")
+    table.append(rows((1, "2024-01-01", "a"), (7, None, "b")))
+    ids = {TupleDomain.where({ColumnKey("id"): Domain.between(Range(1, 7))})}
+    assert_stale(since(before, table, frozenset(["id"])), ids, "file")
+    both = {ColumnKey("region"): Domain.between(Range("a", "b"))}
+    both[ColumnKey("ts")] = Domain.of(NEW_YEAR * MICROS_PER_DAY, None)
+    assert_stale(since(before, table, frozenset(["ts", "region"])), {TupleDomain.where(both)}, "file")
+    assert_stale(since(before, table, frozenset()), {TupleDomain.all()}, "partition")
 
 
 def test_renamed_and_dropped_columns(make: Make) -> None:
@@ -311,7 +296,7 @@ def test_renamed_and_dropped_columns(make: Make) -> None:
     with table.update_schema() as update:
         update.add_column("area", StringType())
     # The new column of the old name is another column.
-    assert_stale(since(before, table), {TupleDomain.all()}, "partition")
+    assert_stale(since(before, table, frozenset(["area"])), {TupleDomain.all()}, "file")
 
 
 def moment(text: str, zone: dt.timezone | None = None) -> dt.datetime:

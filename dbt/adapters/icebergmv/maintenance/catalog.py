@@ -39,11 +39,12 @@ class CatalogEntry:
 
 @dataclass(frozen=True)
 class ColumnInfo:
-    """A column as Spark shows it: stored name, Spark type text, comment."""
+    """A column as Spark shows it: stored name, Spark type text, comment. `required`: it is never NULL."""
 
     name: str
     type: str
     comment: str | None
+    required: bool = False
 
 
 @dataclass(frozen=True)
@@ -220,7 +221,7 @@ def table_columns(table: Table) -> tuple[ColumnInfo, ...]:
 
 def schema_columns(schema: Schema) -> tuple[ColumnInfo, ...]:
     """Return the top-level columns of an Iceberg schema as Spark shows them."""
-    return tuple(ColumnInfo(f.name, spark_type(f.field_type), f.doc) for f in schema.fields)
+    return tuple(ColumnInfo(f.name, spark_type(f.field_type), f.doc, f.required) for f in schema.fields)
 
 
 def _read_view_metadata(properties: Mapping[str, str], location: str) -> ViewMetadata:

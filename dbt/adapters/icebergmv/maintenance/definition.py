@@ -7,21 +7,24 @@ with f(c) = k, NULL-safely. The rules that derive it stand in `rules/`, one oper
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import sqlglot
 import sqlglot.dialects.spark  # loaded now, not inside the first refresh of a run
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import TokenType
+from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.catalog import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.determinism import order_dependence, volatility
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
-from dbt.adapters.icebergmv.maintenance.references import TableReference, find_references
+from dbt.adapters.icebergmv.maintenance.references import TableReference, find_references, live_references
 from dbt.adapters.icebergmv.maintenance.rules import track
-from dbt.adapters.icebergmv.maintenance.rules.relation import Scope, Track, TrackedColumn
+from dbt.adapters.icebergmv.maintenance.rules.relation import Occurrence, Scope, Track, TrackedColumn, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.spark_functions import AGGREGATES
 from dbt.adapters.icebergmv.maintenance.units import units_are_literals
 
 DIALECT = "spark"
@@ -33,9 +36,10 @@ class ViewDefinition:
 
     `columns` is None when the output cannot be known without Spark. `always_full` says why the view can be neither kept
     nor refreshed in part, whatever changed; `full_when_changed` why a change always asks for a full refresh.
-    `obstacles` says, per base occurrence, what keeps it from being tracked. `rewritable` holds the occurrences whose
-    name may be replaced by a subquery, because nothing in the SQL names them with a catalog or a schema. `mentions` are
-    the words of the SQL in lower case.
+    `obstacles` says, per base occurrence, what keeps it from being tracked. `additive` holds the references whose new
+    rows alone give the new output rows, with those that are read as empty for it. `rewritable` holds the references
+    whose name may be replaced by a subquery, because nothing in the SQL names them with a catalog or a schema.
+    `mentions` are the words of the SQL in lower case.
     """
 
     sql: str
@@ -43,14 +47,27 @@ class ViewDefinition:
     columns: tuple[TrackedColumn, ...] | None
     always_full: str | None = None
     full_when_changed: str | None = None
-    obstacles: Mapping[int, str] = field(default_factory=dict)
+    occurrences: frozenset[Occurrence] = frozenset()
+    obstacles: Mapping[Occurrence, str] = field(default_factory=dict)
+    additive: Mapping[int, frozenset[int]] = field(default_factory=dict)
     rewritable: frozenset[int] = frozenset()
     mentions: frozenset[str] = frozenset()
 
-    def tracks_of(self, index: int) -> dict[str, tuple[Track, ...]]:
+    def uses_of(self, index: int) -> tuple[Occurrence, ...]:
+        """Return the occurrences that a reference stands for: several where a CTE around it is used again."""
+        return tuple(sorted(o for o in self.occurrences if o.index == index))
+
+    def tracks_of(self, occurrence: Occurrence) -> dict[str, tuple[Track, ...]]:
         """Return, per output column, how it tracks the base occurrence."""
-        found = {c.name: tuple(t for t in c.tracks if t.reference == index) for c in self.columns or ()}
-        return {name: tracks for name, tracks in found.items() if tracks and index not in self.obstacles}
+        if occurrence in self.obstacles:
+            return {}
+        found = {c.name: tuple(t for t in c.tracks if t.occurrence == occurrence) for c in self.columns or ()}
+        return {name: tracks for name, tracks in found.items() if tracks}
+
+    def tracked_columns(self, index: int) -> frozenset[str]:
+        """Return the base columns of a reference that some output column tracks."""
+        found = (t for use in self.uses_of(index) for tracks in self.tracks_of(use).values() for t in tracks)
+        return frozenset(t.column for t in found)
 
 
 def definition_hash(sql: str) -> str:
@@ -95,7 +112,9 @@ def analyse(
     references = find_references(query, default_namespace)
     _check_names(query)
     known = {r.index: columns_of(r) for r in references.tables}
-    relation = track(query, Scope(known, session_is_utc, units_are_literals(tokens)))
+    relation = track(query, Scope(known, session_is_utc, units_are_literals(tokens), sql, tokens))
+    overlooked = live_references(query) - {o.index for o in relation.occurrences}
+    relation = relation.blocked((Occurrence(index) for index in overlooked), "a place that is not analysed")
     _check_duplicates([c.name for c in relation.columns or ()])
     return ViewDefinition(
         sql=sql,
@@ -103,10 +122,31 @@ def analyse(
         columns=relation.columns,
         always_full=references.opaque or volatility(query, tokens, known.values()),
         full_when_changed=order_dependence(tokens),
+        occurrences=relation.occurrences,
         obstacles=relation.obstacles,
+        additive=_additive(relation, references.tables, tokens),
         mentions=frozenset(t.text.lower() for t in tokens),
         rewritable=_rewritable(query, references.tables),
     )
+
+
+def _additive(
+    relation: TrackedRelation, references: tuple[TableReference, ...], tokens: Sequence[Token]
+) -> dict[int, frozenset[int]]:
+    """Return the references that can be read in part, or as empty, by their place in the text.
+
+    A reference that is used several times would be cut down for all of them; a pinned one is never rewritten. The
+    parser does not know every aggregate function as one, so the names decide.
+    """
+    if any(t.text.lower() in AGGREGATES and n.token_type == TokenType.L_PAREN for t, n in pairwise(tokens)):
+        return {}
+    pinned = {r.index for r in references if r.pinned}
+    uses = Counter(o.index for o in relation.occurrences)
+    return {
+        occurrence.index: frozenset(o.index for o in emptied)
+        for occurrence, emptied in relation.deltas.additive.items()
+        if all(uses[o.index] == 1 and o.index not in pinned for o in (occurrence, *emptied))
+    }
 
 
 def _check_names(query: exp.Query) -> None:

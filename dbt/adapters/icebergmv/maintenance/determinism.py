@@ -21,6 +21,7 @@ _METADATA_COLUMNS = frozenset(
     ["_file", "_pos", "_partition", "_spec_id", "_deleted", "_row_id", "_last_updated_sequence_number", "_metadata"]
 )
 _GENERATED_COLUMNS = frozenset(["col", "pos", "key", "value", "id"])
+_VALUES = frozenset(["first", "first_value", "last", "last_value"])
 _GENERATED = re.compile(r"col\d+$")
 # Calls that are grammar in Spark, or are listed under another name.
 _GRAMMAR_WORDS = """
@@ -52,11 +53,39 @@ def volatility(query: exp.Expr, tokens: Sequence[Token], tables: Iterable[tuple[
 
 
 def order_dependence(tokens: Sequence[Token]) -> str | None:
-    """Return which aggregate depends on the order of its input, or None."""
-    for name, _ in _names(tokens, set()):
-        if name in ORDER_DEPENDENT:
+    """Return which aggregate depends on the order of its input, or None.
+
+    first_value and its like have an order where they stand over a window with ORDER BY.
+    """
+    for position, token in enumerate(tokens[:-1]):
+        called = token.token_type != TokenType.STRING and tokens[position + 1].token_type == TokenType.L_PAREN
+        name = token.text.lower()
+        if called and name in ORDER_DEPENDENT and not (name in _VALUES and _is_ordered(tokens, position + 1)):
             return f"{name}() depends on the order in which rows are read"
     return None
+
+
+def _is_ordered(tokens: Sequence[Token], opened: int) -> bool:
+    """Return whether the call, whose parenthesis opens there, is followed by OVER (... ORDER BY ...)."""
+    position = _closed(tokens, opened) + 1
+    while position < len(tokens) and tokens[position].text.lower() in ("ignore", "respect", "nulls"):
+        position += 1
+    over = [t.text.lower() for t in tokens[position : position + 2]]
+    if over != ["over", "("]:
+        return False
+    window = tokens[position + 2 : _closed(tokens, position + 1)]
+    return any(t.token_type == TokenType.ORDER_BY for t in window)
+
+
+def _closed(tokens: Sequence[Token], opened: int) -> int:
+    """Return the place of the parenthesis that closes the one that opens there, or the end."""
+    depth = 0
+    for position in range(opened, len(tokens)):
+        kind = tokens[position].token_type
+        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(kind, 0)
+        if depth == 0:
+            return position
+    return len(tokens)
 
 
 def _names(tokens: Sequence[Token], columns: set[str]) -> Iterable[tuple[str, bool]]:

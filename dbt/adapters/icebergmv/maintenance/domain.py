@@ -8,10 +8,9 @@ complement, union and intersection are exact for them.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from functools import reduce
 from typing import TypeAlias
 
 Value: TypeAlias = bool | int | float | str | bytes | Decimal
@@ -120,7 +119,7 @@ class Domain:
 
     def union(self, other: Domain) -> Domain:
         """Return the values of either set."""
-        return Domain(_normalise((*self.ranges, *other.ranges)), self.null or other.null, self.nan or other.nan)
+        return _union((self, other))
 
     def complement(self) -> Domain:
         """Return all other values, NULL and NaN included."""
@@ -184,10 +183,9 @@ def simplify(disjuncts: Iterable[TupleDomain], limit: int) -> tuple[TupleDomain,
     Disjuncts that differ in one key only are merged exactly; a domain of more than `limit` ranges becomes their hull.
     What is still over the limit becomes one disjunct: the union column by column (Trino: columnWiseUnion, a superset).
     """
-    merged = [_with_few_ranges(d, limit) for d in _merge_exactly([d for d in disjuncts if not d.is_none])]
-    if len(merged) <= limit:
-        return tuple(merged)
-    return (reduce(column_wise_union, merged),)
+    merged = _merge_exactly([d for d in disjuncts if not d.is_none])
+    few = merged if len(merged) <= limit else [column_wise_union(*merged)]
+    return tuple(_with_few_ranges(d, limit) for d in few)
 
 
 def _with_few_ranges(rows: TupleDomain, limit: int) -> TupleDomain:
@@ -206,36 +204,36 @@ def _hull(domain: Domain, limit: int) -> Domain:
     return Domain((whole,), domain.null, domain.nan)
 
 
-def column_wise_union(left: TupleDomain, right: TupleDomain) -> TupleDomain:
-    """Return a superset of both: the union of each key constrained on both sides."""
-    if left.is_none:
-        return right
-    if right.is_none:
-        return left
-    mine, theirs = left.domains, right.domains
-    return TupleDomain.where({k: mine[k].union(theirs[k]) for k in mine.keys() & theirs.keys()})
+def column_wise_union(*disjuncts: TupleDomain) -> TupleDomain:
+    """Return a superset of all: the union of each key that is constrained in every one of them."""
+    some = [d for d in disjuncts if not d.is_none]
+    if not some:
+        return TupleDomain.none()
+    found: dict[ColumnKey, list[Domain]] = {}
+    for disjunct in some:
+        for key, domain in disjunct.constraints:
+            found.setdefault(key, []).append(domain)
+    return TupleDomain.where({k: _union(domains) for k, domains in found.items() if len(domains) == len(some)})
 
 
 def _merge_exactly(disjuncts: list[TupleDomain]) -> list[TupleDomain]:
+    """Merge, key by key, the disjuncts that agree on all other keys. The time is linear, but for sorting ranges."""
     if any(d.is_all for d in disjuncts):
         return [TupleDomain.all()]
     keys = sorted({k for d in disjuncts for k, _ in d.constraints}, key=_key_order)
     for key in keys:
-        groups: dict[tuple[tuple[ColumnKey, Domain], ...], TupleDomain] = {}
+        groups: dict[tuple[tuple[ColumnKey, Domain], ...], list[TupleDomain]] = {}
         for disjunct in disjuncts:
             rest = tuple((k, d) for k, d in disjunct.constraints if k != key)
-            known = groups.get(rest)
-            groups[rest] = disjunct if known is None else _union_in(known, disjunct, key)
-        disjuncts = list(groups.values())
+            groups.setdefault(rest, []).append(disjunct)
+        disjuncts = [column_wise_union(*group) if len(group) > 1 else group[0] for group in groups.values()]
     return disjuncts
 
 
-def _union_in(left: TupleDomain, right: TupleDomain, key: ColumnKey) -> TupleDomain:
-    mine = left.domains
-    theirs = right.domains
-    if key not in mine or key not in theirs:
-        return TupleDomain.where({k: d for k, d in mine.items() if k != key})
-    return TupleDomain.where({**mine, key: mine[key].union(theirs[key])})
+def _union(domains: Sequence[Domain]) -> Domain:
+    return Domain(
+        _normalise(r for d in domains for r in d.ranges), any(d.null for d in domains), any(d.nan for d in domains)
+    )
 
 
 def _key_order(key: ColumnKey) -> tuple[str, str]:

@@ -17,8 +17,9 @@ from pyiceberg.table import Table
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
-from dbt.adapters.icebergmv.maintenance.key_functions import Step, truncate_date, truncate_timestamp
+from dbt.adapters.icebergmv.maintenance.key_functions import truncate_date, truncate_timestamp
 from dbt.adapters.icebergmv.maintenance.sql import identifier
+from dbt.adapters.icebergmv.maintenance.steps import KeyFunction, Monotone, OrNull
 
 _FIELD = re.compile(
     r"^\s*(?:(?P<function>[A-Za-z_]\w*)\s*\(\s*(?:(?P<width>\d+)\s*,\s*)?(?P<inner>`(?:[^`]|``)+`|\w+)\s*\)"
@@ -70,15 +71,16 @@ def derive_partitioning(
     `specs` gives, per base occurrence, its partition spec and schema. The first base that maps any field decides.
     """
     for index, spec, schema in specs:
-        tracks = definition.tracks_of(index)
+        uses = [definition.tracks_of(use) for use in definition.uses_of(index)]
+        tracks = [(name, track) for use in uses for name, found in use.items() for track in found]
+        tracks.sort(key=lambda named: len(named[1].function))
         fields: list[PartitionField] = []
         for source in spec.fields:
             column = schema.find_column_name(source.source_id)
             mapped = next(
                 (
                     PartitionField(name, transform)
-                    for name, found in tracks.items()
-                    for track in found
+                    for name, track in tracks
                     if track.column == column and (transform := _derived_transform(source, track.function)) is not None
                 ),
                 None,
@@ -136,20 +138,20 @@ def _decides(field: PartitionField, key: ColumnKey, domain: Domain, iceberg_type
     return step is not None and all(_on_grid(r, step) for r in domain.ranges)
 
 
-def _grid(transform: str, iceberg_type: str) -> Step | None:
+def _grid(transform: str, iceberg_type: str) -> Monotone | None:
     if transform in _TIME_TRANSFORMS and iceberg_type in ("timestamp", "timestamptz"):
         return truncate_timestamp(transform)
     if transform in ("month", "year") and iceberg_type == "date":
         return truncate_date(transform)
     if transform == "day" and iceberg_type == "date":
-        return Step("day", "date", lambda x: x, lambda y: y)
+        return Monotone("day", "date", lambda x: x, lambda y: y)
     if transform.startswith("truncate[") and iceberg_type in ("int", "long"):
         width = int(transform[9:-1])
-        return Step(transform, "bigint", lambda x: x // width * width, lambda y: -(-y // width) * width)
+        return Monotone(transform, "bigint", lambda x: x // width * width, lambda y: -(-y // width) * width)
     return None
 
 
-def _on_grid(r: Range, step: Step) -> bool:
+def _on_grid(r: Range, step: Monotone) -> bool:
     """Return whether both ends of a range of integers fall between two periods."""
     ends = []
     if r.low is not None:
@@ -159,7 +161,7 @@ def _on_grid(r: Range, step: Step) -> bool:
     return all(isinstance(e, int) and step.apply(e) == e for e in ends)
 
 
-def _derived_transform(source: IcebergPartitionField, function: tuple[Step, ...]) -> str | None:
+def _derived_transform(source: IcebergPartitionField, function: KeyFunction) -> str | None:
     """Return the transform for an output column that is `function` of the source column of a base partition field.
 
     Where the function is as coarse as the base's transform or coarser, its own values are the partitions.
@@ -167,9 +169,9 @@ def _derived_transform(source: IcebergPartitionField, function: tuple[Step, ...]
     transform = str(source.transform)
     if transform in ("void", "unknown"):
         return None
-    if not function:
+    if all(isinstance(step, OrNull) for step in function):
         return transform
-    if transform not in _TIME_TRANSFORMS:
+    if transform not in _TIME_TRANSFORMS or not all(isinstance(step, (Monotone, OrNull)) for step in function):
         return "identity"
     grains = [_GRAIN.get(step.name.rsplit(" ", 1)[-1], _FINEST) for step in function]
     return "identity" if max(grains) >= _GRAIN[transform] else transform

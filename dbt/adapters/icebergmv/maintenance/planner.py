@@ -15,9 +15,9 @@ from dbt.adapters.icebergmv.maintenance.config import RefreshPolicy
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, TupleDomain, simplify
 from dbt.adapters.icebergmv.maintenance.errors import RefreshRefused
-from dbt.adapters.icebergmv.maintenance.key_functions import image, preimage
-from dbt.adapters.icebergmv.maintenance.rules.relation import Track
+from dbt.adapters.icebergmv.maintenance.rules.relation import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.status import BaseTableStatus, MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.steps import KeyFunction, OrNull, image, preimage
 
 REGION_LIMIT = 1000
 """Disjuncts beyond which a region is widened to one: Spark plans an OR of 2,000 two-column terms in about a second."""
@@ -88,7 +88,7 @@ def _plan(definition: ViewDefinition, status: MaterializedViewStatus, request: P
 def _overwrite(definition: ViewDefinition, stale: Sequence[BaseTableStatus], request: PlanRequest) -> RefreshPlan:
     disjuncts: list[TupleDomain] = []
     for base in stale:
-        for occurrence in base.occurrences:
+        for occurrence in (use for index in base.occurrences for use in definition.uses_of(index)):
             tracks = definition.tracks_of(occurrence)
             mapped = [_to_output(d, tracks, request.preferred) for d in base.change.constraints.data_disjuncts]
             if any(m.is_all for m in mapped):
@@ -108,13 +108,13 @@ def _to_output(disjunct: TupleDomain, tracks: Mapping[str, tuple[Track, ...]], p
             (name, track)
             for name, found in tracks.items()
             for track in found
-            if track.column == key.column and (key.transform is None or not track.function)
+            if track.column == key.column and (key.transform is None or _keeps_transforms(track.function))
         ]
         if not candidates:
             continue
-        name, track = min(candidates, key=lambda c: c[0] not in preferred)
+        name, track = min(candidates, key=lambda c: (OrNull() in c[1].function, c[0] not in preferred))
         target = ColumnKey(name, key.transform)
-        mapped = image(track.function, domain) if key.transform is None else domain
+        mapped = image(track.function, domain)
         constraints[target] = mapped.intersect(constraints[target]) if target in constraints else mapped
     return TupleDomain.where(constraints)
 
@@ -127,9 +127,9 @@ def base_filters(definition: ViewDefinition, region: Sequence[TupleDomain]) -> d
     """
     filters: dict[int, tuple[TupleDomain, ...]] = {}
     for index in definition.rewritable:
-        tracks = definition.tracks_of(index)
-        needed = simplify([_to_base(d, tracks) for d in region], REGION_LIMIT)
-        if tracks and not any(d.is_all for d in needed):
+        uses = [definition.tracks_of(use) for use in definition.uses_of(index)]
+        needed = simplify([_to_base(d, tracks) for d in region for tracks in uses], REGION_LIMIT)
+        if uses and not any(d.is_all for d in needed):
             filters[index] = needed
     return filters
 
@@ -138,12 +138,16 @@ def _to_base(disjunct: TupleDomain, tracks: Mapping[str, tuple[Track, ...]]) -> 
     constraints: dict[ColumnKey, Domain] = {}
     for key, domain in disjunct.constraints:
         for track in tracks.get(key.column, ()):
-            if key.transform is not None and track.function:
+            if key.transform is not None and not _keeps_transforms(track.function):
                 continue
             source = ColumnKey(track.column, key.transform)
-            mapped = preimage(track.function, domain) if key.transform is None else domain
+            mapped = preimage(track.function, domain)
             constraints[source] = mapped.intersect(constraints[source]) if source in constraints else mapped
     return TupleDomain.where(constraints)
+
+
+def _keeps_transforms(function: KeyFunction) -> bool:
+    return all(step.only_adds_null for step in function)
 
 
 def _changes(stale: Sequence[BaseTableStatus]) -> str:
@@ -159,14 +163,18 @@ def _unknown(base: BaseTableStatus) -> str:
     return reason if base.base.source is None else f"{base.base.name[2]} {reason}"
 
 
-def _untracked(definition: ViewDefinition, base: BaseTableStatus, occurrence: int) -> str:
+def _untracked(definition: ViewDefinition, base: BaseTableStatus, occurrence: Occurrence) -> str:
     name = base.base.name[2]
     obstacle = definition.obstacles.get(occurrence)
     if obstacle is not None:
         return f"{name} changed and is not tracked through {obstacle}"
-    if base.base.source is not None and base.base.source.table.spec().is_unpartitioned():
+    source = base.base.source
+    if source is not None and source.table.spec().is_unpartitioned():
         return f"{name} changed and is not partitioned"
-    return f"{name} is not partitioned by anything the view keeps"
+    if source is None:
+        return f"{name} is not partitioned by anything the view keeps"
+    columns = dict.fromkeys(source.table_schema.find_column_name(f.source_id) for f in source.table.spec().fields)
+    return f"{name} is partitioned by {', '.join(str(c) for c in columns)}, which no output column follows"
 
 
 def _refused(reason: str) -> RefreshRefused:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 CTE_INDEX = "icebergmv_reference"
+CTE_USE = "icebergmv_use"
 
 
 @dataclass(frozen=True)
@@ -42,14 +43,22 @@ class References:
 def find_references(query: exp.Expr, default_namespace: str) -> References:
     """Return the tables that the parsed query reads, leaving out names of CTEs.
 
-    Every exp.Table that is a reference gets its index in `meta[CTE_INDEX]`, for the tracking rules.
+    Every exp.Table that is a reference gets its index in `meta[CTE_INDEX]`, for the tracking rules; every name of a CTE
+    but the first one gets a number of its own in `meta[CTE_USE]`.
     """
     found: list[TableReference] = []
+    used: set[int] = set()
     opaque: str | None = None
     for table in query.find_all(exp.Table, bfs=False):
         if isinstance(table.this, exp.Dot):
             opaque = opaque or f"{table.sql(dialect='spark')} is not a table name of three parts"
-        if not isinstance(table.this, exp.Identifier) or cte_of(table) is not None:
+        if not isinstance(table.this, exp.Identifier):
+            continue
+        cte = cte_of(table)
+        if cte is not None:
+            if id(cte) in used:
+                table.meta[CTE_USE] = table.this.meta.get("start", len(used))
+            used.add(id(cte))
             continue
         parts = [p for p in table.parts if isinstance(p, exp.Identifier)]
         pinned = False
@@ -76,6 +85,23 @@ def find_references(query: exp.Expr, default_namespace: str) -> References:
             )
         )
     return References(tuple(found), opaque)
+
+
+def live_references(query: exp.Expr) -> set[int]:
+    """Return the references that the output can depend on: all but those inside CTEs that nothing uses."""
+    inside: dict[int | None, list[exp.Table]] = {}
+    for table in query.find_all(exp.Table):
+        within = table.find_ancestor(exp.CTE)
+        inside.setdefault(id(within) if within is not None else None, []).append(table)
+    live: set[int | None] = set()
+    reached: list[int | None] = [None]
+    while reached:
+        place = reached.pop()
+        if place not in live:
+            live.add(place)
+            used = (cte_of(table) for table in inside.get(place, ()) if isinstance(table.this, exp.Identifier))
+            reached += [id(cte) for cte in used if cte is not None]
+    return {t.meta[CTE_INDEX] for place in live for t in inside.get(place, ()) if CTE_INDEX in t.meta}
 
 
 def cte_of(table: exp.Table) -> exp.CTE | None:

@@ -8,17 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal
 
-from pyiceberg.manifest import DataFile, ManifestEntryStatus
+from pyiceberg.manifest import DataFile, ManifestContent
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Operation, Snapshot
-from pyiceberg.types import DateType, NestedField
 
-from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.transforms import partition_domain
+from dbt.adapters.icebergmv.maintenance.append_window import AppendWindow, operation
+from dbt.adapters.icebergmv.maintenance.changed_rows import FileRows, changed_rows
+from dbt.adapters.icebergmv.maintenance.domain import TupleDomain
+from dbt.adapters.icebergmv.maintenance.manifests import (
+    PartitionKey,
+    changed_entries,
+    live_files,
+    partition_key,
+    referenced_data_file,
+)
 
 
 @dataclass(frozen=True)
@@ -42,7 +50,12 @@ class TableChange:
     """How a table changed since it was recorded.
 
     fresh: no row changed (`moved` tells whether the ids did). stale: rows changed within `constraints`. unknown: it
-    cannot be told, `reason` says why; everything may have changed.
+    cannot be told, `reason` says why; everything may have changed. `changed_partitions` counts in `unit`s: partitions,
+    or files where partitions do not tell which rows changed.
+
+    `appended_since` is the recorded snapshot when all that happened since are appends (and compaction): an incremental
+    append scan from there to the current snapshot reads exactly the rows that came. `appended_rows` and
+    `appended_bytes` tell how much that is.
     """
 
     status: Literal["fresh", "stale", "unknown"]
@@ -51,12 +64,26 @@ class TableChange:
     changed_partitions: int = 0
     unit: str = "partition"
     reason: str | None = None
+    appended_since: int | None = None
+    appended_rows: int = 0
+    appended_bytes: int = 0
 
 
-def change_since(recorded: RecordedTable, now: RecordedTable, table: Table, schema: Schema) -> TableChange:
+@dataclass(frozen=True)
+class _Window:
+    """The snapshots between two, the newest first: those undone from the one and those done to the other."""
+
+    undone: tuple[Snapshot, ...]
+    done: tuple[Snapshot, ...]
+
+
+def change_since(
+    recorded: RecordedTable, now: RecordedTable, table: Table, schema: Schema, tracked: frozenset[str]
+) -> TableChange:
     """Return how the rows of the table, as read `now`, differ from those at the recorded snapshot.
 
-    The constraints name the columns as `schema`, the one that is read now, does.
+    The constraints name the columns as `schema`, the one that is read now, does. `tracked` are the columns (named so)
+    whose constraints are of use: a file whose partition constrains none of them is described by its column bounds.
     """
     metadata = table.metadata
     if now.uuid != recorded.uuid:
@@ -68,35 +95,48 @@ def change_since(recorded: RecordedTable, now: RecordedTable, table: Table, sche
     target = metadata.snapshot_by_id(now.snapshot_id)
     if target is None:
         return TableChange("unknown", moved=True, reason=f"has lost the snapshot {now.snapshot_id}")
+    rows = FileRows(table, schema, tracked)
     if recorded.snapshot_id is None:
-        return _change_of(table, schema, _live_files(table, target))
+        return _change_of(rows, _live_files(table, target), ())
     start = metadata.snapshot_by_id(recorded.snapshot_id)
     if start is None:
         return TableChange(
             "unknown", moved=True, reason=f"has expired the snapshot {recorded.snapshot_id} of the last refresh"
         )
     window = _window(metadata, start, target)
-    if window is not None:
-        return _change_of(table, schema, (f for s in window for f in _changed_files(table, s)))
-    return _change_of(table, schema, _difference(table, start, target))
+    if window is None:
+        return _change_of(rows, *_difference(table, start, target))
+    straight = not window.undone and recorded.schema_id == now.schema_id
+    appends = AppendWindow(table.io, start) if straight else None
+    return _change_of(rows, _changed_files(table, window, appends), _unchanged_files(table, window, start), appends)
 
 
-def partitions_of(table: Table, snapshot_id: int) -> set[tuple[int, tuple[object, ...]]]:
+def partitions_of(table: Table, snapshot_id: int) -> set[PartitionKey]:
     """Return the partitions, as (spec id, values), that hold data files at a snapshot; reads all its manifests."""
     snapshot = table.metadata.snapshot_by_id(snapshot_id)
-    return set() if snapshot is None else {_partition_key(f) for f in _live_files(table, snapshot)}
+    return set() if snapshot is None else {partition_key(f) for f in _live_files(table, snapshot)}
 
 
-def changed_partitions(table: Table, from_snapshot_id: int, to_snapshot_id: int) -> set[tuple[int, tuple[object, ...]]]:
+def changed_partitions(table: Table, from_snapshot_id: int, to_snapshot_id: int) -> set[PartitionKey]:
     """Return the partitions that snapshots after `from`, up to its descendant `to`, wrote to or deleted from."""
     start = table.metadata.snapshot_by_id(from_snapshot_id)
     target = table.metadata.snapshot_by_id(to_snapshot_id)
     window = _window(table.metadata, start, target) if start and target else None
-    return {_partition_key(f) for s in window or () for f in _changed_files(table, s)}
+    return set() if window is None else {partition_key(f) for f in _changed_files(table, window)}
 
 
-def _window(metadata: TableMetadata, start: Snapshot, target: Snapshot) -> list[Snapshot] | None:
-    """Return the snapshots that lie between two: those undone from `start` and those done to `target`.
+def ancestry(metadata: TableMetadata, snapshot_id: int) -> Iterator[Snapshot]:
+    """Yield the snapshot and its ancestors, as far back as they are kept."""
+    known = {s.snapshot_id: s for s in metadata.snapshots}
+    current = known.get(snapshot_id)
+    while current is not None:
+        yield current
+        parent = current.parent_snapshot_id
+        current = known.get(parent) if parent is not None else None
+
+
+def _window(metadata: TableMetadata, start: Snapshot, target: Snapshot) -> _Window | None:
+    """Return the snapshots that lie between two.
 
     None when they have no common ancestor that is still known (replaced table, expired history).
     """
@@ -105,97 +145,66 @@ def _window(metadata: TableMetadata, start: Snapshot, target: Snapshot) -> list[
     common = {s.snapshot_id for s in from_start} & {s.snapshot_id for s in from_target}
     if not common:
         return None
-    return [s for s in (*from_start, *from_target) if s.snapshot_id not in common]
+    undone, done = (tuple(s for s in side if s.snapshot_id not in common) for side in (from_start, from_target))
+    return _Window(undone, done)
 
 
-def ancestry(metadata: TableMetadata, snapshot_id: int) -> Iterator[Snapshot]:
-    """Yield the snapshot and its ancestors, as far back as they are kept."""
-    current = metadata.snapshot_by_id(snapshot_id)
-    while current is not None:
-        yield current
-        parent = current.parent_snapshot_id
-        current = metadata.snapshot_by_id(parent) if parent is not None else None
+def _changed_files(table: Table, window: _Window, appends: AppendWindow | None = None) -> Iterator[DataFile]:
+    """Yield the files that the snapshots added or removed, and tell `appends`; a `replace` changes no row."""
+    for snapshot in (*window.undone, *reversed(window.done)):
+        replaced = operation(snapshot) == Operation.REPLACE
+        manifests = () if replaced and appends is None else snapshot.manifests(table.io)
+        entries = [] if replaced else list(changed_entries(table.io, manifests, snapshot.snapshot_id))
+        if appends is not None:
+            appends.add(snapshot, manifests, entries)
+        yield from (e.data_file for e in entries)
 
 
-def _changed_files(table: Table, snapshot: Snapshot) -> Iterator[DataFile]:
-    """Yield the data and delete files that a snapshot added or removed; a `replace` snapshot changes no row."""
-    if snapshot.summary is not None and snapshot.summary.operation == Operation.REPLACE:
-        return
-    for manifest in snapshot.manifests(table.io):
-        if manifest.added_snapshot_id != snapshot.snapshot_id:
-            continue
-        for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=False):
-            if entry.snapshot_id == snapshot.snapshot_id and entry.status != ManifestEntryStatus.EXISTING:
-                yield entry.data_file
+def _unchanged_files(table: Table, window: _Window, start: Snapshot) -> Iterator[DataFile]:
+    """Yield the other files that delete files of the window can be about: what compaction wrote, what there was."""
+    for snapshot in (*window.done, *window.undone):
+        if operation(snapshot) == Operation.REPLACE:
+            manifests = [m for m in snapshot.manifests(table.io) if m.content == ManifestContent.DATA]
+            yield from (e.data_file for e in changed_entries(table.io, manifests, snapshot.snapshot_id))
+    yield from live_files(table.io, (m for m in start.manifests(table.io) if m.content == ManifestContent.DATA))
 
 
 def _live_files(table: Table, snapshot: Snapshot) -> Iterator[DataFile]:
-    for manifest in snapshot.manifests(table.io):
-        for entry in manifest.fetch_manifest_entry(table.io, discard_deleted=True):
-            yield entry.data_file
+    return live_files(table.io, snapshot.manifests(table.io))
 
 
-def _difference(table: Table, start: Snapshot, target: Snapshot) -> Iterator[DataFile]:
-    """Yield the files that only one of two unconnected snapshots holds.
+def _difference(table: Table, start: Snapshot, target: Snapshot) -> tuple[list[DataFile], Iterable[DataFile]]:
+    """Return the files that only one of two unconnected snapshots holds, and all that either holds.
 
     Deletion vectors share a file, so a path may stand for several of them; paths on both sides are compared with what
     tells their contents apart.
     """
     before = {_file_key(f): f for f in _live_files(table, start)}
     after = {_file_key(f): f for f in _live_files(table, target)}
-    for key in before.keys() ^ after.keys():
-        yield before.get(key) or after[key]
+    changed = [before.get(key) or after[key] for key in before.keys() ^ after.keys()]
+    return changed, chain(before.values(), after.values())
 
 
 def _file_key(file: DataFile) -> tuple[object, ...]:
-    return (file.content, file.file_path, _partition_key(file), file.record_count, file.file_size_in_bytes)
+    contents = (file.record_count, file.file_size_in_bytes, referenced_data_file(file))
+    return (file.content, file.file_path, partition_key(file), *contents)
 
 
-def _partition_key(file: DataFile) -> tuple[int, tuple[object, ...]]:
-    return (file.spec_id, tuple(file.partition[i] for i in range(len(file.partition))))
-
-
-def _change_of(table: Table, schema: Schema, files: Iterable[DataFile]) -> TableChange:
-    partitions = {_partition_key(f) for f in files}
-    if not partitions:
+def _change_of(
+    rows: FileRows, files: Iterable[DataFile], others: Iterable[DataFile], appends: AppendWindow | None = None
+) -> TableChange:
+    """Return the change that the changed files make; `others` are those that delete files among them can be about."""
+    changed = changed_rows(rows, files, others)
+    if changed.count == 0:
         return TableChange("fresh", moved=True)
+    appended = appends.appended if appends is not None else None
     return TableChange(
         "stale",
         moved=True,
-        constraints=StaleDataConstraints(
-            tuple(partition_rows(table, schema, *p) for p in sorted(partitions, key=repr))
-        ),
-        changed_partitions=len(partitions),
-        unit=_unit(table, {spec_id for spec_id, _ in partitions}),
+        constraints=StaleDataConstraints(changed.data_disjuncts),
+        changed_partitions=changed.count,
+        unit=changed.unit,
+        appended_since=appended.since if appended else None,
+        appended_rows=appended.rows if appended else 0,
+        appended_bytes=appended.bytes if appended else 0,
     )
-
-
-def partition_rows(table: Table, schema: Schema, spec_id: int, values: tuple[object, ...]) -> TupleDomain:
-    """Return the rows that a partition can hold, on the top-level columns of a schema of the table.
-
-    Fields whose source column is gone or nested constrain nothing. Several fields on one column are intersected.
-    """
-    top_level = {f.field_id: f for f in schema.fields}
-    constraints: dict[ColumnKey, Domain] = {}
-    for field, value in zip(table.specs()[spec_id].fields, values, strict=True):
-        source = top_level.get(field.source_id)
-        if source is None or _had_another_unit(table, source):
-            continue
-        constraint = partition_domain(field.transform, source.name, source.field_type, value)
-        if constraint is not None:
-            key, domain = constraint
-            constraints[key] = domain.intersect(constraints[key]) if key in constraints else domain
-    return TupleDomain.where(constraints)
-
-
-def _had_another_unit(table: Table, source: NestedField) -> bool:
-    """Return whether old partition values of the column may count days where it is a timestamp now."""
-    earlier = [f for schema in table.schemas().values() for f in schema.fields if f.field_id == source.field_id]
-    return any(isinstance(f.field_type, DateType) != isinstance(source.field_type, DateType) for f in earlier)
-
-
-def _unit(table: Table, spec_ids: set[int]) -> str:
-    """Return what a person calls the partitions: day, month, ... when that is all there is, else partition."""
-    names = {str(f.transform) for i in spec_ids for f in table.specs()[i].fields}
-    only = names.pop() if len(names) == 1 else ""
-    return only if only in ("year", "month", "day", "hour") else "partition"

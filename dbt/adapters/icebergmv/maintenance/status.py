@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.bases import BaseTable, BaseTables, IcebergSource
@@ -56,12 +56,21 @@ def status_of(definition: ViewDefinition, bases: BaseTables, state: ViewState | 
             occurrences.setdefault(base.name, []).append(reference.index)
     recorded = {b.name: b for b in state.base_tables} if state is not None else {}
     return MaterializedViewStatus(
-        tuple(_status(base, tuple(occurrences[name]), recorded, definition.mentions) for name, base in found.items())
+        tuple(_status(definition, base, tuple(occurrences[name]), recorded) for name, base in found.items())
     )
 
 
+def tracked_columns(definition: ViewDefinition, occurrences: Iterable[int]) -> frozenset[str]:
+    """Return the columns of a base table that some output column tracks, in any of its occurrences."""
+    tracks = (found for index in occurrences for found in definition.tracks_of(index).values())
+    return frozenset(track.column for found in tracks for track in found)
+
+
 def _status(
-    base: BaseTable, occurrences: tuple[int, ...], recorded: Mapping[TableName, BaseTableState], mentions: Set[str]
+    definition: ViewDefinition,
+    base: BaseTable,
+    occurrences: tuple[int, ...],
+    recorded: Mapping[TableName, BaseTableState],
 ) -> BaseTableStatus:
     known = recorded.get(base.name)
     if base.source is None:
@@ -69,11 +78,11 @@ def _status(
     elif known is None:
         change = TableChange("unknown", moved=True, reason="was not read by the last refresh")
     else:
-        change = _change(known, base.source, mentions)
+        change = _change(known, base.source, definition.mentions, tracked_columns(definition, occurrences))
     return BaseTableStatus(base, occurrences, known, change)
 
 
-def _change(known: BaseTableState, source: IcebergSource, mentions: Set[str]) -> TableChange:
+def _change(known: BaseTableState, source: IcebergSource, mentions: Set[str], tracked: frozenset[str]) -> TableChange:
     if known.storage != source.storage:
         return TableChange("unknown", moved=True, reason="is now another table")
     if known.recorded.uuid == source.recorded.uuid and known.recorded.schema_id != source.recorded.schema_id:
@@ -82,6 +91,6 @@ def _change(known: BaseTableState, source: IcebergSource, mentions: Set[str]) ->
         if reason is not None:
             return TableChange("unknown", moved=True, reason=reason)
     try:
-        return change_since(known.recorded, source.recorded, source.table, source.table_schema)
+        return change_since(known.recorded, source.recorded, source.table, source.table_schema, tracked)
     except Exception as error:
         return TableChange("unknown", moved=True, reason=f"has manifests that cannot be read ({type(error).__name__})")

@@ -5,9 +5,11 @@ from __future__ import annotations
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.references import CTE_INDEX
-from dbt.adapters.icebergmv.maintenance.rules.relation import Scope, TrackedRelation
-from dbt.adapters.icebergmv.maintenance.rules.scan import track_table
+from dbt.adapters.icebergmv.maintenance.rules.ctes import with_ctes
+from dbt.adapters.icebergmv.maintenance.rules.relation import Occurrence, Scope, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.rules.scan import track_table, track_values
 from dbt.adapters.icebergmv.maintenance.rules.select import track_select
+from dbt.adapters.icebergmv.maintenance.rules.set_operations import track_set_operation
 from dbt.adapters.icebergmv.maintenance.rules.subquery import track_subquery
 
 __all__ = ["track"]
@@ -18,17 +20,17 @@ def track(node: exp.Expr, scope: Scope) -> TrackedRelation:
 
     An operator without a rule cuts every track below it and says so in the obstacles.
     """
-    for argument, words in (("joins", "JOIN"), ("laterals", "LATERAL VIEW")):
-        # A join in parentheses hangs on its first table.
-        if not isinstance(node, exp.Select) and node.args.get(argument):
-            return _without_rule(node, scope, words)
     match node:
         case exp.Table():
             return track_table(node, scope)
+        case exp.Values():
+            return track_values(node)
         case exp.Subquery():
             return track_subquery(node, scope, track)
         case exp.Select():
             return track_select(node, scope, track)
+        case exp.SetOperation():
+            return track_set_operation(node, with_ctes(node, scope, track), track)
         case _:
             return _without_rule(node, scope, node.key.upper())
 
@@ -36,6 +38,6 @@ def track(node: exp.Expr, scope: Scope) -> TrackedRelation:
 def _without_rule(node: exp.Expr, scope: Scope, name: str) -> TrackedRelation:
     """Return everything below a node that no rule handles, CTEs in sight included, as untracked."""
     tables = list(node.find_all(exp.Table))
-    direct = {t.meta[CTE_INDEX] for t in tables if CTE_INDEX in t.meta}
-    through = {i for t in tables if t.name.lower() in scope.ctes for i in scope.ctes[t.name.lower()].references}
+    direct = {Occurrence(t.meta[CTE_INDEX]) for t in tables if CTE_INDEX in t.meta}
+    through = {o for t in tables if t.name.lower() in scope.ctes for o in scope.ctes[t.name.lower()].occurrences}
     return TrackedRelation(None, frozenset(direct | through)).cut(name)

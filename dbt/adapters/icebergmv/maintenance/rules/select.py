@@ -1,156 +1,155 @@
-"""SELECT over one relation: WITH, FROM, WHERE, GROUP BY, HAVING, DISTINCT and the projection.
+"""SELECT: WITH, what is below, GROUP BY, HAVING, windows, DISTINCT and the projection.
 
 - WHERE and HAVING keep every track.
-- GROUP BY keeps a track when the output column is a function of a grouping key.
-- DISTINCT keeps every track: rows with different keys are never merged.
-- LIMIT, windows, generators, joins and lateral views cut; occurrences inside a subquery expression are never tracked.
+- GROUP BY keeps a track when the output column is a function of a key of every grouping set.
+- A window keeps a track when the output column is a function of a key of its PARTITION BY.
+- DISTINCT keeps every track: rows with different keys are never merged. Generators keep their input's.
+- LIMIT, OFFSET, TABLESAMPLE and their like cut.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.references import CTE_INDEX
-from dbt.adapters.icebergmv.maintenance.rules.keys import Input, Key, key_of
-from dbt.adapters.icebergmv.maintenance.rules.relation import Scope, TrackedColumn, TrackedRelation
-from dbt.adapters.icebergmv.maintenance.rules.scan import rename
-
-Track = Callable[[exp.Expr, Scope], TrackedRelation]
+from dbt.adapters.icebergmv.maintenance.rules.below import sources_below
+from dbt.adapters.icebergmv.maintenance.rules.computed import computed_key, grouped_key
+from dbt.adapters.icebergmv.maintenance.rules.ctes import with_ctes
+from dbt.adapters.icebergmv.maintenance.rules.from_ import TrackQuery
+from dbt.adapters.icebergmv.maintenance.rules.generators import generated_names, is_generator
+from dbt.adapters.icebergmv.maintenance.rules.grouping import grouping_expressions, is_kept
+from dbt.adapters.icebergmv.maintenance.rules.keys import Key, Names, key_of
+from dbt.adapters.icebergmv.maintenance.rules.literals import type_of
+from dbt.adapters.icebergmv.maintenance.rules.relation import (
+    Deltas,
+    Occurrence,
+    Scope,
+    TrackedColumn,
+    TrackedRelation,
+)
+from dbt.adapters.icebergmv.maintenance.rules.sources import Sources
+from dbt.adapters.icebergmv.maintenance.rules.windows import window_partitions
 
 _CUTS = {
-    "joins": "JOIN",
-    "laterals": "LATERAL VIEW",
     "limit": "LIMIT",
     "offset": "OFFSET",
-    "qualify": "QUALIFY",
     "sample": "TABLESAMPLE",
     "pivots": "PIVOT",
     "connect": "CONNECT BY",
     "match": "MATCH_RECOGNIZE",
     "kind": "SELECT TRANSFORM",
 }
-_GENERATORS = (exp.UDTF, exp.Explode, exp.Inline)
-_GENERATOR_NAMES = frozenset(["stack", "json_tuple", "variant_explode", "variant_explode_outer", "inline_outer"])
 
 
-def track_select(select: exp.Select, scope: Scope, track: Track) -> TrackedRelation:
+def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> TrackedRelation:
     """Return what the output of a SELECT tracks."""
-    with_ = select.args.get("with_")
-    if with_ is not None:
-        for cte in with_.expressions:
-            scope = scope.with_cte(cte.alias, _track_cte(cte, scope, track, bool(with_.recursive)))
-    source = _track_from(select, scope, track)
-    below = source.blocked(_inside_expressions(select, scope, track), "a subquery in an expression")
-    columns = _project(select, below, scope)
-    result = TrackedRelation(columns, below.references, below.obstacles)
+    scope = with_ctes(select, scope, track)
+    names = Names(sources_below(select, scope, track), scope)
+    columns = _project(select, names)
+    below = names.sources.relation
+    lost = {} if columns is None else _lost(select, names.sources, columns)
+    obstacles = {**lost, **below.obstacles}
+    result = TrackedRelation(columns, below.occurrences, obstacles, _deltas(select, below.deltas))
     reason = _cut_reason(select)
     if reason is not None:
         return result.cut(reason)
     return result.cut("a column list that cannot be resolved") if columns is None else result
 
 
-def _track_cte(cte: exp.CTE, scope: Scope, track: Track, recursive: bool) -> TrackedRelation:
-    if recursive:
-        indexes = {t.meta[CTE_INDEX] for t in cte.find_all(exp.Table) if CTE_INDEX in t.meta}
-        return TrackedRelation(None, frozenset(indexes)).cut("WITH RECURSIVE")
-    relation = track(cte.this, scope)
-    names = cte.args["alias"].columns
-    return rename(relation, [c.name for c in names]) if names else relation
-
-
-def _track_from(select: exp.Select, scope: Scope, track: Track) -> TrackedRelation:
-    """Return the relation in FROM; several are joined, and what is joined is no longer tracked."""
-    from_ = select.args.get("from_")
-    if from_ is None:
-        return TrackedRelation(())
-    relation = track(from_.this, scope)
-    others = [track(join.this, scope) for join in select.args.get("joins") or ()]
-    if not others:
-        return relation
-    obstacles = {k: v for r in (relation, *others) for k, v in r.obstacles.items()}
-    references = relation.references.union(*(r.references for r in others))
-    return TrackedRelation(None, references, obstacles).cut("JOIN")
-
-
-def _inside_expressions(select: exp.Select, scope: Scope, track: Track) -> frozenset[int]:
-    """Return the base occurrences read by subqueries anywhere but in FROM and WITH."""
-    found: set[int] = set()
-    for argument, value in select.args.items():
-        if argument in ("from_", "with_"):
-            continue
-        for node in value if isinstance(value, list) else [value]:
-            if not isinstance(node, exp.Expr):
-                continue
-            for query in node.find_all(exp.Query):
-                if not isinstance(query, exp.Subquery):
-                    found |= track(query, scope).references
-    return frozenset(found)
-
-
-def _project(select: exp.Select, below: TrackedRelation, scope: Scope) -> tuple[TrackedColumn, ...] | None:
-    """Return the output columns, or None when `*` stands for columns that are not known."""
-    given = Input(below.columns or (), _alias_of_from(select), scope)
-    group = select.args.get("group")
-    grouping = _grouping_keys(select, group, given) if group is not None else None
+def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | None:
+    """Return the output columns, or None when `*` or a generator stands for columns that are not known."""
+    groups = _grouping_keys(select, names)
+    windows = window_partitions(select, names)
     columns: list[TrackedColumn] = []
     for expression in select.expressions:
         if isinstance(expression, exp.Star) or (isinstance(expression, exp.Column) and expression.is_star):
-            expanded = _expand(expression, below.columns, given.alias)
-            if expanded is None or grouping is not None:
+            expanded = _expand(expression, names.sources)
+            if expanded is None or groups is not None:
                 return None
-            columns += expanded
+            columns += [_windowed(c, Key(s), windows, names) for s, c in expanded]
             continue
-        key = key_of(expression, given)
-        kept = key is not None and (grouping is None or any(key.is_function_of(g) for g in grouping))
-        columns.append(
-            TrackedColumn(
-                expression.output_name,
-                key.tracks() if key is not None and kept else frozenset(),
-                key.type if key is not None else None,
-            )
-        )
+        if is_generator(expression):
+            generated = generated_names(expression)
+            if generated is None:
+                return None
+            columns += [TrackedColumn(name) for name in generated]
+            continue
+        key = key_of(expression, names) or computed_key(expression, names)
+        if key is None or (groups is not None and not is_kept(key, groups)):
+            columns.append(TrackedColumn(expression.output_name, type=key.type if key else type_of(expression)))
+        else:
+            required = not key.steps and names.sources.slots[key.slot].column.required
+            column = TrackedColumn(expression.output_name, names.tracks(key), key.type, required)
+            columns.append(_windowed(column, key, windows, names))
+        if isinstance(expression, exp.Alias):
+            names = replace(names, aliases={expression.alias.lower(): key, **names.aliases})
     return tuple(columns)
 
 
-def _expand(star: exp.Expr, columns: tuple[TrackedColumn, ...] | None, alias: str) -> tuple[TrackedColumn, ...] | None:
-    """Return the columns of `*`, `t.*` and `* EXCEPT (...)`."""
+def _grouping_keys(select: exp.Select, names: Names) -> list[Key] | None:
+    expressions = grouping_expressions(select, names)
+    if expressions is None:
+        return None
+    found = (key_of(e, names) or grouped_key(e, names) for e in expressions)
+    return [key for key in found if key is not None]
+
+
+def _windowed(column: TrackedColumn, key: Key, windows: Sequence[Sequence[Key]], names: Names) -> TrackedColumn:
+    """Return the column as it is behind the windows: tracked only if all of them are partitioned by it."""
+    same = Key(names.sources.same(key.slot), key.steps, key.type)
+    kept = all(any(same.is_function_of(partition) for partition in window) for window in windows)
+    return column if kept else replace(column, tracks=frozenset())
+
+
+def _expand(star: exp.Expr, sources: Sources) -> list[tuple[int, TrackedColumn]] | None:
+    """Return the slots and columns of `*`, `t.*` and `* EXCEPT (...)`."""
     inner = star.this if isinstance(star, exp.Column) else star
-    if isinstance(star, exp.Column) and star.table.lower() != alias.lower():
+    if inner.args.get("replace") or inner.args.get("rename"):
         return None
-    if columns is None or inner.args.get("replace") or inner.args.get("rename"):
+    if isinstance(star, exp.Column):
+        alias = star.table.lower()
+        if alias in sources.unknown or star.args.get("db") or all(s.alias != alias for s in sources.slots):
+            return None
+        shown = [i for i, s in enumerate(sources.slots) if s.alias == alias]
+    elif sources.unknown:
         return None
+    else:
+        shown = list(sources.star)
     dropped = {e.name.lower() for e in inner.args.get("except_") or ()}
-    return tuple(c for c in columns if c.name.lower() not in dropped)
+    columns = [(i, sources.slots[i].column) for i in shown]
+    return [(i, c) for i, c in columns if c.name.lower() not in dropped]
 
 
-def _grouping_keys(select: exp.Select, group: exp.Group, given: Input) -> list[Key]:
-    """Return the keys that every output row has one value of. Grouping sets have none that are sure."""
-    if any(group.args.get(a) for a in ("grouping_sets", "cube", "rollup", "totals")):
-        return []
-    expressions: Iterable[exp.Expr] = select.expressions if group.args.get("all") else group.expressions
-    keys = []
-    for expression in expressions:
-        if isinstance(expression, (exp.Rollup, exp.Cube, exp.GroupingSets)):
-            return []
-        key = key_of(_resolve_grouping(expression, select, given), given)
-        if key is not None:
-            keys.append(key)
-    return keys
+def _deltas(select: exp.Select, below: Deltas) -> Deltas:
+    """A projection adds up row by row; grouping, windows and DISTINCT look at several rows at once."""
+    if select.args.get("limit") or select.args.get("offset") or select.args.get("from_") is None:
+        return Deltas()
+    if select.args.get("group") is None and any(e.find(exp.AggFunc) for e in select.expressions):
+        return Deltas()
+    if select.args.get("group") is not None or select.args.get("having") is not None:
+        # Over no rows a grouping set that is empty, and an aggregate without GROUP BY, still give one.
+        group = select.args.get("group")
+        plain = group is not None and group.expressions and not group.find(exp.GroupingSets, exp.Rollup, exp.Cube)
+        return below.not_additive() if plain else Deltas()
+    several = select.args.get("distinct") or select.args.get("qualify")
+    return below.not_additive() if several or any(e.find(exp.Window) for e in select.expressions) else below
 
 
-def _resolve_grouping(expression: exp.Expr, select: exp.Select, given: Input) -> exp.Expr:
-    """Return what a grouping expression means: an ordinal, a column below, else an alias of the SELECT list."""
-    if isinstance(expression, exp.Literal) and expression.is_int:
-        position = int(expression.this) - 1
-        return select.expressions[position] if 0 <= position < len(select.expressions) else expression
-    if isinstance(expression, exp.Column) and not expression.table:
-        named = expression.name.lower()
-        if all(c.name.lower() != named for c in given.columns):
-            aliased = [e for e in select.expressions if isinstance(e, exp.Alias) and e.alias.lower() == named]
-            return aliased[0] if len(aliased) == 1 else expression
-    return expression
+def _lost(select: exp.Select, sources: Sources, columns: Sequence[TrackedColumn]) -> dict[Occurrence, str]:
+    """Return the occurrences that nothing tracks any more behind this SELECT, with the clause that is to blame."""
+    before = {t.occurrence for slot in sources.slots for t in slot.column.tracks}
+    lost = before - {t.occurrence for column in columns for t in column.tracks}
+    if any(e.find(exp.Window) for e in select.expressions) or select.args.get("qualify"):
+        reason = "a window that is not partitioned by a key of it in the SELECT list"
+    elif select.args.get("group") is not None:
+        reason = "GROUP BY without a key of it in the SELECT list"
+    elif any(e.find(exp.AggFunc) for e in select.expressions):
+        reason = "an aggregate over all rows"
+    else:
+        reason = "a SELECT list without a key of it"
+    return dict.fromkeys(lost, reason)
 
 
 def _cut_reason(select: exp.Select) -> str | None:
@@ -158,18 +157,4 @@ def _cut_reason(select: exp.Select) -> str | None:
         if select.args.get(argument):
             return words
     distinct = select.args.get("distinct")
-    if distinct is not None and distinct.args.get("on"):
-        return "DISTINCT ON"
-    for expression in select.expressions:
-        if expression.find(exp.Window):
-            return "a window function"
-        if expression.find(*_GENERATORS) or any(
-            str(call.this).lower() in _GENERATOR_NAMES for call in expression.find_all(exp.Anonymous)
-        ):
-            return "a generator function"
-    return None
-
-
-def _alias_of_from(select: exp.Select) -> str:
-    from_ = select.args.get("from_")
-    return from_.this.alias_or_name if from_ is not None else ""
+    return "DISTINCT ON" if distinct is not None and distinct.args.get("on") else None

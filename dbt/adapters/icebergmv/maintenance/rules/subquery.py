@@ -1,4 +1,4 @@
-"""Subquery in FROM: passes through what is below it, unless it limits, samples or pivots."""
+"""Subquery in FROM: passes through what is below it, unless it limits or samples."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.rules.ctes import with_ctes
+from dbt.adapters.icebergmv.maintenance.rules.pivot import pivoted
 from dbt.adapters.icebergmv.maintenance.rules.relation import Scope, TrackedRelation
 from dbt.adapters.icebergmv.maintenance.rules.scan import rename
 
@@ -16,9 +18,7 @@ def track_subquery(
     node: exp.Subquery, scope: Scope, track: Callable[[exp.Expr, Scope], TrackedRelation]
 ) -> TrackedRelation:
     """Return the relation of a parenthesised query, under its alias list if it has one."""
-    relation = track(node.this, scope)
-    if node.args.get("pivots"):
-        return TrackedRelation(None, relation.references, relation.obstacles).cut("PIVOT")
+    relation = pivoted(track(node.this, with_ctes(node, scope, track)), node.args.get("pivots") or [])
     for argument, words in _CUTS.items():
         if node.args.get(argument):
             return relation.cut(words)

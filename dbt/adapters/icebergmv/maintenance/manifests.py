@@ -1,0 +1,87 @@
+"""The entries of manifests. Iceberg spec, "Manifests" and "Manifest Lists"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from pyiceberg.avro.file import AvroFile
+from pyiceberg.io import FileIO
+from pyiceberg.manifest import (
+    DATA_FILE_TYPE,
+    MANIFEST_ENTRY_SCHEMAS,
+    DataFile,
+    DataFileContent,
+    FileFormat,
+    ManifestContent,
+    ManifestEntry,
+    ManifestEntryStatus,
+    ManifestFile,
+)
+from pyiceberg.schema import Schema
+from pyiceberg.types import NestedField, StringType, StructType
+
+PartitionKey = tuple[int, tuple[object, ...]]
+"""A partition as (spec id, values)."""
+
+_DELETE_FILE = StructType(*DATA_FILE_TYPE[2].fields, NestedField(143, "referenced_data_file", StringType()))
+"""What PyIceberg reads of a file, and the data file that a delete file is about, which it leaves out."""
+
+_DELETE_ENTRY = Schema(
+    *(f for f in MANIFEST_ENTRY_SCHEMAS[2].fields if f.name != "data_file"),
+    NestedField(2, "data_file", _DELETE_FILE, required=True),
+)
+_REFERENCED_DATA_FILE = len(_DELETE_FILE.fields) - 1
+_FILE_PATH = 2147483546
+"""The column of a position delete file that names the data file. Iceberg spec, "Reserved Field IDs"."""
+
+
+def changed_entries(io: FileIO, manifests: Iterable[ManifestFile], snapshot_id: int) -> Iterator[ManifestEntry]:
+    """Yield the entries of the files that a snapshot, whose manifest list is given, added or removed."""
+    for manifest in manifests:
+        if manifest.added_snapshot_id == snapshot_id:
+            yield from (e for e in _entries(io, manifest) if e.status != ManifestEntryStatus.EXISTING)
+
+
+def live_files(io: FileIO, manifests: Iterable[ManifestFile]) -> Iterator[DataFile]:
+    """Yield the data and delete files that manifests hold, opening one manifest after the other."""
+    for manifest in manifests:
+        yield from (e.data_file for e in _entries(io, manifest) if e.status != ManifestEntryStatus.DELETED)
+
+
+def partition_key(file: DataFile) -> PartitionKey:
+    """Return the partition of a file."""
+    return (file.spec_id, tuple(file.partition[i] for i in range(len(file.partition))))
+
+
+def referenced_data_file(file: DataFile) -> str | None:
+    """Return the path of the only data file that a delete file is about; None when it can be about several.
+
+    A deletion vector names it, a position delete file may, or has one path as both bounds of its paths.
+    """
+    if file.content != DataFileContent.POSITION_DELETES:
+        return None
+    named = file[_REFERENCED_DATA_FILE]
+    if isinstance(named, str):
+        return named
+    low, high = ((bounds or {}).get(_FILE_PATH) for bounds in (file.lower_bounds, file.upper_bounds))
+    return low.decode("utf-8", "replace") if low is not None and low == high else None
+
+
+def _entries(io: FileIO, manifest: ManifestFile) -> list[ManifestEntry]:
+    if manifest.content != ManifestContent.DELETES:
+        return manifest.fetch_manifest_entry(io, discard_deleted=False)
+    with AvroFile[ManifestEntry](
+        io.new_input(manifest.manifest_path),
+        _DELETE_ENTRY,
+        read_types={-1: ManifestEntry, 2: DataFile},
+        read_enums={0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
+    ) as reader:
+        return [_inherit(entry, manifest) for entry in reader]
+
+
+def _inherit(entry: ManifestEntry, manifest: ManifestFile) -> ManifestEntry:
+    """Return the entry with what the manifest alone knows. Iceberg spec, "Snapshot ID Inheritance"."""
+    if entry.snapshot_id is None and manifest.added_snapshot_id is not None:
+        entry.snapshot_id = manifest.added_snapshot_id
+    entry.data_file.spec_id = manifest.partition_spec_id
+    return entry

@@ -1,0 +1,96 @@
+"""FROM: the relations in it, joined from left to right, and what LATERAL VIEW adds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.rules.generators import with_generated
+from dbt.adapters.icebergmv.maintenance.rules.joins import joined, unknown_join
+from dbt.adapters.icebergmv.maintenance.rules.relation import Deltas, Scope, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.rules.sources import Sources, sources_of
+
+TrackQuery = Callable[[exp.Expr, Scope], TrackedRelation]
+
+
+def track_from(select: exp.Select, scope: Scope, track: TrackQuery) -> Sources:
+    """Return what a SELECT has in FROM, LATERAL VIEWs included; without FROM a single row without columns."""
+    from_ = select.args.get("from_")
+    if from_ is None:
+        return sources_of(TrackedRelation(()), "")
+    sources = _joins(_item(from_.this, scope, track), select.args.get("joins") or [], scope, track)
+    for lateral in select.args.get("laterals") or ():
+        sources = with_generated(sources, lateral)
+    return sources
+
+
+def _item(node: exp.Expr, scope: Scope, track: TrackQuery) -> Sources:
+    """Return one item of FROM: a table, a query in parentheses, VALUES, or joins in parentheses."""
+    if isinstance(node, exp.Subquery) and isinstance(node.this, (exp.Table, exp.Subquery)):
+        return _parenthesised(node, scope, track)
+    joins = node.args.get("joins")
+    if joins and isinstance(node, (exp.Table, exp.Subquery)):
+        # A join in parentheses hangs on its first table.
+        return _joins(_single(node, scope, track), joins, scope, track)
+    return _single(node, scope, track)
+
+
+def _single(node: exp.Expr, scope: Scope, track: TrackQuery) -> Sources:
+    sources = sources_of(track(node, scope), _alias(node))
+    for lateral in node.args.get("laterals") or ():
+        sources = with_generated(sources, lateral)
+    return sources
+
+
+def _parenthesised(node: exp.Subquery, scope: Scope, track: TrackQuery) -> Sources:
+    """Return `(a JOIN b ...)`, whose names stay visible unless an alias covers them."""
+    sources = _item(node.this, scope, track)
+    if node.alias or node.args.get("pivots") or node.args.get("sample"):
+        columns = None if sources.unknown else tuple(sources.slots[i].column for i in sources.star)
+        below = sources.relation
+        relation = TrackedRelation(columns, below.occurrences, below.obstacles, below.deltas)
+        plain = not (node.args.get("pivots") or node.args.get("sample") or node.args["alias"].columns)
+        sources = sources_of(relation if plain else relation.cut("an alias over a join"), node.alias)
+    return _joins(sources, node.args.get("joins") or [], scope, track)
+
+
+def _joins(sources: Sources, joins: list[exp.Join], scope: Scope, track: TrackQuery) -> Sources:
+    after_cross = False
+    for join in joins:
+        if isinstance(join.this, exp.Lateral):
+            sources = _lateral(sources, join, scope, track)
+            continue
+        right = _item(join.this, scope, track)
+        if after_cross and _depends_on_grouping(join):
+            # In `a, b RIGHT JOIN c` the join binds closer than the comma, which the parser shows as CROSS JOIN.
+            both = joined(sources, right, exp.Join(kind="CROSS"), scope)
+            sources = unknown_join(both, "a join after a comma; write CROSS JOIN in parentheses")
+            continue
+        after_cross = after_cross or join.args.get("kind") == "CROSS"
+        sources = joined(sources, right, join, scope)
+    return sources
+
+
+def _depends_on_grouping(join: exp.Join) -> bool:
+    return bool(
+        join.args.get("side") in ("RIGHT", "FULL") or join.args.get("using") or join.args.get("method") == "NATURAL"
+    )
+
+
+def _lateral(sources: Sources, join: exp.Join, scope: Scope, track: TrackQuery) -> Sources:
+    """Return the sources after `LATERAL f(x)`, or after a LATERAL subquery, through which its tables are untracked."""
+    lateral = join.this
+    if not isinstance(lateral.this, exp.Subquery):
+        generated = with_generated(sources, lateral)
+        return replace(generated, relation=replace(generated.relation, deltas=Deltas())) if join.side else generated
+    inside = track(lateral.this.this, scope)
+    below = sources.relation.blocked(inside.occurrences, "a LATERAL subquery")
+    unknown = sources.unknown | {lateral.alias_or_name.lower()}
+    return replace(sources, relation=replace(below, deltas=Deltas()), unknown=unknown)
+
+
+def _alias(node: exp.Expr) -> str:
+    pivots = node.args.get("pivots")
+    return (pivots[-1].alias if pivots else "") or node.alias_or_name
