@@ -126,21 +126,21 @@ PAIR = Group(
 SUBTRACTED = Group(
     tables={
         "plus": Table("id, key", "id, key", "(1, 100), (2, 200), (3, 300)"),
-        "minus": Table("id, key", "id, key", "(2, 200)"),
+        "taken": Table("id, key", "id, key", "(2, 200)"),
         "named": Table("key, value", "key, value", "(300, 'z')"),
     },
     rounds=(
         [
             "INSERT INTO {plus} VALUES (7, 700)",
-            "INSERT INTO {minus} VALUES (1, 100)",
+            "INSERT INTO {taken} VALUES (1, 100)",
             "INSERT INTO {named} VALUES (100, 'x'), (700, 'h')",
         ],
-        ["DELETE FROM {minus} WHERE id = 2", "INSERT INTO {named} VALUES (200, 'y')"],
+        ["DELETE FROM {taken} WHERE id = 2", "INSERT INTO {named} VALUES (200, 'y')"],
     ),
     views=(
         View(
             "rest_with_names",
-            "select r.id, n.value from (select id, key from {plus} except select id, key from {minus}) r"
+            "select r.id, n.value from (select id, key from {plus} except select id, key from {taken}) r"
             " join {named} n on r.key = n.key",
             (
                 Step("first build", "full", "3 z", 1),
