@@ -124,6 +124,25 @@ def test_append_that_carries_manifests_over_from_elsewhere(table: MetadataTable)
     assert appended(table, start) == NOT
 
 
+def test_append_whose_removal_the_counts_hide(table: MetadataTable) -> None:
+    start = table.head
+    table.commit(Operation.APPEND, files("s", "t"))
+    staged = table.state[-1:]
+    table.head = start
+    table.commit(Operation.APPEND, files("c"), files("a"), more=staged)
+    assert appended(table, start) == NOT
+
+
+def test_append_after_compaction_was_undone(table: MetadataTable) -> None:
+    """The recorded snapshot is no ancestor of the current one, as an incremental scan asks."""
+    start = table.head
+    compacted = table.commit(Operation.REPLACE, files("a2"), files("a"))
+    table.head = start
+    table.commit(Operation.APPEND, files("c"))
+    assert table.since(compacted, "id").status == "stale"
+    assert appended(table, compacted) == NOT
+
+
 def test_published_append(table: MetadataTable) -> None:
     """A cherry-pick adds the files of a staged snapshot anew, as its own."""
     start = table.head

@@ -123,6 +123,7 @@ def test_partition_that_no_row_can_be_in_is_not_trusted(tmp_path: Path) -> None:
     start = table.commit(Operation.APPEND, [data("a", 1, 2, [1, 0])])
     table.commit(Operation.APPEND, [data("b", 3, 4, [3, 50])])
     assert found(table.since(start, "id")) == ({ids((3, 4))}, 1, "file")
+    assert found(table.since(start)) == ({TupleDomain.all()}, 1, "partition")
 
 
 def test_rewrite_shows_both_sides(table: MetadataTable) -> None:

@@ -139,7 +139,9 @@ def test_one_change_that_maps_nowhere_is_everything() -> None:
 @pytest.mark.parametrize("transform", ["bucket[16]", "truncate[2]"])
 def test_transforms_follow_plain_columns_only(transform: str) -> None:
     stale = status(base_status(change([partition_rows([(transform, "region")], ("ab" if "tr" in transform else 3,))])))
-    plan = plan_refresh(analysed("SELECT region AS r FROM t"), stale, PlanRequest("auto"))
+    plan = plan_refresh(
+        analysed("SELECT region AS r FROM t"), stale, PlanRequest("auto", partitioning=[("r", transform)])
+    )
     expected = Domain.of("ab" if "tr" in transform else 3)
     assert plan.region == (TupleDomain.where({ColumnKey("r", transform): expected}),)
     assert plan.base_filters == {0: (TupleDomain.where({ColumnKey("region", transform): expected}),)}
@@ -150,7 +152,7 @@ def test_transforms_follow_plain_columns_only(transform: str) -> None:
 def test_preferred_columns_name_the_region() -> None:
     definition = analysed("SELECT ts, CAST(ts AS date) AS k, year(ts) AS y FROM t")
     for column, expected in (("ts", None), ("k", Domain.of(10)), ("y", Domain.of(1970))):
-        plan = plan_refresh(definition, STALE, PlanRequest("auto", preferred=[column]))
+        plan = plan_refresh(definition, STALE, PlanRequest("auto", partitioning=[(column, "identity")]))
         (found,) = plan.region
         assert set(found.domains) == {ColumnKey(column)}
         assert expected is None or found == where(**{column: expected})

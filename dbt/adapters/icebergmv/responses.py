@@ -50,6 +50,8 @@ def _message(result: RefreshResult, seconds: float) -> str:
     match result.kind:
         case "none":
             return f"none: {result.reason}"
+        case "append":
+            return f"append: {result.reason}; {written}"
         case "overwrite":
             total = result.total_partitions or 0
             return (

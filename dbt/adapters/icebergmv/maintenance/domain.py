@@ -217,17 +217,49 @@ def column_wise_union(*disjuncts: TupleDomain) -> TupleDomain:
 
 
 def _merge_exactly(disjuncts: list[TupleDomain]) -> list[TupleDomain]:
-    """Merge, key by key, the disjuncts that agree on all other keys. The time is linear, but for sorting ranges."""
+    """Merge, key by key, the disjuncts that agree on all other keys.
+
+    Domains are numbered first (0: no constraint), so that there may be many: the time is that of sorting their ranges.
+    """
     if any(d.is_all for d in disjuncts):
         return [TupleDomain.all()]
     keys = sorted({k for d in disjuncts for k, _ in d.constraints}, key=_key_order)
-    for key in keys:
-        groups: dict[tuple[tuple[ColumnKey, Domain], ...], list[TupleDomain]] = {}
-        for disjunct in disjuncts:
-            rest = tuple((k, d) for k, d in disjunct.constraints if k != key)
-            groups.setdefault(rest, []).append(disjunct)
-        disjuncts = [column_wise_union(*group) if len(group) > 1 else group[0] for group in groups.values()]
-    return disjuncts
+    numbered = [_Numbered() for _ in keys]
+    rows = []
+    for disjunct in disjuncts:
+        domains = disjunct.domains
+        rows.append(tuple(n.number(domains.get(k)) for k, n in zip(keys, numbered, strict=True)))
+    for i, known in enumerate(numbered):
+        groups: dict[tuple[int, ...], list[int]] = {}
+        for row in rows:
+            groups.setdefault((*row[:i], *row[i + 1 :]), []).append(row[i])
+        rows = [(*rest[:i], known.union(numbers), *rest[i:]) for rest, numbers in groups.items()]
+    return [
+        TupleDomain.where({k: n.domains[number] for k, n, number in zip(keys, numbered, row, strict=True)})
+        for row in rows
+    ]
+
+
+class _Numbered:
+    """The distinct domains of one key, by number."""
+
+    def __init__(self) -> None:
+        self.domains = [Domain.all()]
+        self._numbers = {Domain.all(): 0}
+
+    def number(self, domain: Domain | None) -> int:
+        if domain is None:
+            return 0
+        number = self._numbers.setdefault(domain, len(self.domains))
+        if number == len(self.domains):
+            self.domains.append(domain)
+        return number
+
+    def union(self, numbers: list[int]) -> int:
+        distinct = dict.fromkeys(numbers)
+        if len(distinct) == 1:
+            return numbers[0]
+        return 0 if 0 in distinct else self.number(_union([self.domains[n] for n in distinct]))
 
 
 def _union(domains: Sequence[Domain]) -> Domain:

@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dbt.adapters.icebergmv.maintenance.bases import IcebergSource
+from dbt.adapters.icebergmv.maintenance.changed_rows import FileRows
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Value
 from dbt.adapters.icebergmv.maintenance.local_time import SAMPLED_EVERY, LocalTime, Offsets
 from dbt.adapters.icebergmv.maintenance.render import describe_query
 from dbt.adapters.icebergmv.maintenance.rules.relation import Track
-from dbt.adapters.icebergmv.maintenance.snapshots import partition_rows, partitions_of
+from dbt.adapters.icebergmv.maintenance.snapshots import partitions_of
 from dbt.adapters.icebergmv.maintenance.sql import literal
 from dbt.adapters.icebergmv.maintenance.status import BaseTableStatus, MaterializedViewStatus
 from dbt.adapters.icebergmv.maintenance.steps import Computed, Evaluated, Inverse, Step, enumerated
@@ -24,9 +25,7 @@ from dbt.adapters.icebergmv.maintenance.transforms import MICROS_PER_DAY
 MOST_VALUES = 10_000
 """Beyond this many values a key is not evaluated."""
 
-_DATES = 10**8
-"""Integers below are days, or numbers that are no time at all; microseconds this small lie within 1970-01-01."""
-
+_MICROS = {"date": MICROS_PER_DAY, "timestamp": 1, "timestamp_ntz": 1}
 _MARGIN = 400 * MICROS_PER_DAY
 _MOST_HOURS = 60 * 366 * 24
 
@@ -89,15 +88,14 @@ def _in_zone(step: Step, offsets: Offsets) -> Step:
 
 def _offsets(status: MaterializedViewStatus, run: Run) -> Offsets:
     """Return the offsets of the session's zone around everything that changed, a year and more to both sides."""
-    ends = [
-        bound * (MICROS_PER_DAY if -_DATES < bound < _DATES else 1)
-        for base in status.base_tables
-        for disjunct in base.change.constraints.data_disjuncts
-        for _, domain in disjunct.constraints
-        for r in domain.ranges
-        for bound in (r.low, r.high)
-        if type(bound) is int
-    ]
+    ends: list[int] = []
+    for base in status.base_tables:
+        types = {c.name: c.type for c in base.base.columns or ()}
+        for disjunct in base.change.constraints.data_disjuncts:
+            for key, domain in disjunct.constraints:
+                unit = _MICROS.get(types.get(key.column, ""))
+                bounds = [b for r in domain.ranges for b in (r.low, r.high)]
+                ends += [b * unit for b in bounds if unit is not None and key.transform is None and type(b) is int]
     if not ends:
         return Offsets()
     hours = [(end + margin) // SAMPLED_EVERY for end, margin in ((min(ends), -_MARGIN), (max(ends), _MARGIN))]
@@ -134,9 +132,10 @@ def _live(source: IcebergSource, column: str) -> Domain | None:
         return Domain.none()
     if all(schema.find_column_name(f.source_id) != column for f in table.spec().fields):
         return None
-    live = []
-    for spec_id, values in partitions_of(table, snapshot_id):
-        domain = partition_rows(table, schema, spec_id, values).domains.get(ColumnKey(column))
+    rows, live = FileRows(table, schema, frozenset([column])), []
+    for partition in partitions_of(table, snapshot_id):
+        told = rows.of_partition(partition)
+        domain = None if told is None else told.domains.get(ColumnKey(column))
         if domain is None:
             return None
         live.append(domain)

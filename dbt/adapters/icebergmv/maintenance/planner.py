@@ -15,9 +15,10 @@ from dbt.adapters.icebergmv.maintenance.config import RefreshPolicy
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, TupleDomain, simplify
 from dbt.adapters.icebergmv.maintenance.errors import RefreshRefused
+from dbt.adapters.icebergmv.maintenance.lattice import in_terms_of
 from dbt.adapters.icebergmv.maintenance.rules.relation import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.status import BaseTableStatus, MaterializedViewStatus
-from dbt.adapters.icebergmv.maintenance.steps import KeyFunction, OrNull, image, preimage
+from dbt.adapters.icebergmv.maintenance.steps import Computed, KeyFunction, OrNull, image, preimage
 
 REGION_LIMIT = 1000
 """Disjuncts beyond which a region is widened to one: Spark plans an OR of 2,000 two-column terms in about a second."""
@@ -27,14 +28,30 @@ REGION_LIMIT = 1000
 class RefreshPlan:
     """What a refresh does.
 
-    none: nothing, though recorded ids may move. overwrite: replace the rows in `region` (over output columns), reading
-    of each base occurrence in `base_filters` only the rows given there. full: replace everything.
+    none: nothing, though recorded ids may move. append: add the rows of each delta. overwrite: replace the rows in
+    `region` (over output columns), reading of each base occurrence in `base_filters` only the rows given there. full:
+    replace everything.
     """
 
-    kind: Literal["none", "overwrite", "full"]
+    kind: Literal["none", "append", "overwrite", "full"]
     reason: str
     region: tuple[TupleDomain, ...] = ()
     base_filters: Mapping[int, tuple[TupleDomain, ...]] = field(default_factory=dict)
+    deltas: tuple[Delta, ...] = ()
+
+
+@dataclass(frozen=True)
+class Delta:
+    """The definition over what one reference gained: of `added` only the rows that came since the snapshot `since`.
+
+    References in `before` are read at the snapshot given there, those in `empty` as empty, all others as they are now.
+    The deltas of several references add up, as each reads those before it now and those after it as they were.
+    """
+
+    added: int
+    since: int
+    before: Mapping[int, int] = field(default_factory=dict)
+    empty: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -43,14 +60,14 @@ class PlanRequest:
 
     `rebuild` says why the contents must be rebuilt whatever changed (first build, --full-refresh, a changed SELECT);
     `lost` why what is stored cannot be kept although nobody asked for a rebuild (storage dropped, columns changed).
-    `preferred` are the columns that partition the storage, which the region had better name.
+    `partitioning` are the (column, transform) pairs that partition the storage, which the region had better name.
     """
 
     policy: RefreshPolicy
     refreshed_at: str = ""
     rebuild: str | None = None
     lost: str | None = None
-    preferred: Sequence[str] = ()
+    partitioning: Sequence[tuple[str, str]] = ()
 
 
 def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:
@@ -82,7 +99,28 @@ def _plan(definition: ViewDefinition, status: MaterializedViewStatus, request: P
         return RefreshPlan("full", f"refresh_policy is full ({_changes(stale)})")
     if definition.full_when_changed is not None:
         return RefreshPlan("full", f"{definition.full_when_changed} ({_changes(stale)})")
-    return _overwrite(definition, stale, request)
+    return _append(definition, stale) or _overwrite(definition, stale, request)
+
+
+def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) -> RefreshPlan | None:
+    """Return the plan that adds what new base rows bring, where nothing else happened and the definition adds up."""
+    since = {
+        index: base.change.appended_since
+        for base in stale
+        for index in base.occurrences
+        if base.change.appended_since is not None and definition.uses_of(index)
+    }
+    indexes = [i for b in stale for i in b.occurrences if definition.uses_of(i)]
+    if any(i not in definition.additive or i not in since for i in indexes):
+        return None
+    if not definition.rewritable.issuperset(j for i in indexes for j in (i, *definition.additive[i])):
+        return None
+    deltas = (
+        Delta(i, since[i], {later: since[later] for later in indexes[n + 1 :]}, definition.additive[i])
+        for n, i in enumerate(indexes)
+    )
+    rows = ", ".join(f"{b.base.name[2]}: {_count(b.change.appended_rows, 'row')} appended" for b in stale)
+    return RefreshPlan("append", rows, deltas=tuple(deltas))
 
 
 def _overwrite(definition: ViewDefinition, stale: Sequence[BaseTableStatus], request: PlanRequest) -> RefreshPlan:
@@ -90,33 +128,46 @@ def _overwrite(definition: ViewDefinition, stale: Sequence[BaseTableStatus], req
     for base in stale:
         for occurrence in (use for index in base.occurrences for use in definition.uses_of(index)):
             tracks = definition.tracks_of(occurrence)
-            mapped = [_to_output(d, tracks, request.preferred) for d in base.change.constraints.data_disjuncts]
+            mapped = [_to_output(d, tracks, request.partitioning) for d in base.change.constraints.data_disjuncts]
             if any(m.is_all for m in mapped):
                 return RefreshPlan("full", _untracked(definition, base, occurrence))
             disjuncts += mapped
-    region = simplify(disjuncts, REGION_LIMIT)
+    region = simplify((in_terms_of(d, request.partitioning) for d in disjuncts), REGION_LIMIT)
     if any(d.is_all for d in region):
         return RefreshPlan("full", f"the changes touch too many partitions to list ({_changes(stale)})")
     return RefreshPlan("overwrite", _changes(stale), region, base_filters(definition, region))
 
 
-def _to_output(disjunct: TupleDomain, tracks: Mapping[str, tuple[Track, ...]], preferred: Sequence[str]) -> TupleDomain:
+def _to_output(
+    disjunct: TupleDomain, tracks: Mapping[str, tuple[Track, ...]], partitioning: Sequence[tuple[str, str]]
+) -> TupleDomain:
     """Return the output rows that the base rows in a disjunct can affect; constraints that map nowhere are dropped."""
+    preferred = {column for column, _ in partitioning}
     constraints: dict[ColumnKey, Domain] = {}
     for key, domain in disjunct.constraints:
         candidates = [
-            (name, track)
+            (name, track, mapped)
             for name, found in tracks.items()
             for track in found
-            if track.column == key.column and (key.transform is None or _keeps_transforms(track.function))
+            if track.column == key.column and (mapped := _image(track.function, key, domain)) is not None
         ]
         if not candidates:
             continue
-        name, track = min(candidates, key=lambda c: (OrNull() in c[1].function, c[0] not in preferred))
-        target = ColumnKey(name, key.transform)
-        mapped = image(track.function, domain)
-        constraints[target] = mapped.intersect(constraints[target]) if target in constraints else mapped
+        # The columns that partition the storage come first, if they say anything at all.
+        name, _, (transform, affected) = min(
+            candidates, key=lambda c: (c[2][1].is_all, OrNull() in c[1].function, c[0] not in preferred)
+        )
+        target = ColumnKey(name, transform)
+        constraints[target] = affected.intersect(constraints[target]) if target in constraints else affected
     return TupleDomain.where(constraints)
+
+
+def _image(function: KeyFunction, key: ColumnKey, domain: Domain) -> tuple[str | None, Domain] | None:
+    """Return what a constraint becomes on the output column: a transform of it stays one only where values do."""
+    if key.transform is None or all(step.only_adds_null for step in function):
+        return key.transform, image(function, domain)
+    column, plain = next(iter(in_terms_of(TupleDomain.where({key: domain}), ()).constraints), (key, domain))
+    return (None, image(function, plain)) if column.transform is None else None
 
 
 def base_filters(definition: ViewDefinition, region: Sequence[TupleDomain]) -> dict[int, tuple[TupleDomain, ...]]:
@@ -138,16 +189,12 @@ def _to_base(disjunct: TupleDomain, tracks: Mapping[str, tuple[Track, ...]]) -> 
     constraints: dict[ColumnKey, Domain] = {}
     for key, domain in disjunct.constraints:
         for track in tracks.get(key.column, ()):
-            if key.transform is not None and not _keeps_transforms(track.function):
+            if key.transform is not None and not all(step.only_adds_null for step in track.function):
                 continue
             source = ColumnKey(track.column, key.transform)
             mapped = preimage(track.function, domain)
             constraints[source] = mapped.intersect(constraints[source]) if source in constraints else mapped
     return TupleDomain.where(constraints)
-
-
-def _keeps_transforms(function: KeyFunction) -> bool:
-    return all(step.only_adds_null for step in function)
 
 
 def _changes(stale: Sequence[BaseTableStatus]) -> str:
@@ -165,6 +212,9 @@ def _unknown(base: BaseTableStatus) -> str:
 
 def _untracked(definition: ViewDefinition, base: BaseTableStatus, occurrence: Occurrence) -> str:
     name = base.base.name[2]
+    computed = _computed(definition, occurrence)
+    if computed is not None:
+        return f"{name} changed and Spark cannot say what {computed} makes of the values that did"
     obstacle = definition.obstacles.get(occurrence)
     if obstacle is not None:
         return f"{name} changed and is not tracked through {obstacle}"
@@ -175,6 +225,11 @@ def _untracked(definition: ViewDefinition, base: BaseTableStatus, occurrence: Oc
         return f"{name} is not partitioned by anything the view keeps"
     columns = dict.fromkeys(source.table_schema.find_column_name(f.source_id) for f in source.table.spec().fields)
     return f"{name} is partitioned by {', '.join(str(c) for c in columns)}, which no output column follows"
+
+
+def _computed(definition: ViewDefinition, occurrence: Occurrence) -> str | None:
+    tracks = (t for found in definition.tracks_of(occurrence).values() for t in found)
+    return next((step.name for t in tracks for step in t.function if isinstance(step, Computed)), None)
 
 
 def _refused(reason: str) -> RefreshRefused:

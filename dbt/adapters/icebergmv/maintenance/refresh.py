@@ -20,7 +20,9 @@ from dbt.adapters.icebergmv.maintenance.commit import (
     view_moved,
     write_storage,
 )
+from dbt.adapters.icebergmv.maintenance.config import RefreshPolicy
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, RefreshConflict
+from dbt.adapters.icebergmv.maintenance.evaluation import evaluated, needs_spark
 from dbt.adapters.icebergmv.maintenance.inspection import Inspection, inspect
 from dbt.adapters.icebergmv.maintenance.names import show
 from dbt.adapters.icebergmv.maintenance.partitioning import can_prune, is_whole_partitions
@@ -85,7 +87,7 @@ def _decide(lake: Lake, inspection: Inspection) -> RefreshResult:
     request = inspection.request
     if not request.config.refresh_on_run and inspection.rebuild is None and inspection.lost is None:
         return nothing_done(inspection, "refresh_on_run is false")
-    plan = _plan(inspection, inspection.lost)
+    plan = _plan(inspection, inspection.lost, forced="auto" if needs_spark(inspection.definition) else None)
     if plan.kind == "none" and not inspection.changes and not inspection.status.schema_moved:
         if inspection.status.has_moved:
             _record_moved(lake, inspection)
@@ -94,13 +96,23 @@ def _decide(lake: Lake, inspection: Inspection) -> RefreshResult:
     everything = render.pinned_query(inspection.definition, inspection.bases, {}, lake.catalog.name)
     columns = describe(lake, everything)
     inspection = check_columns(inspection, columns)
+    if plan.kind in ("overwrite", "full") and inspection.rebuild is None:
+        definition = evaluated(inspection.definition, inspection.status, lake.spark)
+        inspection = replace(inspection, definition=definition)
     unfit = misfit(lake, inspection, columns)
     plan = _plan(inspection, inspection.lost or unfit)
     if plan.kind == "none":
         return _alter_only(lake, inspection, plan)
-    query = render.pinned_query(inspection.definition, inspection.bases, plan.base_filters, lake.catalog.name)
+    query = _query(lake, inspection, plan, [c.name for c in columns])
     recreate = plan.kind == "full" and (unfit is not None or request.rebuild is not None)
     return _write(lake, _Job(inspection, plan, tuple(c.name for c in columns), query, recreate, started_at))
+
+
+def _query(lake: Lake, inspection: Inspection, plan: RefreshPlan, columns: Sequence[str]) -> str:
+    definition, bases, catalog = inspection.definition, inspection.bases, lake.catalog.name
+    if plan.kind != "append":
+        return render.pinned_query(definition, bases, plan.base_filters, catalog)
+    return render.appended_query(definition, bases, plan.deltas, columns, catalog)
 
 
 def _check_session(lake: Lake, settings: Mapping[str, str]) -> None:
@@ -114,14 +126,15 @@ def _check_session(lake: Lake, settings: Mapping[str, str]) -> None:
             )
 
 
-def _plan(inspection: Inspection, lost: str | None) -> RefreshPlan:
+def _plan(inspection: Inspection, lost: str | None, forced: RefreshPolicy | None = None) -> RefreshPlan:
+    """Return the plan; `forced` takes the place of the policy while it is not known what Spark makes of the keys."""
     state = inspection.state
     request = PlanRequest(
-        policy=inspection.request.config.refresh_policy,
+        policy=forced or inspection.request.config.refresh_policy,
         refreshed_at=_for_people(state.refreshed_at) if state else "",
         rebuild=inspection.rebuild,
         lost=lost,
-        preferred=[f.column for f in stored_partitioning(inspection.storage)],
+        partitioning=[(f.column, f.transform) for f in stored_partitioning(inspection.storage)],
     )
     return plan_refresh(inspection.definition, inspection.status, request)
 
@@ -174,6 +187,8 @@ def _rows(lake: Lake, job: _Job, table: Table, start: int) -> Write:
     summary = {"refresh-state": _refresh_state(job)}
     if job.plan.kind == "full":
         return Write(job.columns, job.query, "true", "true", True, summary)
+    if job.plan.kind == "append":
+        return Write(job.columns, job.query, None, None, False, summary)
     types = {f.name: spark_type(f.field_type) for f in table.schema().fields}
     aligned = is_whole_partitions(job.plan.region, stored_partitioning(table), table.schema())
     in_storage = can_prune(table, table.schema(), job.plan.region)

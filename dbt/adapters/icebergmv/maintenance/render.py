@@ -10,8 +10,10 @@ from pyiceberg.schema import Schema
 from dbt.adapters.icebergmv.maintenance.bases import BaseTables, IcebergSource, shape
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.domain import TupleDomain
+from dbt.adapters.icebergmv.maintenance.lattice import in_terms_of
 from dbt.adapters.icebergmv.maintenance.names import TableName
-from dbt.adapters.icebergmv.maintenance.partitioning import PartitionField, can_prune
+from dbt.adapters.icebergmv.maintenance.partitioning import PartitionField, can_prune, spec_fields
+from dbt.adapters.icebergmv.maintenance.planner import Delta
 from dbt.adapters.icebergmv.maintenance.references import TableReference, splice
 from dbt.adapters.icebergmv.maintenance.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.sql import Dialect, disjunction, identifier, qualified, string_literal
@@ -25,13 +27,14 @@ _FOR_EVER_DAYS = 36_500
 class Write:
     """Rows to replace: those where `where` holds, by those of the query where `query_where` holds.
 
-    Both say the same, each as the tables behind it need it. `aligned`: the region is whole partitions.
+    Both say the same, each as the tables behind it need it. `aligned`: the region is whole partitions. Where both are
+    None no row is replaced, only added.
     """
 
     columns: tuple[str, ...]
     query: str
-    where: str
-    query_where: str
+    where: str | None
+    query_where: str | None
     aligned: bool
     summary: Mapping[str, str]
 
@@ -75,10 +78,16 @@ def _read(
     if wanted is None and columns is None:
         return pinned if source.storage[2] == reference.name else pinned + alias
     types = {f.name: spark_type(f.field_type) for f in source.table_schema.fields}
+    if wanted is not None:
+        wanted = tuple(in_terms_of(d, _partitioned_by(source)) for d in wanted)
     dialect = Dialect(catalog, can_prune(source.table, source.table_schema, wanted or ()))
     inner = pinned if columns is None else f"(SELECT {columns} FROM {pinned})"
     where = "" if wanted is None else f" WHERE {disjunction(wanted, types, dialect)}"
     return f"(SELECT * FROM {inner}{where}){alias}"
+
+
+def _partitioned_by(source: IcebergSource) -> list[tuple[str, str]]:
+    return [(f.column, f.transform) for f in spec_fields(source.table.spec(), source.table_schema)]
 
 
 def _bridge(wanted: Schema, stored: Schema | None) -> str | None:
@@ -98,6 +107,35 @@ def _bridge(wanted: Schema, stored: Schema | None) -> str | None:
             value = f"CAST({value} AS {spark_type(field.field_type)})"
         items.append(f"{value} AS {name}")
     return ", ".join(items)
+
+
+def appended_query(
+    definition: ViewDefinition, bases: BaseTables, deltas: Sequence[Delta], columns: Sequence[str], catalog: str
+) -> str:
+    """Return the rows that the deltas bring, as one query."""
+    queries = [_delta_query(definition, bases, delta, catalog) for delta in deltas]
+    return "\nUNION ALL\n".join(_select(query, _names(columns)) for query in queries)
+
+
+def _delta_query(definition: ViewDefinition, bases: BaseTables, delta: Delta, catalog: str) -> str:
+    replacements: dict[TableReference, str] = {}
+    for reference in definition.references:
+        source = None if reference.pinned else bases.of(reference).source
+        if source is None:
+            continue
+        name, index = qualified(*source.storage), reference.index
+        if index == delta.added:
+            window = f"`start-snapshot-id` = '{delta.since}', `end-snapshot-id` = '{source.recorded.snapshot_id}'"
+            text = f"(SELECT * FROM {name} WITH ({window}))"
+        elif index in delta.empty:
+            text = f"(SELECT * FROM {name} VERSION AS OF {source.recorded.snapshot_id} WHERE false)"
+        elif index in delta.before:
+            text = f"(SELECT * FROM {name} VERSION AS OF {delta.before[index]})"
+        else:
+            replacements[reference] = _read(reference, source, None, catalog)
+            continue
+        replacements[reference] = text if reference.has_alias else f"{text} AS {identifier(reference.name)}"
+    return splice(definition.sql, replacements)
 
 
 def describe_query(query: str) -> str:
@@ -172,7 +210,10 @@ def write_rows(storage: TableName, branch: str, write: Write) -> list[str]:
         f"{identifier(f'snapshot-property.{k}')} = {string_literal(v)}" for k, v in write.summary.items()
     )
     insert = f"INSERT INTO {target} WITH ({options})"
-    rows = f"{_select(write.query, _names(write.columns))} WHERE {write.query_where}"
+    rows = _select(write.query, _names(write.columns))
+    if write.where is None:
+        return [f"{insert} {rows}"]
+    rows = f"{rows} WHERE {write.query_where}"
     if write.aligned:
         return [f"{insert} REPLACE WHERE {write.where} {rows}"]
     return [f"DELETE FROM {target} WHERE {write.where}", f"{insert} {rows}"]

@@ -62,8 +62,7 @@ def status_of(definition: ViewDefinition, bases: BaseTables, state: ViewState | 
 
 def tracked_columns(definition: ViewDefinition, occurrences: Iterable[int]) -> frozenset[str]:
     """Return the columns of a base table that some output column tracks, in any of its occurrences."""
-    tracks = (found for index in occurrences for found in definition.tracks_of(index).values())
-    return frozenset(track.column for found in tracks for track in found)
+    return frozenset(column for index in occurrences for column in definition.tracked_columns(index))
 
 
 def _status(
