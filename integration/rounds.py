@@ -114,8 +114,8 @@ def judge(outcomes: Outcomes, view: View, number: int) -> None:
     if step.rows is not None:
         assert outcome.rows == Counter(step.rows.split(" | ") if step.rows else ())
     kind = outcome.response["refresh_kind"]
-    assert kind == step.kind or (step.kind == "append" and kind in ("overwrite", "full")), outcome.response
-    if step.written is not None and kind == step.kind:
+    assert kind == step.kind, outcome.response
+    if step.written is not None:
         assert outcome.response["rows_affected"] == step.written, outcome.response
 
 

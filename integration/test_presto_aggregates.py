@@ -26,15 +26,17 @@ RECEIPTS = Group(
                 Step("P3 first build", "full", "a 2 150 75.0 50 100 | b 1 150 150.0 150 150"),
                 Step(
                     "P52 a new day touches an old group and adds one",
-                    "full",
+                    "overwrite",
                     "a 3 180 60.0 30 100 | b 1 150 150.0 150 150 | c 1 7 7.0 7 7",
+                    3,
                 ),
                 Step(
                     "P22 rows in an old day and the day is not kept",
-                    "full",
+                    "overwrite",
                     "a 4 200 50.0 20 100 | b 2 160 80.0 10 150 | c 1 7 7.0 7 7",
+                    2,
                 ),
-                Step("P52 a group vanishes", "full", "a 4 200 50.0 20 100 | c 1 7 7.0 7 7"),
+                Step("P52 a group vanishes", "overwrite", "a 4 200 50.0 20 100 | c 1 7 7.0 7 7", 1),
             ),
         ),
         View(
@@ -250,15 +252,15 @@ BIDS = Group(
                 Step("first build", "full", "a u1 95 | a u2 40 | b u1 95 | c u1 95", 4),
                 Step(
                     "P59 windows that cross partitions",
-                    "full",
+                    "overwrite",
                     "a u1 295 | a u2 110 | b u1 295 | c u1 295 | b u2 110 | c u3 1 | d u1 295",
                     7,
                 ),
                 Step(
                     "P59 rows leave and enter windows that cross partitions",
-                    "full",
+                    "overwrite",
                     "a u1 235 | a u2 110 | c u1 235 | b u2 110 | c u3 91 | d u1 235 | a u3 91",
-                    7,
+                    5,
                 ),
                 Step(
                     "nothing changed",

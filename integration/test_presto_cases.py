@@ -52,8 +52,8 @@ FRUIT = Group(
                 Step("P2 a filter", "full", "1 fig | 3 pea", 2),
                 Step("P4 a new day and the day is not kept", "append", "1 fig | 3 pea | 4 yam", 1),
                 Step("P11 two inserts of which one passes", "append", "1 fig | 3 pea | 4 yam | 6 rye", 1),
-                Step("P9 a whole day is deleted and the day is not kept", "full", "3 pea | 4 yam | 6 rye", 3),
-                Step("P4 the base is truncated and the day is not kept", "full", "", 0),
+                Step("P9 a whole day is deleted and the day is not kept", "overwrite", "3 pea | 4 yam | 6 rye", 0),
+                Step("P4 the base is truncated and the day is not kept", "overwrite", "", 0),
             ),
         ),
         View(
@@ -135,7 +135,7 @@ PLAIN = Group(
             (
                 Step("P108 first build", "full", "1 a | 2 b", 2),
                 Step("P32 the base is dropped and made again", "full", "7 x | 8 y | 9 z", 3),
-                Step("P38 a column is added and a row", "append", "7 x | 8 y | 9 z | 10 w", 1),
+                Step("P38 a column is added and a row", "overwrite", "7 x | 8 y | 9 z | 10 w", 1),
             ),
         ),
         View(
@@ -156,9 +156,9 @@ PLAIN = Group(
                 ),
                 Step(
                     "P108 an update of an unpartitioned base",
-                    "full",
+                    "overwrite",
                     "1 ['z'] {'x': 1} Row(l=1, r='one') | 2 [] - - | 3 ['c'] {'y': None} Row(l=None, r='three')",
-                    3,
+                    2,
                 ),
             ),
         ),

@@ -38,7 +38,7 @@ STAFF = Group(
                 ),
                 Step(
                     "P62 the left side is stale",
-                    "overwrite",
+                    "append",
                     "ann 10 sales h1 | bob 20 tax h1 | cyd 30 - h2 | dan - - h2 | eli 10 sales h3",
                     1,
                 ),
@@ -74,7 +74,7 @@ STAFF = Group(
                 ),
                 Step(
                     "P62 the left side is stale",
-                    "overwrite",
+                    "append",
                     "ann 10 sales h1 | bob 20 tax h1 | cyd - - h2 | dan - - h2 | eli 10 sales h3",
                     1,
                 ),
@@ -143,7 +143,7 @@ ACCOUNTS = Group(
             " where p.amount is not null",
             (
                 Step("P66 a filter drops unmatched rows", "full", "1 ann 10 | 1 ann 30", 2),
-                Step("P66 the left side is stale", "overwrite", "1 ann 10 | 1 ann 30 | 3 cyd 5", 1),
+                Step("P66 the left side is stale", "append", "1 ann 10 | 1 ann 30 | 3 cyd 5", 1),
                 Step("P66 the right side is stale", "overwrite", "1 ann 10 | 1 ann 30 | 3 cyd 5 | 2 bob 8", 1),
                 Step("P66 right rows vanish", "overwrite", "3 cyd 5 | 2 bob 8", 0),
             ),
