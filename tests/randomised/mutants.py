@@ -49,7 +49,7 @@ def claims(tracks: Tracks) -> Callable[[ViewDefinition], ViewDefinition]:
     def patch(definition: ViewDefinition) -> ViewDefinition:
         columns = tuple(TrackedColumn(name, frozenset(found)) for name, found in tracks.items())
         occurrences = frozenset(Occurrence(r.index) for r in definition.references)
-        return replace(definition, columns=columns, occurrences=occurrences, obstacles={})
+        return replace(definition, columns=columns, occurrences=occurrences, obstacles={}, full_when_changed=None)
 
     return patch
 

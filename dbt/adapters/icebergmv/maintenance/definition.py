@@ -21,8 +21,9 @@ from sqlglot.tokens import Token, TokenType
 from dbt.adapters.icebergmv.maintenance.catalog import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.determinism import order_dependence, volatility
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
-from dbt.adapters.icebergmv.maintenance.references import TableReference, find_references, live_references
+from dbt.adapters.icebergmv.maintenance.references import TableReference, find_references
 from dbt.adapters.icebergmv.maintenance.rules import track
+from dbt.adapters.icebergmv.maintenance.rules.occurrences import occurrences_in
 from dbt.adapters.icebergmv.maintenance.rules.relation import Occurrence, Scope, Track, TrackedColumn, TrackedRelation
 from dbt.adapters.icebergmv.maintenance.spark_functions import AGGREGATES
 from dbt.adapters.icebergmv.maintenance.units import units_are_literals
@@ -109,19 +110,21 @@ def analyse(
         return ViewDefinition(sql, (), None, always_full=f"its SQL cannot be analysed ({_first_line(error)})")
     if not isinstance(query, exp.Query):
         return ViewDefinition(sql, (), None, always_full="its SQL is not one SELECT statement")
+    if any(t.text == "|>" for t in tokens):
+        return ViewDefinition(sql, (), None, always_full="pipe syntax is not analysed")
     references = find_references(query, default_namespace)
     _check_names(query)
     known = {r.index: columns_of(r) for r in references.tables}
     relation = track(query, Scope(known, session_is_utc, units_are_literals(tokens), sql, tokens))
-    overlooked = live_references(query) - {o.index for o in relation.occurrences}
-    relation = relation.blocked((Occurrence(index) for index in overlooked), "a place that is not analysed")
+    overlooked = occurrences_in(query) - relation.occurrences
+    relation = relation.blocked(overlooked, "a place that is not analysed")
     _check_duplicates([c.name for c in relation.columns or ()])
     return ViewDefinition(
         sql=sql,
         references=references.tables,
         columns=relation.columns,
         always_full=references.opaque or volatility(query, tokens, known.values()),
-        full_when_changed=order_dependence(tokens),
+        full_when_changed=order_dependence(query, tokens),
         occurrences=relation.occurrences,
         obstacles=relation.obstacles,
         additive=_additive(relation, references.tables, tokens),

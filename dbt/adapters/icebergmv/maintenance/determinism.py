@@ -52,11 +52,14 @@ def volatility(query: exp.Expr, tokens: Sequence[Token], tables: Iterable[tuple[
     return unknown_function(query, tokens) or (None if None in known else _variable(query, columns))
 
 
-def order_dependence(tokens: Sequence[Token]) -> str | None:
-    """Return which aggregate depends on the order of its input, or None.
+def order_dependence(query: exp.Expr, tokens: Sequence[Token]) -> str | None:
+    """Return what depends on the order in which rows are read: an aggregate, or LIMIT; None when nothing does.
 
-    first_value and its like have an order where they stand over a window with ORDER BY.
+    first_value and its like have an order where they stand over a window with ORDER BY. EXISTS asks for any row.
     """
+    for limit in query.find_all(exp.Limit, exp.Offset, exp.Fetch):
+        if not isinstance(limit.parent, exp.Query) or not isinstance(limit.parent.parent, exp.Exists):
+            return "LIMIT may pick other rows at the next evaluation"
     for position, token in enumerate(tokens[:-1]):
         called = token.token_type != TokenType.STRING and tokens[position + 1].token_type == TokenType.L_PAREN
         name = token.text.lower()

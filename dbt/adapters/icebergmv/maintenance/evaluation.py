@@ -194,6 +194,8 @@ def _ask(step: Computed, arguments: Sequence[Value | None], run: Run) -> dict[Va
     except Exception:
         # Whatever the expression does on these values, the view may never see it there (a WHERE before it).
         return None
+    if len(found) != len(arguments):
+        return None
     return {arguments[int(str(i))]: value for i, value in found}  # type: ignore[misc]
 
 

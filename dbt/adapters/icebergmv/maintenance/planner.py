@@ -142,6 +142,8 @@ def _overwrite(definition: ViewDefinition, stale: Sequence[BaseTableStatus], req
             by_bounds = base.change.unit == "file"
             disjuncts += [_on_partitions(m, request.partitioning) for m in mapped] if by_bounds else mapped
     region = simplify((in_terms_of(d, request.partitioning) for d in disjuncts), REGION_LIMIT)
+    if not region:
+        return RefreshPlan("none", f"no row of the view can be affected ({_changes(stale)})")
     if any(d.is_all for d in region):
         return RefreshPlan("full", f"the changes touch too many partitions to list ({_changes(stale)})")
     return RefreshPlan("overwrite", _changes(stale), region, base_filters(definition, region))

@@ -87,23 +87,6 @@ def find_references(query: exp.Expr, default_namespace: str) -> References:
     return References(tuple(found), opaque)
 
 
-def live_references(query: exp.Expr) -> set[int]:
-    """Return the references that the output can depend on: all but those inside CTEs that nothing uses."""
-    inside: dict[int | None, list[exp.Table]] = {}
-    for table in query.find_all(exp.Table):
-        within = table.find_ancestor(exp.CTE)
-        inside.setdefault(id(within) if within is not None else None, []).append(table)
-    live: set[int | None] = set()
-    reached: list[int | None] = [None]
-    while reached:
-        place = reached.pop()
-        if place not in live:
-            live.add(place)
-            used = (cte_of(table) for table in inside.get(place, ()) if isinstance(table.this, exp.Identifier))
-            reached += [id(cte) for cte in used if cte is not None]
-    return {t.meta[CTE_INDEX] for place in live for t in inside.get(place, ()) if CTE_INDEX in t.meta}
-
-
 def cte_of(table: exp.Table) -> exp.CTE | None:
     """Return the common table expression that a name of one part refers to, by Spark's scoping rules."""
     if table.db or not isinstance(table.this, exp.Identifier):

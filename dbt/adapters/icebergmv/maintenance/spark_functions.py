@@ -21,7 +21,7 @@ _AGGREGATES = """
     kll_sketch_agg_bigint kll_sketch_agg_double kll_sketch_agg_float kurtosis last last_value
     listagg max max_by mean median min min_by mode percentile percentile_approx percentile_cont
     percentile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2 regr_slope regr_sxx
-    regr_sxy regr_syy skewness some std stddev stddev_pop stddev_samp string_agg sum
+    regr_sxy regr_syy schema_of_variant_agg skewness some std stddev stddev_pop stddev_samp string_agg sum
     theta_intersection_agg theta_sketch_agg theta_union_agg try_avg try_sum var_pop var_samp
     variance
 """

@@ -73,13 +73,23 @@ def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: 
         names = Names(outer, scope)
         aliases = _aliases(select) if place in ("having", "qualify") else frozenset[str]()
         links = [*_correlated(query, names, aliases, scope, track)]
-        if isinstance(use, exp.In):
+        if isinstance(use, exp.In) and _is_list_of(use, query) and not _names_alias(use.this, aliases):
             links += _in(use, inside.columns, names, only_filters=_only_filters(use, select))
         for slot, tracks in links:
             gained[slot] = gained.get(slot, frozenset()) | tracks
     reached = {t.occurrence for tracks in gained.values() for t in tracks}
     below = outer.relation.blocked(inside.occurrences - reached, _LIMITED if limited else _UNCORRELATED)
     return replace(outer, relation=replace(below, occurrences=below.occurrences | reached)).with_tracks(gained)
+
+
+def _is_list_of(use: exp.In, query: exp.Query) -> bool:
+    """Return whether IN looks among the rows of the query; `IN ((SELECT ...))` takes it for a single value."""
+    rows = use.args.get("query")
+    return rows is not None and (rows is query or (isinstance(rows, exp.Subquery) and rows.this is query))
+
+
+def _names_alias(expression: exp.Expr, aliases: frozenset[str]) -> bool:
+    return any(not c.table and c.name.lower() in aliases for c in expression.find_all(exp.Column))
 
 
 def _aliases(select: exp.Select) -> frozenset[str]:

@@ -15,9 +15,22 @@ from dbt.adapters.icebergmv.maintenance.spark_functions import AGGREGATES
 from dbt.adapters.icebergmv.maintenance.steps import Computed
 
 _ARGUMENT_TYPES = frozenset(["string", "int", "bigint", "date", "boolean", "timestamp"])
-_NOT_ROW_BY_ROW = (exp.Query, exp.AggFunc, exp.Window, exp.Lambda, exp.Star, exp.Parameter, exp.Placeholder, exp.Dot)
+_NOT_ROW_BY_ROW = (
+    exp.Query,
+    exp.AggFunc,
+    exp.Any,
+    exp.Window,
+    exp.Lambda,
+    exp.Star,
+    exp.Parameter,
+    exp.Placeholder,
+    exp.Dot,
+)
 _BEFORE = frozenset([TokenType.COMMA, TokenType.SELECT, TokenType.DISTINCT])
 _AFTER = frozenset([TokenType.COMMA, TokenType.FROM, TokenType.ALIAS, TokenType.R_PAREN, TokenType.VAR])
+_WINDOWS_OF_TIME = frozenset(["window", "session_window", "window_time"])
+"""A sliding window makes several rows of one."""
+
 _TRIES = 12
 _COLUMN = "?"
 
@@ -28,7 +41,7 @@ def computed_key(expression: exp.Expr, names: Names) -> Key | None:
     columns = list(inner.find_all(exp.Column))
     if not columns or isinstance(inner, exp.Column) or inner.find(*_NOT_ROW_BY_ROW) or is_generator(inner):
         return None
-    if any(str(call.this).lower() in AGGREGATES for call in inner.find_all(exp.Anonymous)):
+    if any(str(call.this).lower() in AGGREGATES | _WINDOWS_OF_TIME for call in inner.find_all(exp.Anonymous)):
         return None
     slots = {names.sources.resolve(c) for c in columns}
     slot = slots.pop()

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.rules.generators import with_generated
-from dbt.adapters.icebergmv.maintenance.rules.joins import joined, unknown_join
+from dbt.adapters.icebergmv.maintenance.rules.joins import joined
 from dbt.adapters.icebergmv.maintenance.rules.relation import Deltas, Scope, TrackedRelation
 from dbt.adapters.icebergmv.maintenance.rules.sources import Sources, sources_of
 
@@ -38,7 +38,8 @@ def _item(node: exp.Expr, scope: Scope, track: TrackQuery) -> Sources:
 
 
 def _single(node: exp.Expr, scope: Scope, track: TrackQuery) -> Sources:
-    sources = sources_of(track(node, scope), _alias(node))
+    namespace = node.db if isinstance(node, exp.Table) and not node.alias else ""
+    sources = sources_of(track(node, scope), _alias(node), namespace)
     for lateral in node.args.get("laterals") or ():
         sources = with_generated(sources, lateral)
     return sources
@@ -57,26 +58,13 @@ def _parenthesised(node: exp.Subquery, scope: Scope, track: TrackQuery) -> Sourc
 
 
 def _joins(sources: Sources, joins: list[exp.Join], scope: Scope, track: TrackQuery) -> Sources:
-    after_cross = False
+    # A comma binds as closely as JOIN, from left to right (spark.sql.ansi.relationPrecedence is off by default).
     for join in joins:
         if isinstance(join.this, exp.Lateral):
             sources = _lateral(sources, join, scope, track)
-            continue
-        right = _item(join.this, scope, track)
-        if after_cross and _depends_on_grouping(join):
-            # In `a, b RIGHT JOIN c` the join binds closer than the comma, which the parser shows as CROSS JOIN.
-            both = joined(sources, right, exp.Join(kind="CROSS"), scope)
-            sources = unknown_join(both, "a join after a comma; write CROSS JOIN in parentheses")
-            continue
-        after_cross = after_cross or join.args.get("kind") == "CROSS"
-        sources = joined(sources, right, join, scope)
+        else:
+            sources = joined(sources, _item(join.this, scope, track), join, scope)
     return sources
-
-
-def _depends_on_grouping(join: exp.Join) -> bool:
-    return bool(
-        join.args.get("side") in ("RIGHT", "FULL") or join.args.get("using") or join.args.get("method") == "NATURAL"
-    )
 
 
 def _lateral(sources: Sources, join: exp.Join, scope: Scope, track: TrackQuery) -> Sources:

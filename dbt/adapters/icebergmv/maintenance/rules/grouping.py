@@ -3,38 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.rules.keys import Key, Names
 
+_ANALYTICS = (exp.GroupingSets, exp.Rollup, exp.Cube)
+_ANALYTIC_ARGUMENTS = ("grouping_sets", "rollup", "cube")
 
-def grouping_expressions(select: exp.Select, names: Names) -> list[exp.Expr] | None:
-    """Return the expressions that every output row has one value of; None without GROUP BY."""
+
+@dataclass(frozen=True)
+class Grouping:
+    """The expressions of a GROUP BY: those of every grouping set, and those that some set shows as NULL."""
+
+    always: tuple[exp.Expr, ...]
+    sometimes: tuple[exp.Expr, ...] = ()
+
+    def shows_null(self, expression: exp.Expr, names: Names) -> bool:
+        """Return whether the expression is, or is computed from, a grouping expression that some set leaves out."""
+        hidden = [_by_slot(e, names) for e in self.sometimes]
+        return bool(hidden) and any(node in hidden for node in _by_slot(expression, names).walk())
+
+
+def grouping_of(select: exp.Select, names: Names) -> Grouping | None:
+    """Return what GROUP BY groups by; None without GROUP BY."""
     group = select.args.get("group")
     if group is None:
         return None
-    if group.args.get("rollup") or group.args.get("cube") or group.args.get("totals"):
-        return []
     if group.args.get("all"):
-        return [e for e in select.expressions if not e.find(exp.AggFunc)]
-    found: list[exp.Expr] = []
-    if group.args.get("grouping_sets"):
-        # `GROUP BY a, b GROUPING SETS (...)`: the sets alone say what is grouped.
-        for sets in group.args["grouping_sets"]:
-            found += _in_every_set(sets.expressions)
-    else:
-        for expression in group.expressions:
-            if isinstance(expression, exp.GroupingSets):
-                found += _in_every_set(expression.expressions)
-            elif not isinstance(expression, (exp.Rollup, exp.Cube)):
-                found.append(expression)
-    return [_resolved(e, select, names) for e in found]
+        return Grouping(tuple(e for e in select.expressions if not e.find(exp.AggFunc)))
+    plain = [e for e in group.expressions if not isinstance(e, _ANALYTICS)]
+    if group.args.get("rollup") or group.args.get("cube") or group.args.get("totals"):
+        return Grouping((), tuple(_resolved(e, select, names) for e in _members_of_all(group)))
+    # In `GROUP BY a, b GROUPING SETS (...)` the sets alone say what is grouped.
+    sets = group.args.get("grouping_sets") or [e for e in group.expressions if isinstance(e, exp.GroupingSets)]
+    always = [] if group.args.get("grouping_sets") else plain
+    always += [e for s in sets for e in _in_every_set(s.expressions)]
+    sometimes = [e for e in _members_of_all(group) if e not in always]
+    return Grouping(
+        tuple(_resolved(e, select, names) for e in always), tuple(_resolved(e, select, names) for e in sometimes)
+    )
 
 
 def is_kept(key: Key | None, groups: Sequence[Key]) -> bool:
     """Return whether a key has one value in each group."""
     return key is not None and any(key.is_function_of(g) for g in groups)
+
+
+def _by_slot(expression: exp.Expr, names: Names) -> exp.Expr:
+    """Return the expression with its columns called by their place in FROM, so that equal ones compare as equal."""
+
+    def called(node: exp.Expr) -> exp.Expr:
+        slot = names.sources.resolve(node) if isinstance(node, exp.Column) else None
+        return node if slot is None else exp.column(f"#{slot}")
+
+    return expression.unalias().transform(called)
+
+
+def _members_of_all(group: exp.Group) -> list[exp.Expr]:
+    """Return every expression that GROUP BY names, those inside ROLLUP, CUBE and GROUPING SETS included."""
+    found: list[exp.Expr] = []
+    pending = [*group.expressions, *(s for a in _ANALYTIC_ARGUMENTS for s in _listed(group.args.get(a)))]
+    while pending:
+        node = pending.pop(0)
+        if isinstance(node, (*_ANALYTICS, exp.Tuple)):
+            pending += node.expressions
+        elif isinstance(node, exp.Paren):
+            pending.append(node.this)
+        else:
+            found.append(node)
+    return found
+
+
+def _listed(value: object) -> list[exp.Expr]:
+    return [v for v in value if isinstance(v, exp.Expr)] if isinstance(value, list) else []
 
 
 def _in_every_set(sets: Iterable[exp.Expr]) -> list[exp.Expr]:

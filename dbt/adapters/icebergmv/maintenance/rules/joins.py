@@ -23,7 +23,7 @@ from dbt.adapters.icebergmv.maintenance.rules.relation import (
     Tracks,
     null_supplied,
 )
-from dbt.adapters.icebergmv.maintenance.rules.sources import Equality, Slot, Sources, are_comparable, through
+from dbt.adapters.icebergmv.maintenance.rules.sources import WIDER, Equality, Slot, Sources, are_comparable, through
 
 _KNOWN_KINDS = frozenset(["", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"])
 _KNOWN_METHODS = frozenset(["", "NATURAL"])
@@ -129,7 +129,9 @@ def _coalesced(sources: Sources, e: Equality, side: str, before: list[Tracks]) -
     pair = frozenset([e.left, e.right])
     if side != "FULL":
         return replace(sources, merged={**sources.merged, pair: e.left if side == "LEFT" else e.right})
-    column = replace(sources.slots[e.left].column, tracks=before[e.left] | before[e.right])
+    left, right = sources.slots[e.left].column, sources.slots[e.right].column
+    type_ = left.type if left.type == right.type else WIDER
+    column = replace(left, tracks=before[e.left] | before[e.right], type=type_)
     slot = Slot("", column, plain=False)
     return replace(sources, slots=(*sources.slots, slot), merged={**sources.merged, pair: len(sources.slots)})
 

@@ -20,7 +20,8 @@ def _pivot(relation: TrackedRelation, pivot: exp.Pivot) -> TrackedRelation:
     mentioned = {column.name.lower() for e in (*pivot.expressions, *pivot.args["fields"]) for column in _names(e)}
     produced = [c.name for c in pivot.args.get("columns") or ()]
     below = TrackedRelation(None, relation.occurrences, relation.obstacles, relation.deltas.not_additive())
-    if relation.columns is None or not produced or _has_alias_list(pivot):
+    qualified = any(c.table for e in (*pivot.expressions, *pivot.args["fields"]) for c in _names(e))
+    if relation.columns is None or not produced or qualified or _has_alias_list(pivot):
         return below.cut("PIVOT")
     kept = [c for c in relation.columns if c.name.lower() not in mentioned]
     return replace(below, columns=(*kept, *(TrackedColumn(name) for name in produced)))

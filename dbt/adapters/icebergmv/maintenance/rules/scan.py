@@ -7,6 +7,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.references import CTE_INDEX, CTE_USE, cte_of
+from dbt.adapters.icebergmv.maintenance.rules.occurrences import MOST_OCCURRENCES
 from dbt.adapters.icebergmv.maintenance.rules.pivot import pivoted
 from dbt.adapters.icebergmv.maintenance.rules.relation import (
     Deltas,
@@ -16,9 +17,6 @@ from dbt.adapters.icebergmv.maintenance.rules.relation import (
     TrackedColumn,
     TrackedRelation,
 )
-
-_MOST_OCCURRENCES = 500
-"""CTEs that use each other twice, many levels deep, make exponentially many occurrences."""
 
 
 def track_table(table: exp.Table, scope: Scope) -> TrackedRelation:
@@ -55,7 +53,7 @@ def _named(table: exp.Table, scope: Scope) -> TrackedRelation:
         use = table.meta.get(CTE_USE)
         if use is None:
             return relation
-        if len(relation.occurrences) > _MOST_OCCURRENCES:
+        if len(relation.occurrences) > MOST_OCCURRENCES:
             return relation.cut("a common table expression that is used very often")
         return relation.used_again(use)
     index = table.meta.get(CTE_INDEX)

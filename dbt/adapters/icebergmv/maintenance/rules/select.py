@@ -19,7 +19,7 @@ from dbt.adapters.icebergmv.maintenance.rules.computed import computed_key, grou
 from dbt.adapters.icebergmv.maintenance.rules.ctes import with_ctes
 from dbt.adapters.icebergmv.maintenance.rules.from_ import TrackQuery
 from dbt.adapters.icebergmv.maintenance.rules.generators import generated_names, is_generator
-from dbt.adapters.icebergmv.maintenance.rules.grouping import grouping_expressions, is_kept
+from dbt.adapters.icebergmv.maintenance.rules.grouping import Grouping, grouping_of, is_kept
 from dbt.adapters.icebergmv.maintenance.rules.keys import Key, Names, key_of
 from dbt.adapters.icebergmv.maintenance.rules.literals import type_of
 from dbt.adapters.icebergmv.maintenance.rules.relation import (
@@ -60,8 +60,9 @@ def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> Tracked
 
 def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | None:
     """Return the output columns, or None when `*` or a generator stands for columns that are not known."""
-    groups = _grouping_keys(select, names)
-    windows = window_partitions(select, names)
+    grouping = grouping_of(select, names)
+    groups = None if grouping is None else _grouping_keys(grouping, names)
+    windows = window_partitions(select, names, grouping)
     columns: list[TrackedColumn] = []
     for expression in select.expressions:
         if isinstance(expression, exp.Star) or (isinstance(expression, exp.Column) and expression.is_star):
@@ -77,7 +78,8 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
             columns += [TrackedColumn(name) for name in generated]
             continue
         key = key_of(expression, names) or computed_key(expression, names)
-        if key is None or (groups is not None and not is_kept(key, groups)):
+        hidden = grouping is not None and grouping.shows_null(expression, names)
+        if key is None or hidden or (groups is not None and not is_kept(key, groups)):
             columns.append(TrackedColumn(expression.output_name, type=key.type if key else type_of(expression)))
         else:
             required = not key.steps and names.sources.slots[key.slot].column.required
@@ -88,11 +90,8 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
     return tuple(columns)
 
 
-def _grouping_keys(select: exp.Select, names: Names) -> list[Key] | None:
-    expressions = grouping_expressions(select, names)
-    if expressions is None:
-        return None
-    found = (key_of(e, names) or grouped_key(e, names) for e in expressions)
+def _grouping_keys(grouping: Grouping, names: Names) -> list[Key]:
+    found = (key_of(e, names) or grouped_key(e, names) for e in grouping.always)
     return [key for key in found if key is not None]
 
 
@@ -112,7 +111,11 @@ def _expand(star: exp.Expr, sources: Sources) -> list[tuple[int, TrackedColumn]]
         alias = star.table.lower()
         if alias in sources.unknown or star.args.get("db") or all(s.alias != alias for s in sources.slots):
             return None
-        shown = [i for i, s in enumerate(sources.slots) if s.alias == alias]
+        # Columns that USING merged are hidden from `*`, and come first in `t.*`.
+        hidden = [i for i, s in enumerate(sources.slots) if s.alias == alias and i not in sources.star]
+        if len(hidden) > 1:
+            return None
+        shown = hidden + [i for i in sources.star if sources.slots[i].alias == alias]
     elif sources.unknown:
         return None
     else:

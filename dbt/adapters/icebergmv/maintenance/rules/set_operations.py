@@ -17,7 +17,7 @@ from dbt.adapters.icebergmv.maintenance.rules.relation import (
     TrackedColumn,
     TrackedRelation,
 )
-from dbt.adapters.icebergmv.maintenance.rules.sources import are_comparable
+from dbt.adapters.icebergmv.maintenance.rules.sources import WIDER, are_comparable
 
 NULL_TYPE = "void"
 
@@ -53,7 +53,7 @@ def _common_type(left: str | None, right: str | None) -> str | None:
         return right if left == NULL_TYPE else left
     if left == right:
         return left
-    return "bigint" if are_comparable(left, right) else None
+    return WIDER if are_comparable(left, right) else None
 
 
 def _deltas(node: exp.SetOperation, left: Deltas, right: Deltas) -> Deltas:

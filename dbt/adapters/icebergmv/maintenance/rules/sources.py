@@ -11,6 +11,9 @@ from dbt.adapters.icebergmv.maintenance.rules.relation import Track, TrackedColu
 from dbt.adapters.icebergmv.maintenance.steps import KeyFunction, inverse
 
 _COMPARED_ALIKE = (frozenset(["int", "bigint"]),)
+WIDER = "bigint"
+"""What two comparable types that differ become together."""
+
 _NEVER_EQUATED = frozenset(["float", "double"])
 """0.0 equals -0.0 and is another partition."""
 
@@ -20,11 +23,13 @@ class Slot:
     """One column in FROM. `alias` is the relation it is qualified with, in lower case.
 
     `plain`: its name may be written without the alias. A column that USING or NATURAL merged into another is not.
+    `namespace` is that of a table without an alias, where it is written out.
     """
 
     alias: str
     column: TrackedColumn
     plain: bool = True
+    namespace: str = ""
 
 
 @dataclass(frozen=True)
@@ -61,12 +66,15 @@ class Sources:
     def resolve(self, column: exp.Column) -> int | None:
         """Return the slot that a name means; None when it means something else or more than one."""
         name, qualifier = column.name.lower(), column.table.lower()
-        if column.args.get("db") and any(s.column.name.lower() in _outer_parts(column) for s in self.slots):
-            return None  # x.t.c is then a field of the struct x.
+        namespace = column.db.lower()
+        if namespace and (column.catalog or any(namespace in (s.alias, s.column.name.lower()) for s in self.slots)):
+            return None  # x.t.c may be a field of the struct t of the relation x, or of the struct x.
         found = [
             i
             for i, slot in enumerate(self.slots)
-            if slot.column.name.lower() == name and (slot.alias == qualifier if qualifier else slot.plain)
+            if slot.column.name.lower() == name
+            and (slot.alias == qualifier if qualifier else slot.plain)
+            and namespace in ("", slot.namespace)
         ]
         return found[0] if len(found) == 1 else None
 
@@ -112,9 +120,9 @@ class Sources:
         return replace(self, slots=slots, equalities=every, merged={**merged, **self.merged})
 
 
-def sources_of(relation: TrackedRelation, alias: str) -> Sources:
+def sources_of(relation: TrackedRelation, alias: str, namespace: str = "") -> Sources:
     """Return a single relation as names see it."""
-    slots = tuple(Slot(alias.lower(), c) for c in relation.columns or ())
+    slots = tuple(Slot(alias.lower(), c, namespace=namespace.lower()) for c in relation.columns or ())
     unknown = frozenset([alias.lower()] if relation.columns is None else [])
     return Sources(slots, relation, tuple(range(len(slots))), unknown=unknown)
 
@@ -147,7 +155,3 @@ def _nulls(track: Track) -> int:
 
 def _width(track: Track) -> tuple[int, int, list[str]]:
     return (_nulls(track), len(track.function), [step.name for step in track.function])
-
-
-def _outer_parts(column: exp.Column) -> tuple[str, str]:
-    return (column.db.lower(), column.catalog.lower())

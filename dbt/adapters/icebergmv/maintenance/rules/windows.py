@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.rules.grouping import Grouping
 from dbt.adapters.icebergmv.maintenance.rules.keys import Key, Names, key_of
 
 
-def window_partitions(select: exp.Select, names: Names) -> list[list[Key]]:
+def window_partitions(select: exp.Select, names: Names, grouping: Grouping | None) -> list[list[Key]]:
     """Return the keys in PARTITION BY of each window of the SELECT list, QUALIFY and ORDER BY."""
     named = {w.this.name.lower(): w for w in select.args.get("windows") or () if isinstance(w.this, exp.Identifier)}
     places = [*select.expressions, select.args.get("qualify"), select.args.get("order")]
@@ -16,7 +17,9 @@ def window_partitions(select: exp.Select, names: Names) -> list[list[Key]]:
         for window in place.find_all(exp.Window) if place is not None else ():
             if _is_inside_query(window, select):
                 continue
-            partition = _partition_by(window, named)
+            partition = [
+                e for e in _partition_by(window, named) if grouping is None or not grouping.shows_null(e, names)
+            ]
             found.append([k for k in (key_of(e, names) for e in partition) if k is not None])
     return found
 
