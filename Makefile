@@ -19,7 +19,7 @@ types: $(STAMP)
 	$(BIN)/mypy -p dbt.adapters.icebergmv
 
 unit: $(STAMP)
-	$(BIN)/pytest tests
+	$(BIN)/pytest tests -n 2
 
 soak-unit: $(STAMP)
 	$(BIN)/python -m tests.randomised.soak --histories 10000
