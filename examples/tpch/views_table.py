@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from dbt.adapters.icebergmv.maintenance.catalog import ColumnInfo
@@ -124,7 +125,8 @@ The tables are partitioned so:
 
 Below, *incremental* names the output column whose rows are replaced, and the partition column of the base table that it
 follows. *full* gives the rule that stops it. A table that is joined to itself stands there once for each use. *New rows
-alone* says whether a refresh after nothing but INSERTs reads only what they brought, and adds it.
+alone* says whether a refresh after nothing but INSERTs reads only what they brought, and adds it. The table without
+partitions is followed by the column bounds of the files that changed.
 """
 _SOURCE = re.compile(r"\{\{ source\('tpch', '(\w+)'\) \}\}")
 _PARTITION = re.compile(r"(?:(?P<transform>\w+)\((?:\d+, )?)?(?P<column>\w+)\)?")
@@ -161,9 +163,10 @@ def template(name: str) -> str:
     return (HERE / "views" / f"{name}.sql").read_text(encoding="utf-8")
 
 
-def behaviours() -> list[Behaviour]:
+@cache
+def behaviours() -> tuple[Behaviour, ...]:
     """Return what the page says, in its order."""
-    return [_behaviour(name) for names in SECTIONS.values() for name in names]
+    return tuple(_behaviour(name) for names in SECTIONS.values() for name in names)
 
 
 def page() -> str:
@@ -239,12 +242,12 @@ def _obstacle(definition: ViewDefinition, occurrence: Occurrence, table: str) ->
 
 
 def _steps(track: Track) -> str:
-    """Return what becomes of the partition column on its way: `l_shipdate by year`, `o_orderdate or NULL`."""
-    text = track.column
+    """Return what becomes of the partition column on its way: "`l_shipdate` through `year`"."""
+    text = f"`{track.column}`"
     for step in track.function:
         if step == Inverse(OrNull()):
             continue
-        text = f"{text} {step.name}" if step.only_adds_null else f"{text} by {step.name.replace('`?`', '?')}"
+        text += " or NULL" if step == OrNull() else f" through `{step.name.replace('`?`', '?')}`"
     return text
 
 
@@ -271,7 +274,7 @@ def _refresh(view: Behaviour, use: Use) -> str:
 
 def _followed(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
     for name, source in pairs:
-        yield f"`{name}`" if name == source else f"`{name}` follows `{source}`"
+        yield source if source == f"`{name}`" else f"`{name}` follows {source}"
 
 
 if __name__ == "__main__":
