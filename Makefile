@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test lint types unit integration requirements clean
+.PHONY: demo test lint types unit integration tpch requirements clean
 
 test: lint types unit integration
 
@@ -23,6 +23,9 @@ unit: $(STAMP)
 
 integration: $(STAMP)
 	$(BIN)/pytest integration
+
+tpch: $(STAMP)
+	TPCH_VIEWS=all $(BIN)/pytest integration/test_tpch_views.py
 
 requirements: $(STAMP)
 	$(BIN)/pip install --quiet uv

@@ -1,7 +1,11 @@
-"""Every view of docs/tpch-views.md on Spark: after each change it equals its SELECT, and refreshes as the page says."""
+"""Views of docs/tpch-views.md on Spark: after each change they equal their SELECT, and refresh as the page says.
+
+`make tpch` runs all of them.
+"""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -12,7 +16,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from examples.tpch.views_table import PARTITIONS, SCHEMAS, Behaviour, behaviours, template
+from examples.tpch.views_table import PARTITIONS, SCHEMAS, SECTIONS, Behaviour, behaviours, template
 from integration.lake import Lake
 
 SCALE = "0.002"
@@ -21,7 +25,9 @@ KEPT = {
     "lineitem": "where l_shipdate between date '1995-01-01' and date '1995-04-30'",
 }
 MERGE_ON_READ = frozenset(["orders", "partsupp", "supplier"])
-VIEWS = {view.name: view for view in behaviours()}
+# One view of every section; all of them take some minutes.
+NAMES = [names[0] for names in SECTIONS.values()] if os.environ.get("TPCH_VIEWS") != "all" else None
+VIEWS = {view.name: view for view in behaviours() if NAMES is None or view.name in NAMES}
 
 
 @dataclass(frozen=True)
@@ -111,7 +117,7 @@ def test_views_refresh_as_the_page_says(project: Lake, change: Round) -> None:
     responses = project.run()
     found = {name: _found(responses[name]) for name in VIEWS}
     expected = {name: _expected(view, change) for name, view in VIEWS.items()}
-    assert {n: f for n, f in found.items() if not _agree(f, expected[n])} == {}, expected
+    assert [(n, f, expected[n]) for n, f in found.items() if not _agree(f, expected[n])] == []
     for name in VIEWS:
         project.assert_equals_definition(name)
 
@@ -145,9 +151,12 @@ def _expected(view: Behaviour, change: Round) -> tuple[str, tuple[str, ...]]:
         return "full", obstacles
     if any(use.only_without_null and use.table in change.nulls for use in uses):
         return "full", ("which no output column follows",)
-    return "overwrite", ()
+    return "overwrite", ("Spark cannot say what",) if any(use.if_listed for use in uses) else ()
 
 
 def _agree(found: tuple[str, str], expected: tuple[str, tuple[str, ...]]) -> bool:
+    """Return whether the kind is the promised one; a full refresh, promised or possible, must say why."""
     kind, reasons = expected
-    return found[0] == kind and (kind != "full" or any(reason in found[1] for reason in reasons))
+    if found[0] == "full":
+        return any(reason in found[1] for reason in reasons)
+    return found[0] == kind

@@ -17,7 +17,7 @@ from dbt.adapters.icebergmv.maintenance.catalog import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition, analyse
 from dbt.adapters.icebergmv.maintenance.references import TableReference
 from dbt.adapters.icebergmv.maintenance.rules.relation import Occurrence, Track
-from dbt.adapters.icebergmv.maintenance.steps import Inverse, OrNull
+from dbt.adapters.icebergmv.maintenance.steps import Computed, Inverse, OrNull
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs" / "tpch-views.md"
@@ -125,8 +125,8 @@ The tables are partitioned so:
 
 Below, *incremental* names the output column whose rows are replaced, and the partition column of the base table that it
 follows. *full* gives the rule that stops it. A table that is joined to itself stands there once for each use. *New rows
-alone* says whether a refresh after nothing but INSERTs reads only what they brought, and adds it. The table without
-partitions is followed by the column bounds of the files that changed.
+alone* says whether a refresh after nothing but INSERTs reads only what they brought, and adds it. Where no use of the
+table follows its partitions, the column bounds of the files that changed say which rows did.
 """
 _SOURCE = re.compile(r"\{\{ source\('tpch', '(\w+)'\) \}\}")
 _PARTITION = re.compile(r"(?:(?P<transform>\w+)\((?:\d+, )?)?(?P<column>\w+)\)?")
@@ -137,13 +137,17 @@ class Use:
     """What a change of one use of a base table does to a view.
 
     `followed` are pairs of an output column and what it makes of the partition column; empty: `obstacle` says why the
-    refresh is full. `only_without_null`: it is full also when rows changed whose partition column is NULL.
+    refresh is full. `by_bounds`: no use of the table follows its partitions, so the column bounds of the changed files
+    say which rows changed; `if_listed`: only if Spark can list the values between them. `only_without_null`: it is full
+    also when rows changed whose partition column is NULL.
     `new_rows_alone`: an append is refreshed by the rows that it brought.
     """
 
     table: str
     followed: tuple[tuple[str, str], ...]
     obstacle: str | None
+    by_bounds: bool
+    if_listed: bool
     only_without_null: bool
     new_rows_alone: bool
 
@@ -205,13 +209,14 @@ def _column(text: str) -> ColumnInfo:
 
 
 def _use(definition: ViewDefinition, occurrence: Occurrence) -> Use:
-    table = next(r.name for r in definition.references if r.index == occurrence.index)
-    tracks = [
-        (name, track)
-        for name, found in definition.tracks_of(occurrence).items()
-        for track in found
-        if _maps(table, track)
-    ]
+    table = _table(definition, occurrence)
+    by_bounds = not any(
+        track.column == partition_column(table)
+        for use in definition.occurrences
+        if _table(definition, use) == table
+        for _, track in _tracks(definition, use)
+    )
+    tracks = [(name, track) for name, track in _tracks(definition, occurrence) if by_bounds or _maps(table, track)]
     always = definition.always_full or definition.full_when_changed
     obstacle = None if tracks and not always else always or _obstacle(definition, occurrence, table)
     additive = definition.additive.get(occurrence.index)
@@ -219,19 +224,25 @@ def _use(definition: ViewDefinition, occurrence: Occurrence) -> Use:
         table,
         tuple((name, _steps(track)) for name, track in tracks),
         obstacle,
+        by_bounds=by_bounds,
+        if_listed=by_bounds and all(any(isinstance(s, Computed) for s in track.function) for _, track in tracks),
         only_without_null=all(Inverse(OrNull()) in track.function for _, track in tracks),
         new_rows_alone=not always and additive is not None and definition.rewritable >= {occurrence.index, *additive},
     )
 
 
+def _table(definition: ViewDefinition, occurrence: Occurrence) -> str:
+    return next(r.name for r in definition.references if r.index == occurrence.index)
+
+
+def _tracks(definition: ViewDefinition, occurrence: Occurrence) -> list[tuple[str, Track]]:
+    return [(name, track) for name, found in definition.tracks_of(occurrence).items() for track in found]
+
+
 def _maps(table: str, track: Track) -> bool:
-    """Return whether partitions of the table lead to values of the column; a table without any has column bounds."""
-    partition, column = PARTITIONS[table], partition_column(table)
-    if partition is None:
-        return True
-    if track.column != column:
-        return False
-    return not partition.startswith("bucket") or all(step.only_adds_null for step in track.function)
+    """Return whether partitions of the table lead to values of the column: bucket numbers only without a function."""
+    is_plain = all(step.only_adds_null for step in track.function)
+    return track.column == partition_column(table) and (is_plain or not str(PARTITIONS[table]).startswith("bucket"))
 
 
 def _obstacle(definition: ViewDefinition, occurrence: Occurrence, table: str) -> str:
@@ -269,7 +280,9 @@ def _refresh(view: Behaviour, use: Use) -> str:
     if use.obstacle is not None:
         return f"full: {use.obstacle}"
     nulls = f"; full when rows changed where `{partition_column(use.table)}` is NULL" if use.only_without_null else ""
-    return "incremental: " + ", ".join(_followed(use.followed)) + nulls
+    listed = ", if they enclose a single value or few integers" if use.if_listed else ""
+    how = f"incremental by column bounds{listed}" if use.by_bounds else "incremental"
+    return f"{how}: {', '.join(_followed(use.followed))}{nulls}"
 
 
 def _followed(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:

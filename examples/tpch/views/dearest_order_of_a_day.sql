@@ -1,3 +1,6 @@
 select o_orderdate, o_orderkey, o_totalprice
-from {{ source('tpch', 'orders') }}
-qualify row_number() over (partition by o_orderdate order by o_totalprice desc, o_orderkey) = 1
+from (
+    select *, row_number() over (partition by o_orderdate order by o_totalprice desc, o_orderkey) as place
+    from {{ source('tpch', 'orders') }}
+)
+where place = 1
