@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: demo test lint types unit integration soak soak-unit requirements clean
+.PHONY: demo test lint types unit integration soak soak-unit tpch requirements clean
 
 test: lint types unit integration
 
@@ -31,6 +31,9 @@ integration: $(STAMP)
 # SOAK="--seed 7 --minutes 20" passes options on.
 soak: $(STAMP)
 	$(BIN)/python -m integration.randomised.soak --histories 300 --mutants $(SOAK)
+
+tpch: $(STAMP)
+	TPCH_VIEWS=all $(BIN)/pytest integration/test_tpch_views.py
 
 requirements: $(STAMP)
 	$(BIN)/pip install --quiet uv

@@ -1,0 +1,3 @@
+select c_nationkey, c_mktsegment, sum(c_acctbal) as balance
+from {{ source('tpch', 'customer') }}
+group by rollup (c_nationkey, c_mktsegment)

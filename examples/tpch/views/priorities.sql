@@ -1,0 +1,3 @@
+select o_orderpriority, count(*) as orders
+from {{ source('tpch', 'orders') }}
+group by o_orderpriority

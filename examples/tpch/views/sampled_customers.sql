@@ -1,0 +1,2 @@
+select c_nationkey, c_custkey
+from {{ source('tpch', 'customer') }} tablesample (100 percent)

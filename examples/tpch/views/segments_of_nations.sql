@@ -1,0 +1,2 @@
+select distinct c_nationkey, c_mktsegment
+from {{ source('tpch', 'customer') }}

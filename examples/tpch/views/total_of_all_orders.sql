@@ -1,0 +1,2 @@
+select count(*) as orders, sum(o_totalprice) as total
+from {{ source('tpch', 'orders') }}
