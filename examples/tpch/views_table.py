@@ -236,7 +236,12 @@ def _table(definition: ViewDefinition, occurrence: Occurrence) -> str:
 
 
 def _tracks(definition: ViewDefinition, occurrence: Occurrence) -> list[tuple[str, Track]]:
-    return [(name, track) for name, found in definition.tracks_of(occurrence).items() for track in found]
+    """Return output columns with their tracks of one use, in the order of the SELECT list."""
+    return [
+        (name, track)
+        for name, found in definition.tracks_of(occurrence).items()
+        for track in sorted(found, key=lambda t: (t.column, [step.name for step in t.function]))
+    ]
 
 
 def _maps(table: str, track: Track) -> bool:
