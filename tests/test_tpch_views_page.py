@@ -6,7 +6,7 @@ from examples.tpch.views_table import HERE, PAGE, SECTIONS, behaviours, page
 
 
 def test_page_is_up_to_date() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "write it anew: python examples/tpch/views_table.py"
+    assert PAGE.read_text(encoding="utf-8") == page(), "write it anew: python -m examples.tpch.views_table"
 
 
 def test_every_view_is_on_the_page_once() -> None:

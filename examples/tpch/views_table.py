@@ -1,6 +1,6 @@
 """Writes docs/tpch-views.md: how each view in views/ follows the TPC-H tables, as the analysis of its SQL tells.
 
-    python examples/tpch/views_table.py
+    python -m examples.tpch.views_table
 
 No Spark is started. `behaviours` is what the page says, as data.
 """
@@ -116,7 +116,7 @@ SECTIONS = {
 INTRODUCTION = """# TPC-H views: what refreshes how
 
 Small views over the eight TPC-H tables, one for each rule by which an output column follows a base table. The page is
-written by `python examples/tpch/views_table.py` from the analysis of the SQL in `examples/tpch/views/`. Integration
+written by `python -m examples.tpch.views_table` from the analysis of the SQL in `examples/tpch/views/`. Integration
 tests change the tables on Spark and hold every view to what stands here.
 
 The tables are partitioned so:
