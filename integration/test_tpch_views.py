@@ -52,7 +52,8 @@ ROUNDS = [
             "insert into customer values (9001, 'new', 'there', 7, '1', 9500.00, 'BUILDING', 'new')",
             "insert into part values (9001, 'new', 'M', 'B', 'T', 1, 'JAR', 9.00, 'new')",
             "insert into partsupp values (9001, 9001, 9000, 1.00, 'new')",
-            "insert into orders values (9000001, 9001, 'O', 2000.00, date '1995-02-11', '1-URGENT', 'c', 0, 'brand new')",
+            "insert into orders values (9000001, 9001, 'O', 2000.00, date '1995-02-11', '1-URGENT', 'c', 0, 'brand new'), "
+            "(9000003, 3, 'O', 5.00, date '1995-02-11', '5-LOW', 'c', 0, 'the first of its customer')",
             "insert into lineitem values (9000001, 9001, 9001, 1, 3, 30, 0, 0, 'N', 'O', date '1995-03-05', "
             "date '1995-03-01', date '1995-03-09', 'NONE', 'AIR', 'new')",
         ),

@@ -1,6 +1,6 @@
 """Writes docs/tpch-views.md: how each view in views/ follows the TPC-H tables, as the analysis of its SQL tells.
 
-    python examples/tpch/views_table.py
+    python -m examples.tpch.views_table
 
 No Spark is started. `behaviours` is what the page says, as data.
 """
@@ -116,7 +116,7 @@ SECTIONS = {
 INTRODUCTION = """# TPC-H views: what refreshes how
 
 Small views over the eight TPC-H tables, one for each rule by which an output column follows a base table. The page is
-written by `python examples/tpch/views_table.py` from the analysis of the SQL in `examples/tpch/views/`. Integration
+written by `python -m examples.tpch.views_table` from the analysis of the SQL in `examples/tpch/views/`. Integration
 tests change the tables on Spark and hold every view to what stands here.
 
 The tables are partitioned so:
@@ -236,7 +236,12 @@ def _table(definition: ViewDefinition, occurrence: Occurrence) -> str:
 
 
 def _tracks(definition: ViewDefinition, occurrence: Occurrence) -> list[tuple[str, Track]]:
-    return [(name, track) for name, found in definition.tracks_of(occurrence).items() for track in found]
+    """Return output columns with their tracks of one use, in the order of the SELECT list."""
+    return [
+        (name, track)
+        for name, found in definition.tracks_of(occurrence).items()
+        for track in sorted(found, key=lambda t: (t.column, [step.name for step in t.function]))
+    ]
 
 
 def _maps(table: str, track: Track) -> bool:

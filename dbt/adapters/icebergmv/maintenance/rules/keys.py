@@ -68,6 +68,8 @@ def key_of(expression: exp.Expr, names: Names) -> Key | None:
             return _truncated(expression, names)
         case exp.Year():
             return _append(_to_date(key_of(expression.this, names), names), "date", date_to_year())
+        case exp.Extract() if expression.this.name.upper() == "YEAR":
+            return _append(_to_date(key_of(expression.expression, names), names), "date", date_to_year())
         case exp.Substring() | exp.Left():
             return _prefix(expression, names)
         case _:
