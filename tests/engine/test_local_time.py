@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from dbt.adapters.icebergmv.maintenance.domain import Domain, Range
 from dbt.adapters.icebergmv.maintenance.key_functions import timestamp_to_date
 from dbt.adapters.icebergmv.maintenance.local_time import SAMPLED_EVERY, LocalTime, Offsets
+from dbt.adapters.icebergmv.maintenance.steps import Inverse
 from dbt.adapters.icebergmv.maintenance.transforms import MICROS_PER_DAY, MICROS_PER_HOUR
 
 ZONES = ["Europe/Berlin", "America/Sao_Paulo", "Pacific/Apia", "Australia/Lord_Howe", "Asia/Kathmandu", "UTC"]
@@ -66,3 +67,14 @@ def test_null_and_nothing() -> None:
     assert KNOWN["UTC"].image(Domain.only_null()) == Domain.only_null()
     assert LocalTime().image(Domain.all()).is_all
     assert LocalTime().preimage(Domain.none()).is_none
+
+
+@pytest.mark.parametrize("hours", [2, 24])
+def test_times_on_a_wall_that_skips_hours_are_found_again(hours: int) -> None:
+    """Antarctica/Troll skips two hours a year, Pacific/Apia skipped a day; a skipped time stands for a later one."""
+    hour = 3_600_000_000
+    zone = LocalTime(Offsets(((-1000 * hour, 0), (0, hours * hour)), 1000 * hour))
+    for skipped in range(0, hours * hour, hour // 2):
+        instant = skipped  # By the offset before the change, which is 0.
+        assert Inverse(zone).image(Domain.of(skipped)).contains(instant)
+        assert Inverse(zone).preimage(Domain.of(instant)).contains(skipped)

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.icebergmv.maintenance.bases import BaseTable
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.domain import Domain
+from dbt.adapters.icebergmv.maintenance.evaluation import evaluated
+from dbt.adapters.icebergmv.maintenance.snapshots import TableChange
+from dbt.adapters.icebergmv.maintenance.status import BaseTableStatus, MaterializedViewStatus
 
 from .test_rules import analysed
 
@@ -34,6 +39,13 @@ def plain_tracks(definition: ViewDefinition, column: str, index: int) -> set[str
         ("SELECT year(d) AS y, count(*) AS c FROM t GROUP BY d, ROLLUP (year(d))", "y"),
         ("SELECT year(d) AS y, count(*) AS c FROM t GROUP BY GROUPING SETS ((d, year(d)), (d))", "y"),
         ("SELECT upper(region) AS y, count(*) AS c FROM t GROUP BY region, CUBE (upper(region))", "y"),
+        # An alias of the SELECT list stands for a column that is NULL there.
+        ("SELECT u.d AS a, year(a) AS y, count(*) AS c FROM t JOIN u ON t.d = u.d GROUP BY t.d, ROLLUP (u.d)", "y"),
+        # d is t.d itself, so t.d is NULL there too.
+        ("SELECT t.d AS k, count(*) AS c FROM t JOIN u USING (d) GROUP BY u.d, ROLLUP (d)", "k"),
+        # Spark takes these for the same expression.
+        ("SELECT v + 1 AS k, count(*) AS c FROM t GROUP BY v, ROLLUP (1 + v)", "k"),
+        ("SELECT date(ts) AS k, count(*) AS c FROM t GROUP BY ts, ROLLUP (CAST(ts AS date))", "k"),
         # The window sees the NULLs of the second set as one partition.
         (
             "SELECT t.d AS k, sum(count(*)) OVER (PARTITION BY u.d) AS s "
@@ -149,11 +161,26 @@ def test_pivot_groups_without_the_struct_whose_field_it_mentions() -> None:
     assert [c.name for c in definition.columns or ()][:2] in ([], ["d", "v"])
 
 
-def test_the_width_of_a_full_join_using_is_that_of_the_wider_side() -> None:
-    """hash(int) is not hash(bigint)."""
+def test_in_behind_grouping_sets_sees_null_for_a_column_that_is_equal_to_a_key() -> None:
+    """In the second set u.d is NULL whatever t.d is; NULL NOT IN (...) is true only while there is no row at all."""
     definition = analysed(
-        "SELECT hash(k) AS h FROM (SELECT v AS k FROM t) a FULL JOIN (SELECT id AS k FROM u) b USING (k)"
+        "SELECT t.d AS k, count(*) AS c FROM t JOIN u ON t.d = u.d GROUP BY t.d, ROLLUP (u.d) "
+        "HAVING u.d NOT IN (SELECT o.d FROM odd AS o)"
     )
+    assert not is_followed(definition, 2)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        "(SELECT v AS k FROM t) a FULL JOIN (SELECT id AS k FROM u) b USING (k)",
+        "(SELECT coalesce(a.v, b.id) AS k FROM t a LEFT JOIN u b ON a.v = b.id)",
+        "(SELECT coalesce(a.v, b.id) AS k FROM t a JOIN u b ON a.v = b.id)",
+    ],
+)
+def test_the_width_of_columns_that_are_merged_is_that_of_the_wider_one(keys: str) -> None:
+    """hash(int) is not hash(bigint)."""
+    definition = analysed(f"SELECT hash(k) AS h FROM {keys}")
     found = [t for c in definition.columns or () for t in c.tracks]
     assert all(getattr(step, "argument_type", None) != "int" for t in found for step in t.function)
 
@@ -163,3 +190,22 @@ def test_the_width_of_a_full_join_using_is_that_of_the_wider_side() -> None:
 )
 def test_rows_that_limit_picks_may_be_others_at_the_next_refresh(join: str) -> None:
     assert not is_followed(analysed(f"SELECT t.d, x.w FROM t {join}"), 0)
+
+
+@pytest.mark.parametrize("name", ["v", "i"])
+def test_a_column_that_the_parser_takes_for_a_unit_is_not_found_where_the_key_is_evaluated(name: str) -> None:
+    """trunc(d, v) follows from two columns. Spark must refuse it over values of d alone, whatever v is called."""
+    key = analysed(f"SELECT trunc(d, {name}) AS k FROM t GROUP BY 1")
+    (track,) = (t for c in key.columns or () for t in c.tracks)
+    asked: list[str] = []
+
+    def run(sql: str) -> list[list[object]]:
+        asked.append(sql)
+        return []
+
+    base = BaseTable(("lake", "ns", "t"), None)
+    status = BaseTableStatus(base, (track.occurrence.index,), None, TableChange("stale"))
+    evaluated(key, MaterializedViewStatus((status,)), run, lambda _base, _column: Domain.of(1))
+    assert asked
+    names = [n.strip() for sql in asked for n in sql.split(" AS x(")[1].split(")")[0].split(",")]
+    assert name not in names

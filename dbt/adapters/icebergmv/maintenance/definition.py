@@ -25,6 +25,7 @@ from dbt.adapters.icebergmv.maintenance.references import TableReference, find_r
 from dbt.adapters.icebergmv.maintenance.rules import track
 from dbt.adapters.icebergmv.maintenance.rules.occurrences import occurrences_in
 from dbt.adapters.icebergmv.maintenance.rules.relation import Occurrence, Scope, Track, TrackedColumn, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.schema_change import reads_by_shape
 from dbt.adapters.icebergmv.maintenance.spark_functions import AGGREGATES
 from dbt.adapters.icebergmv.maintenance.units import units_are_literals
 
@@ -40,7 +41,7 @@ class ViewDefinition:
     `obstacles` says, per base occurrence, what keeps it from being tracked. `additive` holds the references whose new
     rows alone give the new output rows, with those that are read as empty for it. `rewritable` holds the references
     whose name may be replaced by a subquery, because nothing in the SQL names them with a catalog or a schema.
-    `mentions` are the words of the SQL in lower case.
+    `mentions` are the words of the SQL in lower case. `reads_by_shape`: columns that it does not name may matter too.
     """
 
     sql: str
@@ -53,6 +54,7 @@ class ViewDefinition:
     additive: Mapping[int, frozenset[int]] = field(default_factory=dict)
     rewritable: frozenset[int] = frozenset()
     mentions: frozenset[str] = frozenset()
+    reads_by_shape: bool = False
 
     def uses_of(self, index: int) -> tuple[Occurrence, ...]:
         """Return the occurrences that a reference stands for: several where a CTE around it is used again."""
@@ -129,6 +131,7 @@ def analyse(
         obstacles=relation.obstacles,
         additive=_additive(relation, references.tables, tokens),
         mentions=frozenset(t.text.lower() for t in tokens),
+        reads_by_shape=reads_by_shape(query),
         rewritable=_rewritable(query, references.tables),
     )
 

@@ -28,6 +28,8 @@ _MICROS = {"date": MICROS_PER_DAY, "timestamp": 1, "timestamp_ntz": 1}
 _MARGIN = 400 * MICROS_PER_DAY
 _MOST_HOURS = 60 * 366 * 24
 
+_PLACE, _ARGUMENT = "icebergmv_place", "icebergmv_argument"
+
 Run = Callable[[str], Sequence[Sequence[object]]]
 LiveValues = Callable[[BaseTableStatus, str], Domain | None]
 _AS_STORED = {
@@ -184,13 +186,14 @@ def _evaluate(
 
 def _ask(step: Computed, arguments: Sequence[Value | None], run: Run) -> dict[Value | None, Value | None] | None:
     """Let Spark evaluate the expression on each argument; None when it cannot, or gives a type that is not followed."""
+    # A bare word inside the expression may be a column that the parser takes for a unit; it must not be found here.
     rows = ", ".join(f"({i}, {_argument(a, step.argument_type)})" for i, a in enumerate(arguments))
-    computed = f"SELECT i, {'v'.join(step.text)}\n AS e FROM VALUES {rows} AS x(i, v)"
+    computed = f"SELECT {_PLACE}, {_ARGUMENT.join(step.text)}\n AS e FROM VALUES {rows} AS x({_PLACE}, {_ARGUMENT})"
     try:
         ((_, type_, *_),) = (row for row in run(describe_query(computed)) if row[0] == "e")
         if str(type_) not in _AS_STORED:
             return None
-        found = run(f"SELECT i, {_AS_STORED[str(type_)]} FROM (\n{computed}\n)")
+        found = run(f"SELECT {_PLACE}, {_AS_STORED[str(type_)]} FROM (\n{computed}\n)")
     except Exception:
         # Whatever the expression does on these values, the view may never see it there (a WHERE before it).
         return None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from dbt.adapters.icebergmv.maintenance.domain import Domain, Range, Value
 from dbt.adapters.icebergmv.maintenance.transforms import MICROS_PER_HOUR
@@ -28,9 +29,18 @@ class Offsets:
     changes: tuple[tuple[int, int], ...] = ()
     end: int = 0
 
+    @property
+    def _margin(self) -> int:
+        """Return how far from a change its two offsets matter: up to the next sample, and as long as what it skips.
+
+        A time on the wall that was skipped stands for an instant after the change, by the offset before it.
+        """
+        offsets = [offset for _, offset in self.changes]
+        return max([SAMPLED_EVERY, *(abs(b - a) for a, b in pairwise(offsets))])
+
     def between(self, low: int, high: int) -> tuple[int, int]:
         """Return the smallest and the largest offset in a closed range of instants; wide bounds outside the samples."""
-        low, high = low - SAMPLED_EVERY, high + SAMPLED_EVERY
+        low, high = low - self._margin, high + self._margin
         instants = [instant for instant, _ in self.changes]
         if not instants or low < instants[0] or high > self.end:
             return -_WIDEST, _WIDEST

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.bases import BaseTable, BaseTables, IcebergSource
@@ -77,16 +77,20 @@ def _status(
     elif known is None:
         change = TableChange("unknown", moved=True, reason="was not read by the last refresh")
     else:
-        change = _change(known, base.source, definition.mentions, tracked_columns(definition, occurrences))
+        change = _change(known, base.source, definition, tracked_columns(definition, occurrences))
     return BaseTableStatus(base, occurrences, known, change)
 
 
-def _change(known: BaseTableState, source: IcebergSource, mentions: Set[str], tracked: frozenset[str]) -> TableChange:
+def _change(
+    known: BaseTableState, source: IcebergSource, definition: ViewDefinition, tracked: frozenset[str]
+) -> TableChange:
     if known.storage != source.storage:
         return TableChange("unknown", moved=True, reason="is now another table")
     if known.recorded.uuid == source.recorded.uuid and known.recorded.schema_id != source.recorded.schema_id:
         before = source.table.schemas().get(known.recorded.schema_id)
-        reason = changed_meaning(before, source.table_schema, mentions) if before else "has lost its former schema"
+        reason = "has lost its former schema"
+        if before is not None:
+            reason = changed_meaning(before, source.table_schema, definition.mentions, definition.reads_by_shape)
         if reason is not None:
             return TableChange("unknown", moved=True, reason=reason)
     try:

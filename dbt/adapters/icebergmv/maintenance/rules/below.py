@@ -66,7 +66,7 @@ def _is_relation(query: exp.Query) -> bool:
 
 def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: Scope, track: TrackQuery) -> Sources:
     inside = track(query, scope)
-    use, place = _use_of(query), _place_of(query, select)
+    use, place = _use_of(query), None if _has_grouping_sets(select, query) else _place_of(query, select)
     limited = not isinstance(use, exp.Exists) and bool(query.args.get("limit") or query.args.get("offset"))
     gained: dict[int, Tracks] = {}
     if place is not None and isinstance(query, exp.Select) and not limited:
@@ -111,6 +111,16 @@ def _place_of(query: exp.Query, select: exp.Select) -> str | None:
         node = node.parent
     place = next((a for a, v in select.args.items() if v is node or (isinstance(v, list) and node in v)), None)
     return place if place in ("where", "expressions", "having", "qualify") else None
+
+
+def _has_grouping_sets(select: exp.Select, query: exp.Query) -> bool:
+    """Return whether the subquery may see NULL for a column that is equal to another one: some set leaves it out."""
+    group = select.args.get("group")
+    if group is None or _place_of(query, select) == "where":
+        return False
+    return group.find(exp.GroupingSets, exp.Rollup, exp.Cube) is not None or any(
+        group.args.get(a) for a in ("grouping_sets", "rollup", "cube", "totals")
+    )
 
 
 def _correlated(

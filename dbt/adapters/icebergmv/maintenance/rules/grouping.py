@@ -21,9 +21,15 @@ class Grouping:
     sometimes: tuple[exp.Expr, ...] = ()
 
     def shows_null(self, expression: exp.Expr, names: Names) -> bool:
-        """Return whether the expression is, or is computed from, a grouping expression that some set leaves out."""
-        hidden = [_by_slot(e, names) for e in self.sometimes]
-        return bool(hidden) and any(node in hidden for node in _by_slot(expression, names).walk())
+        """Return whether the expression may hold a grouping expression that some set leaves out.
+
+        Spark takes `v + 1` for `1 + v`, and `date(ts)` for `CAST(ts AS date)`, so any expression of the same column, or
+        of an equal one, counts; a constant may be a part of any but a mere column.
+        """
+        told = {slot for e in self.sometimes for slot in _slots(e, names)}
+        constant = any(not _slots(e, names) for e in self.sometimes)
+        is_part = constant and not isinstance(expression.unalias(), exp.Column)
+        return is_part or bool(told & _slots(expression, names))
 
 
 def grouping_of(select: exp.Select, names: Names) -> Grouping | None:
@@ -51,14 +57,10 @@ def is_kept(key: Key | None, groups: Sequence[Key]) -> bool:
     return key is not None and any(key.is_function_of(g) for g in groups)
 
 
-def _by_slot(expression: exp.Expr, names: Names) -> exp.Expr:
-    """Return the expression with its columns called by their place in FROM, so that equal ones compare as equal."""
-
-    def called(node: exp.Expr) -> exp.Expr:
-        slot = names.sources.resolve(node) if isinstance(node, exp.Column) else None
-        return node if slot is None else exp.column(f"#{slot}")
-
-    return expression.unalias().transform(called)
+def _slots(expression: exp.Expr, names: Names) -> set[int]:
+    """Return the columns of FROM that the expression names, the first of equal ones for all of them."""
+    found = (names.sources.resolve(c) for c in expression.find_all(exp.Column))
+    return {names.sources.same(slot) for slot in found if slot is not None}
 
 
 def _members_of_all(group: exp.Group) -> list[exp.Expr]:

@@ -21,7 +21,7 @@ from dbt.adapters.icebergmv.maintenance.key_functions import (
 )
 from dbt.adapters.icebergmv.maintenance.local_time import LocalTime
 from dbt.adapters.icebergmv.maintenance.rules.relation import Scope, Tracks
-from dbt.adapters.icebergmv.maintenance.rules.sources import Sources
+from dbt.adapters.icebergmv.maintenance.rules.sources import WIDER, Sources
 from dbt.adapters.icebergmv.maintenance.steps import Inverse, KeyFunction, Prefix, Step
 
 
@@ -87,14 +87,16 @@ def _column(column: exp.Column, names: Names) -> Key | None:
 def _merged(expression: exp.Coalesce, names: Names) -> Key | None:
     """Return the key of coalesce(a.k, b.k, ...) where a join makes it the value of one slot."""
     slot: int | None = None
+    types = set[str | None]()
     for argument in (expression.this, *expression.expressions):
         key = key_of(argument, names)
         if key is None or key.steps:
             return None
+        types.add(key.type)
         slot = key.slot if slot in (None, key.slot) else _merge(slot, key.slot, names.sources)  # type: ignore[arg-type]
         if slot is None:
             return None
-    return None if slot is None else Key(slot, (), names.sources.slots[slot].column.type)
+    return None if slot is None else Key(slot, (), types.pop() if len(types) == 1 else WIDER)
 
 
 def _merge(left: int, right: int, sources: Sources) -> int | None:

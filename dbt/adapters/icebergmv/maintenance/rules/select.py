@@ -86,7 +86,7 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
             column = TrackedColumn(expression.output_name, names.tracks(key), key.type, required)
             columns.append(_windowed(column, key, windows, names))
         if isinstance(expression, exp.Alias):
-            names = replace(names, aliases={expression.alias.lower(): key, **names.aliases})
+            names = replace(names, aliases={expression.alias.lower(): None if hidden else key, **names.aliases})
     return tuple(columns)
 
 
