@@ -56,7 +56,7 @@ def test_join_in_parentheses(lake: Lake) -> None:
     lake.model("paren", f"select d, w from ({left} b right join {right} o on b.id = o.id)")
     lake.run("--select", "paren")
     lake.sql(f"INSERT INTO {left} VALUES (2, date'2024-01-02')")
-    assert lake.run("--select", "paren")["paren"]["refresh_kind"] == "full"
+    assert lake.run("--select", "paren")["paren"]["refresh_kind"] == "overwrite"
     lake.assert_equals_definition("paren")
 
 

@@ -231,7 +231,7 @@ def test_refresh_policy_incremental_strict(lake: Lake) -> None:
     daily.insert("2024-01-09")
     message = daily.fail()
     assert daily.name in message
-    assert "is not partitioned by anything the view keeps" in message
+    assert "is not tracked through an aggregate over all rows" in message
     assert daily.rows() == before
     assert daily.run("--full-refresh")["refresh_kind"] == "full"
 

@@ -76,7 +76,11 @@ SHAPES = {
     "date_trunc_key": "SELECT date_trunc('day', d) AS k, sum(v) AS s FROM {o} GROUP BY 1",
 }
 
-LINEAR = frozenset(["inner_join", "comma_join", "join_using", "natural_join", "union_all", "star", "explode", "values"])
+_LINEAR = """
+    inner_join comma_join join_using natural_join left_join semi_join anti_join exists not_exists in_subquery
+    not_in_required self_join union_all star explode values scalar_subquery
+"""
+LINEAR = frozenset(_LINEAR.split())
 """Shapes that an append of any of their bases refreshes by the new rows alone."""
 
 ROUNDS = {

@@ -94,7 +94,7 @@ def test_twice_in_a_cte_of_the_name_of_the_base(orders: Orders) -> None:
         f"select d, v from {orders.table} union all select d, v from {orders.name}"
     )
     orders.insert(5, "2024-01-03", spread=1)
-    orders.refreshed("overwrite", stale=1)
+    orders.refreshed("append", stale=1)
 
 
 def test_names_in_the_view_are_those_of_its_namespace(orders: Orders) -> None:
@@ -155,7 +155,7 @@ def test_star_view_of_a_table_that_grows(orders: Orders) -> None:
     orders.do("ALTER TABLE {t} ADD COLUMN note string")
     orders.refreshed("none")
     orders.do("INSERT INTO {t} VALUES (1, timestamp'2024-01-04 10:00:00Z', 7, 'x')")
-    orders.refreshed("overwrite", stale=1)
+    orders.refreshed("append", stale=1)
     orders.do("ALTER TABLE {t} ADD COLUMN another bigint AFTER id")
     message = orders.lake.fail("--select", orders.model)
     assert "CANNOT_UP_CAST" in message

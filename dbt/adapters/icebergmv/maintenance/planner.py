@@ -114,6 +114,8 @@ def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) -> Ref
     indexes = [i for b in stale for i in b.occurrences if definition.uses_of(i)]
     if len(indexes) > 1 and not all(_can_be_read_as_before(b) for b in stale):
         return None
+    if any(_has_other_columns_now(b) for b in stale):
+        return None
     if any(i not in definition.additive or i not in since for i in indexes):
         return None
     if not definition.rewritable.issuperset(j for i in indexes for j in (i, *definition.additive[i])):
@@ -124,6 +126,12 @@ def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) -> Ref
     )
     rows = ", ".join(f"{b.base.name[2]}: {_count(b.change.appended_rows, 'row')} appended" for b in stale)
     return RefreshPlan("append", rows, deltas=tuple(deltas))
+
+
+def _has_other_columns_now(base: BaseTableStatus) -> bool:
+    """Return whether an append scan, which reads under the table's columns of today, would not show those wanted."""
+    source = base.base.source
+    return source is not None and source.recorded.schema_id != source.table.metadata.current_schema_id
 
 
 def _can_be_read_as_before(base: BaseTableStatus) -> bool:

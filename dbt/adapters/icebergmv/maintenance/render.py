@@ -87,7 +87,7 @@ def bases_can_prune(
     ]
     if len(sources) == 1:
         reaching = (*(wanted[0] or region if wanted else region), *filters.get(definition.references[0].index, ()))
-        return all(s is None or can_prune(s.table, s.table_schema, reaching) for s in sources)
+        return all(s is None or _alone_can_prune(s, reaching) for s in sources)
     used = {
         key.transform
         for disjuncts in (*wanted, *filters.values(), region)
@@ -98,6 +98,22 @@ def bases_can_prune(
     return not used or all(
         s is not None and {str(f.transform) for spec in s.table.specs().values() for f in spec.fields} == used
         for s in sources
+    )
+
+
+def _alone_can_prune(source: IcebergSource, reaching: tuple[TupleDomain, ...]) -> bool:
+    """Return whether no column that Spark may find equal to a bucketed one is partitioned in another way."""
+    types = {f.name: f.field_type for f in source.table_schema.fields}
+    used = {(key.column, key.transform) for d in reaching for key, _ in d.constraints if key.transform is not None}
+    partitioned = {
+        (source.table_schema.find_column_name(f.source_id), str(f.transform))
+        for spec in source.table.specs().values()
+        for f in spec.fields
+    }
+    return can_prune(source.table, source.table_schema, reaching) and all(
+        column == c or transform == t or types.get(column) != types.get(str(c))
+        for column, transform in used
+        for c, t in partitioned
     )
 
 

@@ -109,7 +109,13 @@ def _constraint(key: ColumnKey, domain: Domain, types: Mapping[str, str], dialec
     function, width = matched.groups()
     value_type = "int" if function == "bucket" else spark_type
     expression = f"{identifier(dialect.catalog)}.system.{function}({width}, {column})"
-    return _membership(expression if dialect.pushable else _hidden(expression, value_type), domain, value_type)
+    value = expression if dialect.pushable else _hidden(expression, value_type)
+    if domain.is_all or not domain.null:
+        return _membership(value, domain, value_type)
+    # The hidden form is a value where the transform is NULL, which it is where the column is.
+    others = Domain(domain.ranges, nan=domain.nan)
+    missing = f"{column} IS NULL"
+    return missing if others.is_none else f"{missing} OR {_membership(value, others, value_type)}"
 
 
 def _hidden(expression: str, spark_type: str) -> str:

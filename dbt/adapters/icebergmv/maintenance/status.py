@@ -88,7 +88,7 @@ def _change(
         return TableChange("unknown", moved=True, reason="is now another table")
     if known.recorded.uuid == source.recorded.uuid and known.recorded.schema_id != source.recorded.schema_id:
         before = source.table.schemas().get(known.recorded.schema_id)
-        reason = "has lost its former schema"
+        reason: str | None = "has lost its former schema"
         if before is not None:
             reason = changed_meaning(before, source.table_schema, definition.mentions, definition.reads_by_shape)
         if reason is not None:
