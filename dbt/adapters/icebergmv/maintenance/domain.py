@@ -119,7 +119,7 @@ class Domain:
 
     def union(self, other: Domain) -> Domain:
         """Return the values of either set."""
-        return _union((self, other))
+        return union_of((self, other))
 
     def complement(self) -> Domain:
         """Return all other values, NULL and NaN included."""
@@ -213,7 +213,7 @@ def column_wise_union(*disjuncts: TupleDomain) -> TupleDomain:
     for disjunct in some:
         for key, domain in disjunct.constraints:
             found.setdefault(key, []).append(domain)
-    return TupleDomain.where({k: _union(domains) for k, domains in found.items() if len(domains) == len(some)})
+    return TupleDomain.where({k: union_of(domains) for k, domains in found.items() if len(domains) == len(some)})
 
 
 def _merge_exactly(disjuncts: list[TupleDomain]) -> list[TupleDomain]:
@@ -259,10 +259,11 @@ class _Numbered:
         distinct = dict.fromkeys(numbers)
         if len(distinct) == 1:
             return numbers[0]
-        return 0 if 0 in distinct else self.number(_union([self.domains[n] for n in distinct]))
+        return 0 if 0 in distinct else self.number(union_of([self.domains[n] for n in distinct]))
 
 
-def _union(domains: Sequence[Domain]) -> Domain:
+def union_of(domains: Sequence[Domain]) -> Domain:
+    """Return the values of any of the sets, in the time of sorting all their ranges."""
     return Domain(
         _normalise(r for d in domains for r in d.ranges), any(d.null for d in domains), any(d.nan for d in domains)
     )

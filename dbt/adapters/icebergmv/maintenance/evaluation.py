@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from dbt.adapters.icebergmv.maintenance.changed_rows import FileRows
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Value
+from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Value, union_of
 from dbt.adapters.icebergmv.maintenance.local_time import SAMPLED_EVERY, LocalTime, Offsets
 from dbt.adapters.icebergmv.maintenance.render import describe_query
 from dbt.adapters.icebergmv.maintenance.rules.relation import Track
@@ -132,7 +132,7 @@ class _Values:
 def _values(base: BaseTableStatus, column: str, live: LiveValues) -> _Values:
     key = ColumnKey(column)
     found = (d.domains.get(key) for d in base.change.constraints.data_disjuncts)
-    changed = _union([Domain.only_null(), *(d for d in found if d is not None)])
+    changed = union_of([Domain.only_null(), *(d for d in found if d is not None)])
     return _Values(changed, live(base, column))
 
 
@@ -153,12 +153,7 @@ def live_values(base: BaseTableStatus, column: str) -> Domain | None:
         if domain is None:
             return None
         live.append(domain)
-    return _union(live)
-
-
-def _union(domains: Sequence[Domain]) -> Domain:
-    ranges = Domain.between(*(r for d in domains for r in d.ranges)).ranges
-    return Domain(ranges, any(d.null for d in domains), any(d.nan for d in domains))
+    return union_of(live)
 
 
 def _evaluate(

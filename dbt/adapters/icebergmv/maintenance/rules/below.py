@@ -16,6 +16,7 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.rules.conditions import conjuncts, equalities
 from dbt.adapters.icebergmv.maintenance.rules.ctes import with_ctes
 from dbt.adapters.icebergmv.maintenance.rules.from_ import TrackQuery, track_from
+from dbt.adapters.icebergmv.maintenance.rules.grouping import has_grouping_sets
 from dbt.adapters.icebergmv.maintenance.rules.keys import Key, Names, key_of
 from dbt.adapters.icebergmv.maintenance.rules.relation import Scope, TrackedColumn, Tracks
 from dbt.adapters.icebergmv.maintenance.rules.sources import Sources, are_comparable, through
@@ -116,11 +117,7 @@ def _place_of(query: exp.Query, select: exp.Select) -> str | None:
 def _has_grouping_sets(select: exp.Select, query: exp.Query) -> bool:
     """Return whether the subquery may see NULL for a column that is equal to another one: some set leaves it out."""
     group = select.args.get("group")
-    if group is None or _place_of(query, select) == "where":
-        return False
-    return group.find(exp.GroupingSets, exp.Rollup, exp.Cube) is not None or any(
-        group.args.get(a) for a in ("grouping_sets", "rollup", "cube", "totals")
-    )
+    return group is not None and _place_of(query, select) != "where" and has_grouping_sets(group)
 
 
 def _correlated(

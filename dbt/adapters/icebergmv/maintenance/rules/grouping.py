@@ -52,6 +52,11 @@ def grouping_of(select: exp.Select, names: Names) -> Grouping | None:
     )
 
 
+def has_grouping_sets(group: exp.Group) -> bool:
+    """Return whether a GROUP BY has several grouping sets, in any of the forms that Spark knows."""
+    return group.find(*_ANALYTICS) is not None or any(group.args.get(a) for a in (*_ANALYTIC_ARGUMENTS, "totals"))
+
+
 def is_kept(key: Key | None, groups: Sequence[Key]) -> bool:
     """Return whether a key has one value in each group."""
     return key is not None and any(key.is_function_of(g) for g in groups)

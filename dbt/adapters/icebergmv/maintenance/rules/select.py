@@ -19,7 +19,7 @@ from dbt.adapters.icebergmv.maintenance.rules.computed import computed_key, grou
 from dbt.adapters.icebergmv.maintenance.rules.ctes import with_ctes
 from dbt.adapters.icebergmv.maintenance.rules.from_ import TrackQuery
 from dbt.adapters.icebergmv.maintenance.rules.generators import generated_names, is_generator
-from dbt.adapters.icebergmv.maintenance.rules.grouping import Grouping, grouping_of, is_kept
+from dbt.adapters.icebergmv.maintenance.rules.grouping import Grouping, grouping_of, has_grouping_sets, is_kept
 from dbt.adapters.icebergmv.maintenance.rules.keys import Key, Names, key_of
 from dbt.adapters.icebergmv.maintenance.rules.literals import type_of
 from dbt.adapters.icebergmv.maintenance.rules.relation import (
@@ -134,7 +134,7 @@ def _deltas(select: exp.Select, below: Deltas) -> Deltas:
     if select.args.get("group") is not None or select.args.get("having") is not None:
         # Over no rows a grouping set that is empty, and an aggregate without GROUP BY, still give one.
         group = select.args.get("group")
-        plain = group is not None and group.expressions and not group.find(exp.GroupingSets, exp.Rollup, exp.Cube)
+        plain = group is not None and group.expressions and not has_grouping_sets(group)
         return below.not_additive() if plain else Deltas()
     several = select.args.get("distinct") or select.args.get("qualify")
     return below.not_additive() if several or any(e.find(exp.Window) for e in select.expressions) else below
