@@ -78,7 +78,7 @@ SHAPES = {
 
 _LINEAR = """
     inner_join comma_join join_using natural_join left_join semi_join anti_join exists not_exists in_subquery
-    not_in_required self_join union_all star explode values scalar_subquery
+    not_in_required self_join union_all star explode values
 """
 LINEAR = frozenset(_LINEAR.split())
 """Shapes that an append of any of their bases refreshes by the new rows alone."""
