@@ -100,11 +100,14 @@ def _plan(definition: ViewDefinition, status: MaterializedViewStatus, request: P
         return RefreshPlan("full", f"refresh_policy is full ({_changes(stale)})")
     if definition.full_when_changed is not None:
         return RefreshPlan("full", f"{definition.full_when_changed} ({_changes(stale)})")
-    return _append(definition, stale) or _overwrite(definition, stale, request)
+    return _append(definition, stale, request) or _overwrite(definition, stale, request)
 
 
-def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) -> RefreshPlan | None:
-    """Return the plan that adds what new base rows bring, where nothing else happened and the definition adds up."""
+def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus], request: PlanRequest) -> RefreshPlan | None:
+    """Return the plan that adds what new base rows bring, where nothing else happened and the definition adds up.
+
+    What they bring lies in the region that an overwrite would replace, so the other tables are read no further either.
+    """
     since = {
         index: base.change.appended_since
         for base in stale
@@ -125,7 +128,10 @@ def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) -> Ref
         for n, i in enumerate(indexes)
     )
     rows = ", ".join(f"{b.base.name[2]}: {_count(b.change.appended_rows, 'row')} appended" for b in stale)
-    return RefreshPlan("append", rows, deltas=tuple(deltas))
+    affected = [d for b in stale for use in _uses(definition, b) for d in _affected(definition, b, use, request)]
+    region = simplify(affected, REGION_LIMIT)
+    filters = {} if any(d.is_all for d in region) else base_filters(definition, region)
+    return RefreshPlan("append", rows, base_filters=filters, deltas=tuple(deltas))
 
 
 def _has_other_columns_now(base: BaseTableStatus) -> bool:
@@ -142,19 +148,32 @@ def _can_be_read_as_before(base: BaseTableStatus) -> bool:
 def _overwrite(definition: ViewDefinition, stale: Sequence[BaseTableStatus], request: PlanRequest) -> RefreshPlan:
     disjuncts: list[TupleDomain] = []
     for base in stale:
-        for occurrence in (use for index in base.occurrences for use in definition.uses_of(index)):
-            tracks = definition.tracks_of(occurrence)
-            mapped = [_to_output(d, tracks, request.partitioning) for d in base.change.constraints.data_disjuncts]
-            if any(m.is_all for m in mapped):
+        for occurrence in _uses(definition, base):
+            affected = _affected(definition, base, occurrence, request)
+            if any(d.is_all for d in affected):
                 return RefreshPlan("full", _untracked(definition, base, occurrence))
-            by_bounds = base.change.unit == "file"
-            disjuncts += [_on_partitions(m, request.partitioning) for m in mapped] if by_bounds else mapped
-    region = simplify((in_terms_of(d, request.partitioning) for d in disjuncts), REGION_LIMIT)
+            disjuncts += affected
+    region = simplify(disjuncts, REGION_LIMIT)
     if not region:
         return RefreshPlan("none", f"no row of the view can be affected ({_changes(stale)})")
     if any(d.is_all for d in region):
         return RefreshPlan("full", f"the changes touch too many partitions to list ({_changes(stale)})")
     return RefreshPlan("overwrite", _changes(stale), region, base_filters(definition, region))
+
+
+def _uses(definition: ViewDefinition, base: BaseTableStatus) -> list[Occurrence]:
+    return [use for index in base.occurrences for use in definition.uses_of(index)]
+
+
+def _affected(
+    definition: ViewDefinition, base: BaseTableStatus, occurrence: Occurrence, request: PlanRequest
+) -> list[TupleDomain]:
+    """Return the output rows that the changes of a base can affect through one of its occurrences."""
+    tracks, partitioning = definition.tracks_of(occurrence), request.partitioning
+    mapped = [_to_output(d, tracks, partitioning) for d in base.change.constraints.data_disjuncts]
+    if base.change.unit == "file":
+        mapped = [_on_partitions(m, partitioning) for m in mapped]
+    return [in_terms_of(m, partitioning) for m in mapped]
 
 
 def _to_output(

@@ -114,7 +114,7 @@ def _query(lake: Lake, inspection: Inspection, plan: RefreshPlan, columns: Seque
     definition, bases, catalog = inspection.definition, inspection.bases, lake.catalog.name
     if plan.kind != "append":
         return render.pinned_query(definition, bases, plan.base_filters, catalog)
-    return render.appended_query(definition, bases, plan.deltas, columns, catalog)
+    return render.appended_query(definition, bases, plan, columns, catalog)
 
 
 def _columns(lake: Lake, inspection: Inspection) -> tuple[Column, ...] | None:

@@ -13,7 +13,7 @@ from dbt.adapters.icebergmv.maintenance.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.lattice import in_terms_of
 from dbt.adapters.icebergmv.maintenance.names import TableName
 from dbt.adapters.icebergmv.maintenance.partitioning import PartitionField, can_prune, spec_fields
-from dbt.adapters.icebergmv.maintenance.planner import Delta
+from dbt.adapters.icebergmv.maintenance.planner import Delta, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.references import TableReference, splice
 from dbt.adapters.icebergmv.maintenance.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.sql import Dialect, disjunction, identifier, qualified, string_literal
@@ -170,16 +170,18 @@ def _bridge(wanted: Schema, stored: Schema | None) -> str | None:
 
 
 def appended_query(
-    definition: ViewDefinition, bases: BaseTables, deltas: Sequence[Delta], columns: Sequence[str], catalog: str
+    definition: ViewDefinition, bases: BaseTables, plan: RefreshPlan, columns: Sequence[str], catalog: str
 ) -> str:
-    """Return the rows that the deltas bring, as one query."""
-    queries = [_delta_query(definition, bases, delta, catalog) for delta in deltas]
+    """Return the rows that the deltas of a plan bring, as one query."""
+    dialect = Dialect(catalog, bases_can_prune(definition, bases, plan.base_filters))
+    queries = [_delta_query(definition, bases, plan, delta, dialect) for delta in plan.deltas]
     return "\nUNION ALL\n".join(_select(query, _names(columns)) for query in queries)
 
 
-def _delta_query(definition: ViewDefinition, bases: BaseTables, delta: Delta, catalog: str) -> str:
+def _delta_query(
+    definition: ViewDefinition, bases: BaseTables, plan: RefreshPlan, delta: Delta, dialect: Dialect
+) -> str:
     replacements: dict[TableReference, str] = {}
-    dialect = Dialect(catalog, pushable=False)
     for reference in definition.references:
         source = None if reference.pinned else bases.of(reference).source
         if source is None:
@@ -193,7 +195,7 @@ def _delta_query(definition: ViewDefinition, bases: BaseTables, delta: Delta, ca
             then = source if earlier is None else at_snapshot(source, earlier)
             if then is None:
                 raise AssertionError("only tables that can be shown as they were take part in an append")
-            replacements[reference] = _read(reference, then, None, dialect)
+            replacements[reference] = _read(reference, then, plan.base_filters.get(reference.index), dialect)
     return splice(definition.sql, replacements)
 
 
