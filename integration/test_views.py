@@ -161,7 +161,7 @@ def test_star_view_of_a_table_that_grows(orders: Orders) -> None:
     assert "CANNOT_UP_CAST" in message
     orders.do("ALTER TABLE {t} DROP COLUMN another")
     orders.do("INSERT INTO {t} VALUES (1, timestamp'2024-01-04 10:00:00Z', 7, 'x')")
-    orders.refreshed("overwrite", stale=1)
+    orders.refreshed("append", stale=1)
 
 
 def test_view_that_spark_refuses_is_refused(orders: Orders) -> None:
