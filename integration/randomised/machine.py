@@ -154,7 +154,7 @@ class Machine:
         new_meaning = "the SELECT looks at all of them" in reason
         if subject.built and not subject.changed and not subject.broken and kind != "none" and not new_meaning:
             raise WrongResult("needless", shape, f"{kind} although no row changed: {reason}")
-        if kind == "full" and self._must_be_incremental(subject):
+        if kind == "full" and not new_meaning and self._must_be_incremental(subject):
             raise WrongResult("full", shape, f"{reason}; changed {sorted(subject.changed)}; {subject.sql}")
         if kind != "none":
             for other in self.subjects:
