@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import uuid
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -17,6 +18,7 @@ from dbt.adapters.icebergmv.java import JavaUnusable
 from dbt.adapters.icebergmv.spark_session import SparkRequest, SparkUnavailable, spark_session
 
 ColumnDescription = tuple[str, str, None, None, None, None, bool]
+_CANCEL_AGAIN_SECONDS = 0.5
 
 
 class SessionHandle:
@@ -28,6 +30,7 @@ class SessionHandle:
         self._tag = f"dbt-{uuid.uuid4().hex}"
         self._session: SparkSession | None = None
         self._cancelled = False
+        self._closed = threading.Event()
 
     def cursor(self) -> SessionCursor:
         """Return a new cursor."""
@@ -36,15 +39,11 @@ class SessionHandle:
     def cancel(self) -> None:
         """Stop the Spark jobs of this connection, called from another thread on Ctrl-C."""
         self._cancelled = True
-        if self._session is not None:
-            try:
-                self._session.sparkContext.cancelJobsWithTag(self._tag)
-            except Py4JError:
-                # The JVM is gone, and its jobs with it.
-                return
+        threading.Thread(target=self._cancel_jobs, daemon=True).start()
 
     def close(self) -> None:
-        """Nothing to close: Spark belongs to the process."""
+        """Spark belongs to the process and goes on; only an order to stop ends here."""
+        self._closed.set()
 
     def rollback(self) -> None:
         """Nothing to roll back: every statement is its own Iceberg commit."""
@@ -60,6 +59,17 @@ class SessionHandle:
             # The order came while Spark was starting, when there was no job to stop.
             raise DbtRuntimeError("Cannot run the statement: dbt was interrupted. Run again.")
         return self._session
+
+    def _cancel_jobs(self) -> None:
+        """Cancel until the connection is closed: a statement that is still being planned has no job to cancel yet."""
+        while not self._closed.is_set():
+            if self._session is not None:
+                try:
+                    self._session.sparkContext.cancelJobsWithTag(self._tag)
+                except Py4JError:
+                    # The JVM is gone, and its jobs with it.
+                    return
+            self._closed.wait(_CANCEL_AGAIN_SECONDS)
 
 
 class SessionCursor:
