@@ -23,6 +23,8 @@ from dbt.adapters.icebergmv.maintenance.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.partitioning import partition_by_texts
 from dbt.adapters.icebergmv.maintenance.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.settings import ESCAPED_LITERALS, meaning_settings
+from dbt.adapters.icebergmv.maintenance.stale_reads import stale_read_behavior, staleness_window
+from dbt.adapters.icebergmv.maintenance.stitching.reads import read_plan
 from dbt.adapters.icebergmv.responses import MaterializedViewResponse, response_of
 from dbt.adapters.icebergmv.spark_settings import spark_conf
 
@@ -79,6 +81,7 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
 
         _warn_of_full_refreshes(inspection)
         try:
+            _warn_of_reads(inspection)
             catalog = self.catalog_reader_of(inspection.request.view[0])
             result = refresh(Lake(catalog, spark), inspection)
         except MaintenanceError as error:
@@ -123,6 +126,8 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
                 settings=settings,
                 refresh_policy=refresh_policy(config.get("refresh_policy") or "auto"),
                 refresh_on_run=_boolean(config, "refresh_on_run", True),
+                stale_read_behavior=stale_read_behavior(config.get("stale_read_behavior") or "use_data_table"),
+                staleness_window=staleness_window(config.get("staleness_window")),
             ),
             owner=_user(),
             rebuild="--full-refresh" if full_refresh else None,
@@ -139,11 +144,6 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
 def _refuse_unsupported(config: Mapping[str, Any]) -> None:
     if config.get("layout", "view") != "view":
         raise InvalidConfig(f"layout {config.get('layout')!r} is not available yet. Leave it out, or set it to view.")
-    if config.get("stale_read_behavior", "use_data_table") != "use_data_table":
-        raise InvalidConfig(
-            f"stale_read_behavior {config.get('stale_read_behavior')!r} is not available yet. "
-            "Leave it out, or set it to use_data_table."
-        )
 
 
 def _warn_of_full_refreshes(inspection: Inspection) -> None:
@@ -153,6 +153,16 @@ def _warn_of_full_refreshes(inspection: Inspection) -> None:
         when = "at every run" if definition.always_full else "when a base table changed"
         view = show(inspection.request.view)
         warn_or_error(AdapterEventWarning(base_msg=f"{view} is refreshed in full {when}: {reason}"))
+
+
+def _warn_of_reads(inspection: Inspection) -> None:
+    plan = read_plan(inspection)
+    if plan.reason is not None:
+        view, wanted = show(inspection.request.view), inspection.request.config.stale_read_behavior
+        instead = "the definition, always" if plan.always_definition else "use_view_query"
+        warn_or_error(
+            AdapterEventWarning(base_msg=f"{view} cannot have {wanted}: {plan.reason}. Readers get {instead}.")
+        )
 
 
 def _naming(view: TableName, error: MaintenanceError) -> DbtRuntimeError:

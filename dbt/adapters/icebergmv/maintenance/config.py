@@ -8,9 +8,13 @@ from typing import Literal
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.stale_reads import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.state import ViewState
 
 RefreshPolicy = Literal["auto", "incremental", "incremental_strict", "full"]
+_BEFORE = {"stale-read-behavior": "use_data_table"}
+"""What states of former versions, which did not record it, were built with."""
+
 _POLICIES: tuple[RefreshPolicy, ...] = ("auto", "incremental", "incremental_strict", "full")
 
 
@@ -18,7 +22,7 @@ _POLICIES: tuple[RefreshPolicy, ...] = ("auto", "incremental", "incremental_stri
 class ViewConfig:
     """What the model asks for. `partition_by` holds Spark DDL transforms; None: to be derived.
 
-    `settings` are the session settings that change what the SQL means.
+    `settings` are the session settings that change what the SQL means. `staleness_window` is in seconds.
     """
 
     definition_hash: str
@@ -30,6 +34,8 @@ class ViewConfig:
     settings: Mapping[str, str] = field(default_factory=dict)
     refresh_policy: RefreshPolicy = "auto"
     refresh_on_run: bool = True
+    stale_read_behavior: StaleReadBehavior = "use_data_table"
+    staleness_window: int | None = None
 
     def recorded(self) -> dict[str, object]:
         """Return the part that is kept in the state to be compared with the next run's."""
@@ -38,6 +44,8 @@ class ViewConfig:
             "tblproperties": dict(self.tblproperties),
             "comment": self.comment,
             "column-comments": dict(self.column_comments),
+            "stale-read-behavior": self.stale_read_behavior,
+            "staleness-window": self.staleness_window,
         }
 
 
@@ -70,8 +78,10 @@ def configuration_changes(config: ViewConfig, state: ViewState) -> Configuration
             ("tblproperties", "tblproperties changed"),
             ("comment", "the description changed"),
             ("column-comments", "column descriptions changed"),
+            ("stale-read-behavior", "stale_read_behavior changed"),
+            ("staleness-window", "staleness_window changed"),
         )
-        if wanted[key] != had.get(key)
+        if wanted[key] != had.get(key, _BEFORE.get(key))
     ]
     return ConfigurationChanges(tuple(rebuild), tuple(alter))
 

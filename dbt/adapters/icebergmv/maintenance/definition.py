@@ -42,6 +42,7 @@ class ViewDefinition:
     rows alone give the new output rows, with those that are read as empty for it. `rewritable` holds the references
     whose name may be replaced by a subquery, because nothing in the SQL names them with a catalog or a schema.
     `mentions` are the words of the SQL in lower case. `reads_by_shape`: columns that it does not name may matter too.
+    `reads_one_table`: every output row comes from rows of the one reference there is.
     """
 
     sql: str
@@ -55,6 +56,7 @@ class ViewDefinition:
     rewritable: frozenset[int] = frozenset()
     mentions: frozenset[str] = frozenset()
     reads_by_shape: bool = False
+    reads_one_table: bool = False
 
     def uses_of(self, index: int) -> tuple[Occurrence, ...]:
         """Return the occurrences that a reference stands for: several where a CTE around it is used again."""
@@ -133,7 +135,26 @@ def analyse(
         mentions=frozenset(t.text.lower() for t in tokens),
         reads_by_shape=reads_by_shape(query),
         rewritable=_rewritable(query, references.tables),
+        reads_one_table=_reads_one_table(query, references.tables),
     )
+
+
+def _reads_one_table(query: exp.Query, references: tuple[TableReference, ...]) -> bool:
+    """Return whether the query is a chain of SELECTs from its only table, of which none makes rows out of nothing.
+
+    An aggregate without GROUP BY does, a SELECT without FROM, a generator that is OUTER, a second branch.
+    """
+    if len(references) != 1 or query.find(exp.SetOperation, exp.Join, exp.Lateral, exp.Pivot, exp.Values):
+        return False
+    return all(_follows_its_rows(select) for select in query.find_all(exp.Select))
+
+
+def _follows_its_rows(select: exp.Select) -> bool:
+    place = select.parent.parent if isinstance(select.parent, exp.Subquery) else select.parent
+    if select.args.get("from_") is None or not isinstance(place, (exp.From, exp.CTE, type(None))):
+        return False
+    aggregates = select.args.get("having") is not None or select.find(exp.AggFunc, exp.Anonymous) is not None
+    return select.args.get("group") is not None or not aggregates
 
 
 def _additive(

@@ -11,6 +11,7 @@ from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance import render
 from dbt.adapters.icebergmv.maintenance.accounting import RefreshResult, done, nothing_done
+from dbt.adapters.icebergmv.maintenance.bases import BaseTables
 from dbt.adapters.icebergmv.maintenance.commit import (
     Lake,
     Publication,
@@ -21,18 +22,20 @@ from dbt.adapters.icebergmv.maintenance.commit import (
     write_storage,
 )
 from dbt.adapters.icebergmv.maintenance.config import RefreshPolicy
+from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, RefreshConflict
 from dbt.adapters.icebergmv.maintenance.evaluation import evaluated, needs_spark
 from dbt.adapters.icebergmv.maintenance.inspection import Inspection, inspect
 from dbt.adapters.icebergmv.maintenance.names import show
 from dbt.adapters.icebergmv.maintenance.partitioning import can_prune, is_whole_partitions
 from dbt.adapters.icebergmv.maintenance.planner import PlanRequest, RefreshPlan, plan_refresh
-from dbt.adapters.icebergmv.maintenance.published import view_query
+from dbt.adapters.icebergmv.maintenance.published import sql_hash, view_query
 from dbt.adapters.icebergmv.maintenance.render import Write
 from dbt.adapters.icebergmv.maintenance.settings import meaning_settings
 from dbt.adapters.icebergmv.maintenance.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.sql import Dialect, disjunction
 from dbt.adapters.icebergmv.maintenance.state import BaseTableState, ViewState
+from dbt.adapters.icebergmv.maintenance.stitching.reads import read_text
 from dbt.adapters.icebergmv.maintenance.storage import (
     Column,
     alter_storage,
@@ -49,9 +52,10 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class _Job:
-    """A refresh that writes: what was inspected, what was planned, and when it began."""
+    """A refresh that writes: what was inspected, what was planned over which keys, and when it began."""
 
     inspection: Inspection
+    definition: ViewDefinition
     plan: RefreshPlan
     columns: tuple[str, ...]
     query: str
@@ -88,9 +92,9 @@ def _decide(lake: Lake, inspection: Inspection) -> RefreshResult:
     request = inspection.request
     if not request.config.refresh_on_run and inspection.rebuild is None and inspection.lost is None:
         return nothing_done(inspection, "refresh_on_run is false")
-    plan = _plan(inspection, None, forced="auto" if needs_spark(inspection.definition) else None)
+    plan = _plan(inspection, inspection.definition, None, "auto" if needs_spark(inspection.definition) else None)
     if plan.kind == "none" and not inspection.changes and not inspection.status.schema_moved:
-        if inspection.status.has_moved:
+        if inspection.status.has_moved or _is_outdated(inspection):
             _record_moved(lake, inspection)
         return nothing_done(inspection, plan.reason)
     _check_session(lake, request.config.settings)
@@ -98,20 +102,21 @@ def _decide(lake: Lake, inspection: Inspection) -> RefreshResult:
     if columns is None:
         return _decide(lake, inspect(lake.catalog, request, expand_views=False))
     inspection = check_columns(inspection, columns)
+    definition = inspection.definition
     if plan.kind in ("overwrite", "full") and inspection.rebuild is None:
-        definition = evaluated(inspection.definition, inspection.status, lake.spark)
-        inspection = replace(inspection, definition=definition)
+        definition = evaluated(definition, inspection.status, lake.spark)
     unfit = misfit(lake, inspection, columns)
-    plan = _plan(inspection, unfit)
+    plan = _plan(inspection, definition, unfit)
     if plan.kind == "none":
         return _alter_only(lake, inspection, plan)
-    query = _query(lake, inspection, plan, [c.name for c in columns])
+    names = tuple(c.name for c in columns)
+    query = _query(definition, inspection.bases, plan, names)
     recreate = plan.kind == "full" and (unfit is not None or request.rebuild is not None)
-    return _write(lake, _Job(inspection, plan, tuple(c.name for c in columns), query, recreate, started_at))
+    return _write(lake, _Job(inspection, definition, plan, names, query, recreate, started_at))
 
 
-def _query(lake: Lake, inspection: Inspection, plan: RefreshPlan, columns: Sequence[str]) -> str:
-    definition, bases, catalog = inspection.definition, inspection.bases, lake.catalog.name
+def _query(definition: ViewDefinition, bases: BaseTables, plan: RefreshPlan, columns: Sequence[str]) -> str:
+    catalog = bases.catalog_name
     if plan.kind != "append":
         return render.pinned_query(definition, bases, plan.base_filters, catalog)
     return render.appended_query(definition, bases, plan, columns, catalog)
@@ -145,7 +150,9 @@ def _check_session(lake: Lake, settings: Mapping[str, str]) -> None:
             )
 
 
-def _plan(inspection: Inspection, unfit: str | None, forced: RefreshPolicy | None = None) -> RefreshPlan:
+def _plan(
+    inspection: Inspection, definition: ViewDefinition, unfit: str | None, forced: RefreshPolicy | None = None
+) -> RefreshPlan:
     """Return the plan; `forced` takes the place of the policy while it is not known what Spark makes of the keys."""
     state = inspection.state
     request = PlanRequest(
@@ -155,7 +162,7 @@ def _plan(inspection: Inspection, unfit: str | None, forced: RefreshPolicy | Non
         lost=inspection.lost or inspection.redefined or unfit,
         partitioning=[(f.column, f.transform) for f in stored_partitioning(inspection.storage)],
     )
-    return plan_refresh(inspection.definition, inspection.status, request)
+    return plan_refresh(definition, inspection.status, request)
 
 
 def _write(lake: Lake, job: _Job) -> RefreshResult:
@@ -211,8 +218,8 @@ def _rows(lake: Lake, job: _Job, table: Table, start: int) -> Write:
     types = {f.name: spark_type(f.field_type) for f in table.schema().fields}
     aligned = is_whole_partitions(job.plan.region, stored_partitioning(table), table.schema())
     in_storage = can_prune(table, table.schema(), job.plan.region)
-    plan, known = job.plan, job.inspection
-    in_query = render.bases_can_prune(known.definition, known.bases, plan.base_filters, plan.region)
+    plan, bases = job.plan, job.inspection.bases
+    in_query = render.bases_can_prune(job.definition, bases, plan.base_filters, plan.region)
     catalog = lake.catalog.name
     return Write(
         columns=job.columns,
@@ -248,7 +255,9 @@ def _state(job: _Job, table: Table, snapshot_id: int) -> ViewState:
 
 def _recorded_bases(inspection: Inspection) -> tuple[BaseTableState, ...]:
     return tuple(
-        BaseTableState(b.base.name, b.base.source.storage, b.base.source.recorded)
+        BaseTableState(
+            b.base.name, b.base.source.storage, b.base.source.recorded, b.base.source.table.metadata_location
+        )
         for b in inspection.status.base_tables
         if b.base.source is not None
     )
@@ -261,10 +270,13 @@ def _moved(inspection: Inspection, state: ViewState) -> ViewState:
 
 def _publish(lake: Lake, inspection: Inspection, columns: Sequence[str], state: ViewState) -> None:
     config = inspection.request.config
+    query = read_text(inspection, state, load_storage(lake, config.storage_table))
+    is_plain = query == view_query(config.storage_table, columns, state.storage_snapshot_id)
+    state = replace(state, view_sql_hash="" if is_plain else sql_hash(query))
     view = render.View(
         name=inspection.request.view,
         columns=tuple(columns),
-        query=view_query(config.storage_table, columns, state.storage_snapshot_id),
+        query=query,
         comment=config.comment,
         column_comments=config.column_comments,
         properties=state.to_properties(),
@@ -289,13 +301,23 @@ def _alter_only(lake: Lake, inspection: Inspection, plan: RefreshPlan) -> Refres
 
 def _record_moved(lake: Lake, inspection: Inspection) -> None:
     """Record the new snapshot ids of bases whose rows did not change (compaction, a DELETE that matched nothing)."""
-    if inspection.state is None:
+    if inspection.state is None or inspection.view is None:
         raise AssertionError("only a view that was refreshed before has ids that move")
-    view = inspection.request.view
+    view, state = inspection.request.view, _moved(inspection, inspection.state)
+    if state.view_sql_hash:
+        _publish(lake, inspection, [c.name for c in inspection.view.columns], state)
+        return
     if view_moved(lake.catalog, view, inspection.view):
         raise RefreshConflict(f"Another refresh moved the view {show(view)} meanwhile. Nothing was changed; run again.")
-    state = _moved(inspection, inspection.state)
     lake.spark(render.set_view_properties(view, state.to_properties()))
+
+
+def _is_outdated(inspection: Inspection) -> bool:
+    """Return whether the SQL of the view would be another one now: it knows the metadata files of its base tables."""
+    state = inspection.state
+    if state is None or inspection.storage is None or not state.view_sql_hash:
+        return False
+    return sql_hash(read_text(inspection, _moved(inspection, state), inspection.storage)) != state.view_sql_hash
 
 
 def _refresh_state(job: _Job) -> str:

@@ -25,7 +25,7 @@ _KEYS = frozenset(
     ]
 )
 _UNDERSTOOD = frozenset([TIME_ZONE, "spark.sql.ansi.enabled"])
-_UTC_ZONES = frozenset(["UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "+00:00", "Zulu"])
+UTC_ZONES = frozenset(["UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "+00:00", "Zulu"])
 
 
 def meaning_settings(conf: Mapping[str, str]) -> dict[str, str]:
@@ -35,7 +35,7 @@ def meaning_settings(conf: Mapping[str, str]) -> dict[str, str]:
 
 def is_utc(settings: Mapping[str, str]) -> bool:
     """Return whether dates and times are read in UTC, whose days are those of Iceberg's transforms."""
-    return settings.get(TIME_ZONE) in _UTC_ZONES
+    return settings.get(TIME_ZONE) in UTC_ZONES
 
 
 def not_understood(settings: Mapping[str, str]) -> str | None:

@@ -25,11 +25,15 @@ _CHECKSUM_KEY = PREFIX + "checksum"
 
 @dataclass(frozen=True)
 class BaseTableState:
-    """One base table as the last refresh read it. `name` is what the SELECT names, `storage` what was read for it."""
+    """One base table as the last refresh read it. `name` is what the SELECT names, `storage` what was read for it.
+
+    `metadata_location` is the table's metadata file at that time; states of former versions have none.
+    """
 
     name: TableName
     storage: TableName
     recorded: RecordedTable
+    metadata_location: str | None = None
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,8 @@ class ViewState:
     `definition` is the SQL as compiled. `settings` are the session settings that give it its meaning, `config` is the
     model configuration that shaped the storage table. `views` are the plain views in place of whose names their SQL was
     read; states of former versions have none. `partial` names the dbt flag (`--empty`, `--sample`) under which
-    the rows were built: such rows are not those of the definition. Times are ISO 8601 in UTC.
+    the rows were built: such rows are not those of the definition. `view_sql_hash` is that of the SQL which the view
+    holds; empty where that is a plain read of the storage table. Times are ISO 8601 in UTC.
     """
 
     definition: str
@@ -67,6 +72,7 @@ class ViewState:
     config: Mapping[str, object] = field(default_factory=dict)
     partial: str | None = None
     views: tuple[ExpandedView, ...] = ()
+    view_sql_hash: str = ""
 
     def to_properties(self) -> dict[str, str]:
         """Return the view properties that record the state."""
@@ -87,6 +93,7 @@ class ViewState:
             PREFIX + "config": json.dumps(dict(self.config), sort_keys=True, ensure_ascii=False),
             PREFIX + "partial": self.partial or "",
             PREFIX + "views": json.dumps([_view_to_json(v) for v in self.views], ensure_ascii=False),
+            PREFIX + "view-sql-hash": self.view_sql_hash,
         }
         return {**properties, _CHECKSUM_KEY: _checksum(properties)}
 
@@ -144,6 +151,7 @@ def _parse(recorded: Mapping[str, str]) -> ViewState:
         config=json.loads(text("config")),
         partial=text("partial") or None,
         views=tuple(_view_from_json(v) for v in json.loads(recorded.get(PREFIX + "views", "[]"))),
+        view_sql_hash=recorded.get(PREFIX + "view-sql-hash", ""),
     )
 
 
@@ -154,6 +162,7 @@ def _base_to_json(base: BaseTableState) -> dict[str, object]:
         "uuid": base.recorded.uuid,
         "snapshot-id": base.recorded.snapshot_id,
         "schema-id": base.recorded.schema_id,
+        "metadata-location": base.metadata_location,
     }
 
 
@@ -167,6 +176,7 @@ def _base_from_json(value: Mapping[str, object]) -> BaseTableState:
             snapshot_id=None if snapshot_id is None else int(str(snapshot_id)),
             schema_id=int(str(value["schema-id"])),
         ),
+        metadata_location=None if value.get("metadata-location") is None else str(value["metadata-location"]),
     )
 
 

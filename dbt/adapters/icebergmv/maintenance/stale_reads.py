@@ -1,0 +1,37 @@
+"""What a reader gets when base tables have moved on: `stale_read_behavior` and `staleness_window`."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+
+StaleReadBehavior = Literal["use_data_table", "use_stitching", "use_view_query", "fail"]
+_BEHAVIORS: tuple[StaleReadBehavior, ...] = ("use_data_table", "use_stitching", "use_view_query", "fail")
+LIVE: frozenset[StaleReadBehavior] = frozenset({"use_stitching", "use_view_query"})
+"""Behaviours under which a view always shows the current result, as a plain view does."""
+
+_SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
+_WINDOW = re.compile(r"\s*([0-9]{1,9})\s+(second|minute|hour|day|week)s?\s*", re.IGNORECASE)
+
+
+def stale_read_behavior(value: object) -> StaleReadBehavior:
+    """Return a behaviour. Raises InvalidConfig for a word that is none."""
+    for behavior in _BEHAVIORS:
+        if value == behavior:
+            return behavior
+    raise InvalidConfig(f"Cannot use stale_read_behavior {value!r}: choose one of {', '.join(_BEHAVIORS)}.")
+
+
+def staleness_window(value: object) -> int | None:
+    """Return the seconds of a window such as `15 minutes`; None for none. Raises InvalidConfig."""
+    if value is None:
+        return None
+    matched = _WINDOW.fullmatch(value) if isinstance(value, str) else None
+    if matched is None:
+        raise InvalidConfig(
+            f"Cannot use staleness_window {value!r}: give a number of seconds, minutes, hours, days or weeks, "
+            "such as '15 minutes'."
+        )
+    return int(matched[1]) * _SECONDS[matched[2].lower()]

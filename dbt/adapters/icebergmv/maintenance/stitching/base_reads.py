@@ -1,0 +1,49 @@
+"""What a view reads of a base table in place of its name: only the rows that are needed, in reads that can be empty.
+
+Each read is joined with a relation that is empty when nothing of it is needed; adaptive execution then drops it before
+its files are opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dbt.adapters.icebergmv.maintenance.references import TableReference
+from dbt.adapters.icebergmv.maintenance.sql import identifier
+from dbt.adapters.icebergmv.maintenance.stitching.keys import BaseFilter
+
+
+def in_place_of(reference: TableReference, reads: Sequence[str]) -> str:
+    """Return the subquery over several reads that takes the place of a reference."""
+    alias = "" if reference.has_alias else f" AS {identifier(reference.name)}"
+    return f"({' UNION ALL '.join(reads)}){alias}"
+
+
+def gated(table: str, gate: str) -> str:
+    """Return the read of all rows, if the relation `gate` has any."""
+    return f"SELECT b.* FROM {table} AS b LEFT SEMI JOIN {gate}"
+
+
+def needed_by(keys: str, table: str, filters: Sequence[BaseFilter]) -> list[str]:
+    """Return the reads of the rows that stale keys need.
+
+    Spark prunes files at run time by `=` on a column, not by `<=>`; so keys with NULL have a read of their own.
+    """
+    if not filters:
+        return [gated(table, keys)]
+    equal = " AND ".join(f"{_row(f)} = k.k{f.position}" for f in filters)
+    missing = " OR ".join(f"k{f.position} IS NULL" for f in filters)
+    null_keys = f"(SELECT * FROM {keys} WHERE {missing}) AS n"
+    reads = [f"SELECT b.* FROM {table} AS b LEFT SEMI JOIN {keys} AS k ON {equal}"]
+    if any(f.may_be_null for f in filters):
+        others = f"SELECT b.* FROM {table} AS b LEFT ANTI JOIN {keys} AS k ON {equal} LEFT SEMI JOIN {null_keys}"
+    else:
+        null_rows = " OR ".join(f"{_row(f)} IS NULL" for f in filters)
+        same = " AND ".join(f"{_row(f)} <=> n.k{f.position}" for f in filters)
+        on = f" ON {same}" if len(filters) > 1 else ""
+        others = f"SELECT b.* FROM {table} AS b LEFT SEMI JOIN {null_keys}{on} WHERE {null_rows}"
+    return [*reads, others]
+
+
+def _row(found: BaseFilter) -> str:
+    return found.row.of(f"b.{identifier(found.column)}")

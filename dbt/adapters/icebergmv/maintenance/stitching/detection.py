@@ -1,0 +1,193 @@
+"""How a view finds out, when it is read, what changed in its base tables: SQL over Iceberg's metadata tables.
+
+Spark loads every table that a query names once, in the order of the text, metadata tables each on their own. So a
+writer may commit between two loads. The logs of metadata files are named first, then the base tables, then their lists
+of files, their refs last: where the first and the last agree, what lies between is of one cut. Where they do not, the
+view answers with its definition over the tables as loaded, which is a cut too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from dbt.adapters.icebergmv.maintenance.bases import IcebergSource
+from dbt.adapters.icebergmv.maintenance.sql import identifier, literal, qualified, string_literal
+from dbt.adapters.icebergmv.maintenance.state import BaseTableState
+
+CLOCK_SKEW_MS = 60_000
+"""How much older than the file before it a metadata file may claim to be (org.apache.iceberg.TableMetadata)."""
+
+GATE = "icebergmv_gate"
+"""The relation of one row that says what moved. One column, so that all who read it share one exchange."""
+
+EVERYTHING = -1
+"""The state in which partitions do not tell what differs; otherwise bit n says that table n moved."""
+
+Relation = tuple[str, str]
+"""A name and the SELECT that it stands for."""
+
+
+@dataclass(frozen=True)
+class WatchedTable:
+    """A base table as a view watches it. `fields` are the partition fields from which keys are made."""
+
+    number: int
+    source: IcebergSource
+    recorded: BaseTableState
+    fields: tuple[str, ...] = ()
+
+    @property
+    def base(self) -> str:
+        """Return the name of the relation that stands for the table itself."""
+        return f"icebergmv_base_{self.number}"
+
+    @property
+    def changed(self) -> str:
+        """Return the name of the relation of the partitions of files that came or went."""
+        return f"icebergmv_changed_{self.number}"
+
+    @property
+    def log(self) -> str:
+        """Return the name of the relation of its metadata files."""
+        return f"icebergmv_log_{self.number}"
+
+    @property
+    def files(self) -> str:
+        """Return the name of the relation of its files, now and then."""
+        return f"icebergmv_files_{self.number}"
+
+    @property
+    def refs(self) -> str:
+        """Return the name of the relation of its main branch."""
+        return f"icebergmv_refs_{self.number}"
+
+    @property
+    def snapshot_id(self) -> str:
+        """Return the recorded snapshot as SQL."""
+        found = self.recorded.recorded.snapshot_id
+        return "CAST(NULL AS BIGINT)" if found is None else f"{found}L"
+
+    def metadata_table(self, name: str) -> str:
+        """Return the name of one of Iceberg's metadata tables of the table."""
+        return qualified(*self.source.storage, name)
+
+
+def first_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
+    """Return the relations that must come before the base tables: a row per metadata file that the table remembers.
+
+    `is_new`: it came after the refresh. Files are told from those known then by name, because clocks differ.
+    """
+    return [(table.log, _log(table)) for table in tables]
+
+
+def file_lists(tables: Iterable[WatchedTable]) -> list[Relation]:
+    """Return the relations that must come between the base tables and the last looks: a row per file and side."""
+    return [(table.files, _files(table)) for table in tables]
+
+
+def last_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
+    """Return the relations that must come after the base tables: a row for the main branch."""
+    nothing = "CAST(NULL AS TIMESTAMP) AS at, CAST(NULL AS BIGINT) AS snapshot_id, false AS is_new, false AS other"
+    return [
+        (
+            table.refs,
+            f"SELECT {table.number} AS t, {nothing}, snapshot_id AS main FROM {table.metadata_table('refs')}"
+            " WHERE name = 'main'",
+        )
+        for table in tables
+    ]
+
+
+def gate(tables: Sequence[WatchedTable], tracked: Iterable[int], guard: str | None) -> Relation:
+    """Return the relation `GATE`, whose `state` is EVERYTHING or the sum of bits of the tables that moved.
+
+    A metadata file that came since, without a new snapshot of main, may have brought other columns or partitions. What
+    moved in a table that is not among `tracked`, or a session that `guard` does not admit, concerns everything.
+    """
+    followed = set(tracked)
+    everything = [_is_altered(t) for t in tables]
+    everything += [_has_moved(t) for t in tables if t.number not in followed]
+    everything += [] if guard is None else [f"NOT ({guard})"]
+    bits = [f"CASE WHEN {_has_moved(t)} THEN {1 << t.number} ELSE 0 END" for t in tables if t.number in followed]
+    looks = " UNION ALL ".join(f"SELECT * FROM {name}" for t in tables for name in (t.log, t.refs))
+    return (
+        GATE,
+        f"SELECT CASE WHEN {' OR '.join(everything)} THEN {EVERYTHING} ELSE {' + '.join(bits) or '0'} END AS state"
+        f" FROM ({looks})",
+    )
+
+
+def changed(tables: Iterable[WatchedTable]) -> list[Relation]:
+    """Return the relations of changed files: spec_id and p0, p1, ... of the files that one side alone has.
+
+    Nothing is scanned unless the table moved; the gate stands above both sides, where Spark does not move it. Sides are
+    compared, not counted: in format version 3 one file holds the deletion vectors of many.
+    """
+    relations = []
+    for table in tables:
+        values = "".join(f", max(p{n}) AS p{n}" for n in range(len(table.fields)))
+        moved = f"SELECT 1 AS one FROM {GATE} WHERE state >= 0 AND state & {1 << table.number} <> 0"
+        query = (
+            f"SELECT max(spec_id) AS spec_id{values} FROM {table.files} CROSS JOIN ({moved})"
+            " GROUP BY file_path, content_offset HAVING min(side) = max(side)"
+        )
+        relations.append((table.changed, query))
+    return relations
+
+
+def _is_altered(table: WatchedTable) -> str:
+    n = table.number
+    now = f"max_by(snapshot_id, at) FILTER (WHERE t = {n} AND at IS NOT NULL)"
+    new = f"t = {n} AND is_new"
+    snapshots = f"collect_set(nullif(snapshot_id, {table.snapshot_id})) FILTER (WHERE {new})"
+    return (
+        f"NOT {now} <=> {_main(table)} OR count_if({new}) <> size({snapshots})"
+        f" OR coalesce(bool_or(t = {n} AND other), false)"
+    )
+
+
+def _has_moved(table: WatchedTable) -> str:
+    return f"NOT {_main(table)} <=> {table.snapshot_id}"
+
+
+def _main(table: WatchedTable) -> str:
+    return f"max(main) FILTER (WHERE t = {table.number})"
+
+
+def _log(table: WatchedTable) -> str:
+    is_new = "true"
+    known = _known_files(table)
+    if known is not None:
+        since, names = known
+        listed = ", ".join(string_literal(n) for n in names)
+        is_new = f"timestamp >= {literal(since, 'timestamp')} AND substring_index(file, '/', -1) NOT IN ({listed})"
+    other_schema = f"{is_new} AND NOT latest_schema_id <=> {table.recorded.recorded.schema_id}"
+    return (
+        f"SELECT {table.number} AS t, timestamp AS at, latest_snapshot_id AS snapshot_id, {is_new} AS is_new,"
+        f" {other_schema} AS other, CAST(NULL AS BIGINT) AS main"
+        f" FROM {table.metadata_table('metadata_log_entries')}"
+    )
+
+
+def _files(table: WatchedTable) -> str:
+    name, then = table.metadata_table("files"), table.recorded.recorded.snapshot_id
+    values = "".join(f", partition.{identifier(f)} AS p{n}" for n, f in enumerate(table.fields))
+    columns = f"spec_id, file_path, content_offset{values}"
+    now = f"SELECT 0 AS side, {columns} FROM {name}"
+    return now if then is None else f"{now} UNION ALL SELECT 1 AS side, {columns} FROM {name} VERSION AS OF {then}"
+
+
+def _known_files(table: WatchedTable) -> tuple[int, Sequence[str]] | None:
+    """Return the time (microseconds) since which metadata files count as new, and the names of those that do not.
+
+    None when the file of the refresh is in the table's log no more.
+    """
+    metadata = table.source.table.metadata
+    log = [(e.timestamp_ms, e.metadata_file) for e in metadata.metadata_log]
+    log.append((metadata.last_updated_ms, table.source.table.metadata_location))
+    at = next((i for i, (_, f) in enumerate(log) if f == table.recorded.metadata_location), None)
+    if at is None:
+        return None
+    since = log[at][0] - CLOCK_SKEW_MS
+    return since * 1000, [f.rsplit("/", 1)[-1] for ms, f in log[: at + 1] if ms >= since]

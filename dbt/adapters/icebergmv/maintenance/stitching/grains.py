@@ -1,0 +1,126 @@
+"""What a partition of a base table and a column of the view have in common, as SQL.
+
+A stale partition is known by its value v alone. To find the rows of the view that it can affect, both sides are brought
+to one grain: `value` makes it from v, `row` from the output column k. The law: for every base row x in the partition,
+row(f(x)) = value(v), where f is the function by which k tracks the column. Iceberg spec, "Partition Transforms".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dbt.adapters.icebergmv.maintenance.sql import identifier
+from dbt.adapters.icebergmv.maintenance.steps import KeyFunction, Monotone, OrNull, Step
+from dbt.adapters.icebergmv.maintenance.stitching.expressions import IDENTITY, Expression, expression_of, template
+
+_UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day", "month", "quarter", "year")
+_TRANSFORMS = ("hour", "day", "month", "year")
+_DATE = "DATE '1970-01-01'"
+_FLOOR = {
+    "hour": "DATE_TRUNC('HOUR', {})",
+    "day": "CAST({} AS DATE)",
+    "month": "TRUNC(CAST({} AS DATE), 'MONTH')",
+    "year": "TRUNC(CAST({} AS DATE), 'YEAR')",
+}
+_START = {
+    "hour": "TIMESTAMP_SECONDS({} * 3600L)",
+    "day": "{}",
+    "month": f"ADD_MONTHS({_DATE}, {{}})",
+    "year": f"ADD_MONTHS({_DATE}, {{}} * 12)",
+}
+"""The first moment of a partition, from its value as Spark shows it: a date for days, a number for the others."""
+
+
+@dataclass(frozen=True)
+class Grain:
+    """How a stale partition value and an output column are compared. `adds_null`: rows where it is NULL are hit too."""
+
+    value: Expression
+    row: Expression
+    adds_null: bool = False
+
+
+def grain_of(
+    transform: str, source_type: str, function: KeyFunction, session_is_utc: bool, catalog: str
+) -> Grain | None:
+    """Return how to compare partitions by a transform of a column with an output column that tracks it.
+
+    `source_type` is the Spark type of the column. None where the partition does not tell the output values.
+    """
+    adds_null = any(isinstance(step, OrNull) for step in function)
+    name, _, width = transform.rstrip("]").partition("[")
+    if name == "identity":
+        return _identity(source_type, function, adds_null)
+    if name in ("bucket", "truncate"):
+        if not all(step.only_adds_null for step in function):
+            return None
+        call = f"{identifier(catalog)}.system.{name}({width}, {{}})"
+        return Grain(IDENTITY, template(call), adds_null)
+    if name not in _TRANSFORMS:
+        return None
+    if name == "day" and source_type == "date":
+        return _identity(source_type, function, adds_null)
+    if not session_is_utc and (source_type == "timestamp" or name == "hour"):
+        # Partitions are periods in UTC, and only in UTC does Spark's clock show their bounds.
+        return None
+    return _time(name, source_type, function, adds_null)
+
+
+def _identity(source_type: str, function: KeyFunction, adds_null: bool) -> Grain | None:
+    """Return the function itself: the partition value is the value of the column.
+
+    0.0 and -0.0 are two partitions and one group, so floating point is left out.
+    """
+    value = expression_of(function)
+    if value is None or source_type in ("float", "double"):
+        return None
+    return Grain(value, IDENTITY, adds_null)
+
+
+def _time(transform: str, source_type: str, function: KeyFunction, adds_null: bool) -> Grain | None:
+    """Return the grain of a period of time: the coarser one of the partition and of the function.
+
+    A function that is the same all over a partition is applied to the partition's start. One that keeps every moment in
+    its partition leaves the partition to be read off the output column.
+    """
+    start = template(_START[transform])
+    for position, step in enumerate(function):
+        if _is_constant_within(transform, step):
+            if not all(_stays_within(transform, s) for s in function[:position]):
+                return None
+            value = expression_of(function)
+            typed = start.then(template(_as_type(source_type)))
+            return None if value is None else Grain(typed.then(value), IDENTITY, adds_null)
+    if not all(_stays_within(transform, step) for step in function):
+        return None
+    return Grain(start, template(_FLOOR[transform]), adds_null)
+
+
+def _as_type(source_type: str) -> str:
+    return {"date": "CAST({} AS DATE)", "timestamp": "CAST({} AS TIMESTAMP)"}.get(
+        source_type, "CAST({} AS TIMESTAMP_NTZ)"
+    )
+
+
+def _is_constant_within(transform: str, step: Step) -> bool:
+    """Return whether the step gives one value for all moments of a partition."""
+    unit = _unit(step)
+    if unit == "week":
+        return transform in ("hour", "day")
+    return unit in _UNITS and _UNITS.index(unit) >= _UNITS.index(transform)
+
+
+def _stays_within(transform: str, step: Step) -> bool:
+    """Return whether the step leads every moment to one of the same partition."""
+    if isinstance(step, OrNull) or (isinstance(step, Monotone) and step.name == "cast as timestamp"):
+        return True
+    unit = _unit(step)
+    is_number = isinstance(step, Monotone) and step.name == "year"
+    return not is_number and unit in _UNITS and _UNITS.index(unit) <= _UNITS.index(transform)
+
+
+def _unit(step: Step) -> str:
+    if not isinstance(step, Monotone):
+        return ""
+    unit = step.name.rsplit(" ", 1)[-1]
+    return "day" if unit == "date" else unit

@@ -1,0 +1,133 @@
+"""What readers of a materialized view get: the SQL of the view for its `stale_read_behavior`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+
+from dbt.adapters.icebergmv.maintenance.bases import IcebergSource
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+from dbt.adapters.icebergmv.maintenance.inspection import Inspection
+from dbt.adapters.icebergmv.maintenance.published import view_query
+from dbt.adapters.icebergmv.maintenance.references import TableReference
+from dbt.adapters.icebergmv.maintenance.settings import is_utc
+from dbt.adapters.icebergmv.maintenance.spark_types import ddl_type
+from dbt.adapters.icebergmv.maintenance.stale_reads import StaleReadBehavior
+from dbt.adapters.icebergmv.maintenance.state import ViewState
+from dbt.adapters.icebergmv.maintenance.stitching.keys import KeyGroup, NotStitched, key_groups
+from dbt.adapters.icebergmv.maintenance.stitching.sessions import session_guard
+from dbt.adapters.icebergmv.maintenance.stitching.view_text import (
+    Reader,
+    definition_text,
+    fail_text,
+    stitched_text,
+    view_query_text,
+    watched,
+    within_window,
+)
+
+
+@dataclass(frozen=True)
+class ReadPlan:
+    """Which behaviour a view can have. `reason` says why it is not the one that was asked for.
+
+    `always_definition`: no reader can know whether the stored rows are right.
+    """
+
+    behavior: StaleReadBehavior
+    reason: str | None = None
+    always_definition: bool = False
+
+
+def read_plan(inspection: Inspection) -> ReadPlan:
+    """Return the behaviour that the definition allows. Raises InvalidConfig where none like the wanted one is right."""
+    config, definition, bases = inspection.request.config, inspection.definition, inspection.bases
+    wanted = config.stale_read_behavior
+    if wanted == "use_data_table" or inspection.request.partial is not None:
+        return ReadPlan("use_data_table")
+    if "${" in definition.sql:
+        raise InvalidConfig(
+            f"its SELECT holds ${{...}}, which Spark would substitute in the session of every reader. "
+            f"Write it in another way, or leave out stale_read_behavior {wanted}."
+        )
+    unknown = definition.always_full or next(
+        (b.untrackable for r in definition.references if not r.pinned and (b := bases.of(r)).source is None), None
+    )
+    if wanted == "fail":
+        if unknown is not None:
+            raise InvalidConfig(f"stale_read_behavior fail cannot be kept: {unknown}. Choose another one.")
+        return ReadPlan(wanted)
+    if unknown is not None:
+        return ReadPlan("use_view_query", unknown, always_definition=True)
+    if wanted == "use_view_query":
+        return ReadPlan(wanted)
+    reason = definition.full_when_changed
+    if reason is None and any(r.index not in definition.rewritable for r in definition.references if not r.pinned):
+        reason = "its SELECT names columns with a schema"
+    groups = _groups(inspection) if reason is None else ()
+    if isinstance(groups, NotStitched):
+        reason = groups.reason
+    return ReadPlan("use_stitching" if reason is None else "use_view_query", reason)
+
+
+def read_text(inspection: Inspection, state: ViewState, storage: Table) -> str:
+    """Return the SQL that the view is to hold, for the rows and base snapshots of a state."""
+    schema = _schema_at(storage, state.storage_snapshot_id)
+    names = [f.name for f in schema.fields]
+    plan = read_plan(inspection)
+    if plan.behavior == "use_data_table" or not _live(inspection):
+        return view_query(state.storage_table, names, state.storage_snapshot_id)
+    config = inspection.request.config
+    reader = Reader(
+        view=inspection.request.view,
+        storage=state.storage_table,
+        snapshot_id=state.storage_snapshot_id,
+        columns=tuple((f.name, ddl_type(f.field_type)) for f in schema.fields),
+        refreshed_at=_for_people(state.refreshed_at),
+        guard=session_guard(inspection.definition, _sources(inspection), config.settings),
+    )
+    text = _behaving_text(plan, reader, inspection, state)
+    if config.staleness_window is None:
+        return text
+    until = datetime.fromisoformat(state.started_at) + timedelta(seconds=config.staleness_window)
+    return within_window(reader, text, f"{until.astimezone(timezone.utc):%Y-%m-%d %H:%M:%S.%f}Z")
+
+
+def _behaving_text(plan: ReadPlan, reader: Reader, inspection: Inspection, state: ViewState) -> str:
+    definition, bases = inspection.definition, inspection.bases
+    if plan.always_definition:
+        return definition_text(reader, definition)
+    if plan.behavior == "use_stitching":
+        groups = _groups(inspection)
+        if isinstance(groups, NotStitched):
+            raise AssertionError("a view that cannot be stitched was planned to be")
+        return stitched_text(reader, watched(definition, bases, state.base_tables, groups), groups)
+    found = watched(definition, bases, state.base_tables)
+    return fail_text(reader, found) if plan.behavior == "fail" else view_query_text(reader, found)
+
+
+def _groups(inspection: Inspection) -> tuple[KeyGroup, ...] | NotStitched:
+    return key_groups(inspection.definition, inspection.bases, is_utc(inspection.request.config.settings))
+
+
+def _live(inspection: Inspection) -> list[TableReference]:
+    return [r for r in inspection.definition.references if not r.pinned]
+
+
+def _sources(inspection: Inspection) -> list[IcebergSource]:
+    return [s for r in _live(inspection) if (s := inspection.bases.of(r).source) is not None]
+
+
+def _schema_at(storage: Table, snapshot_id: int) -> Schema:
+    snapshot = storage.metadata.snapshot_by_id(snapshot_id)
+    schema_id = storage.metadata.current_schema_id
+    if snapshot is not None and snapshot.schema_id is not None:
+        schema_id = snapshot.schema_id
+    return storage.schemas()[schema_id]
+
+
+def _for_people(timestamp: str) -> str:
+    return datetime.fromisoformat(timestamp).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,0 +1,234 @@
+"""The SQL of a view that does not only read its storage table: what its readers get is decided when they read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dbt.adapters.icebergmv.maintenance.bases import BaseTables
+from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.references import TableReference, splice
+from dbt.adapters.icebergmv.maintenance.sql import identifier, qualified, string_literal
+from dbt.adapters.icebergmv.maintenance.state import BaseTableState
+from dbt.adapters.icebergmv.maintenance.stitching.base_reads import gated, in_place_of, needed_by
+from dbt.adapters.icebergmv.maintenance.stitching.detection import (
+    EVERYTHING,
+    GATE,
+    Relation,
+    WatchedTable,
+    changed,
+    file_lists,
+    first_looks,
+    gate,
+    last_looks,
+)
+from dbt.adapters.icebergmv.maintenance.stitching.keys import KeyGroup, found_query
+
+_WHOLE = ("icebergmv_whole", f"SELECT 1 AS one FROM {GATE} WHERE state = {EVERYTHING}")
+_CHECKED = "icebergmv_checked"
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What a view shows: columns (name, Spark DDL type) of its storage table at a snapshot, of a view by that name.
+
+    `guard` is a condition on the reader's session under which the stored rows mean the same as the definition's; None
+    when they always do.
+    """
+
+    view: TableName
+    storage: TableName
+    snapshot_id: int
+    columns: tuple[tuple[str, str], ...]
+    refreshed_at: str
+    guard: str | None = None
+
+
+@dataclass(frozen=True)
+class Watched:
+    """The definition, over base tables that can be watched. `by_reference` has a table for every live reference."""
+
+    definition: ViewDefinition
+    tables: tuple[WatchedTable, ...]
+    by_reference: Mapping[int, WatchedTable]
+
+    def live(self) -> list[tuple[TableReference, WatchedTable]]:
+        """Return the references that are read as they are now, with their tables."""
+        known = self.by_reference
+        return [(r, known[r.index]) for r in self.definition.references if r.index in known]
+
+    def can_rewrite(self, reference: TableReference) -> bool:
+        """Return whether a subquery may take the place of the reference."""
+        return reference.index in self.definition.rewritable
+
+
+def watched(
+    definition: ViewDefinition, bases: BaseTables, recorded: Sequence[BaseTableState], groups: Sequence[KeyGroup] = ()
+) -> Watched:
+    """Return the base tables of a definition as a view watches them; those of `recorded` alone can be."""
+    known = {b.name: b for b in recorded}
+    tables: dict[TableName, WatchedTable] = {}
+    by_reference: dict[int, TableName] = {}
+    for reference in definition.references:
+        if reference.pinned:
+            continue
+        base = bases.of(reference)
+        state = known.get(base.name)
+        if base.source is None or state is None:
+            raise AssertionError("only Iceberg tables that a refresh read can be watched")
+        by_reference[reference.index] = base.name
+        tables.setdefault(base.name, WatchedTable(len(tables), base.source, state))
+    for group in groups:
+        for source in group.sources:
+            name = by_reference[source.occurrence.index]
+            fields = dict.fromkeys((*tables[name].fields, *(v.field for v in source.values)))
+            tables[name] = replace(tables[name], fields=tuple(fields))
+    return Watched(definition, tuple(tables.values()), {i: tables[n] for i, n in by_reference.items()})
+
+
+def view_query_text(reader: Reader, found: Watched) -> str:
+    """Return the SQL of `use_view_query`: storage while no base table moved, the definition otherwise."""
+    relations = [*first_looks(found.tables), *last_looks(found.tables), gate(found.tables, (), reader.guard), _WHOLE]
+    reads = {r: in_place_of(r, [gated(_name(t), _WHOLE[0])]) for r, t in found.live() if found.can_rewrite(r)}
+    return (
+        f"{_with(relations)}\n{_stored(reader)} LEFT ANTI JOIN {_WHOLE[0]}\nUNION ALL\n"
+        f"{_recomputed(reader, splice(found.definition.sql, reads))} LEFT SEMI JOIN {_WHOLE[0]}"
+    )
+
+
+def definition_text(reader: Reader, definition: ViewDefinition) -> str:
+    """Return the SQL of a view whose storage can never be known to be right: the definition."""
+    return _recomputed(reader, definition.sql)
+
+
+def fail_text(reader: Reader, found: Watched) -> str:
+    """Return the SQL of `fail`: storage while no base table moved, an error otherwise.
+
+    The error is raised below an aggregate without groups, where no condition, limit or join of the reader's on the rows
+    can come before it. The arm with it gives no row, though Spark does not know that.
+    """
+    message = (
+        f"{show(reader.view)} is stale: its base tables have changed since its last refresh at {reader.refreshed_at}. "
+        "Refresh it with dbt run, or set another stale_read_behavior."
+    )
+    passes = f"assert_true(count(*) = 0, {string_literal(message)}) IS NULL"
+    relations = [
+        *(*first_looks(found.tables), *last_looks(found.tables), gate(found.tables, (), None), _WHOLE),
+        (_CHECKED, f"SELECT count(*) AS n FROM (SELECT count(*) AS n FROM {_WHOLE[0]} HAVING {passes})"),
+    ]
+    nothing = ", ".join(f"{_never(ddl)} AS {identifier(c)}" for c, ddl in reader.columns)
+    return f"{_with(relations)}\n{_stored(reader)}\nUNION ALL\nSELECT {nothing} FROM {_CHECKED} WHERE n < 0"
+
+
+def _never(ddl: str) -> str:
+    """Return a value of a type that is always NULL, which Spark cannot tell before it runs."""
+    text = "CASE WHEN n < 0 THEN CAST(n AS STRING) END"
+    is_nested = ddl.lower().startswith(("array", "map", "struct"))
+    return f"from_json({text}, {string_literal(f'c {ddl}')}).c" if is_nested else f"CAST({text} AS {ddl})"
+
+
+def stitched_text(reader: Reader, found: Watched, groups: Sequence[KeyGroup]) -> str:
+    """Return the SQL of `use_stitching`.
+
+    Stored rows whose key no changed partition has, the definition over what those keys need, and, where partitions do
+    not tell what changed, the definition over everything.
+    """
+    tables = found.tables
+    tracked = {found.by_reference[s.occurrence.index].number for g in groups for s in g.sources}
+    followed = [t for t in tables if t.number in tracked]
+    found_names = [f"icebergmv_found_{n}" for n in range(len(groups))]
+    cannot_tell = [f"SELECT 1 AS one FROM {name} WHERE found IS NULL" for name in found_names]
+    relations = [
+        *first_looks(tables),
+        *((t.base, f"SELECT * FROM {_name(t)}") for t in tables),
+        *file_lists(followed),
+        *last_looks(tables),
+        gate(tables, tracked, reader.guard),
+        *changed(followed),
+        *((name, found_query(group, found.by_reference)) for name, group in zip(found_names, groups, strict=True)),
+        (_WHOLE[0], " UNION ALL ".join([_WHOLE[1], *cannot_tell])),
+        *((_keys(n), _keys_query(groups, n)) for n in range(len(groups))),
+    ]
+    arms = [_fresh_arm(reader, groups)]
+    if _is_told_by_reads(found, groups):
+        arms.append(_recomputed(reader, splice(found.definition.sql, _reads(found, groups[0], 0, [_WHOLE[0]]))))
+    else:
+        arms += [_stale_arm(reader, found, groups, n) for n in range(len(groups))]
+        whole = {r: in_place_of(r, [gated(t.base, _WHOLE[0])]) for r, t in found.live()}
+        arms.append(f"{_recomputed(reader, splice(found.definition.sql, whole))} LEFT SEMI JOIN {_WHOLE[0]}")
+    return f"{_with(relations)}\n" + "\nUNION ALL\n".join(arms)
+
+
+def _is_told_by_reads(found: Watched, groups: Sequence[KeyGroup]) -> bool:
+    """Return whether the rows read of the base tables make the stale rows of the view and no others."""
+    if len(groups) != 1 or not found.definition.reads_one_table:
+        return False
+    (group,) = groups
+    return all(len(filters) == len(group.columns) for filters in group.filters.values()) and bool(group.filters)
+
+
+def _keys(number: int) -> str:
+    return f"icebergmv_keys_{number}"
+
+
+def _keys_query(groups: Sequence[KeyGroup], number: int) -> str:
+    """Return the stale keys of a group: none while some partition does not tell its key."""
+    others = "".join(f" LEFT ANTI JOIN {_WHOLE[0]}" for _ in groups[1:2])
+    return f"SELECT v.* FROM (SELECT inline(found) FROM icebergmv_found_{number}) AS v{others}"
+
+
+def within_window(reader: Reader, text: str, until: str) -> str:
+    """Return SQL that reads storage up to a moment (ISO 8601, UTC), and as `text` says from then on."""
+    limit = f"TIMESTAMP '{until}'"
+    columns = ", ".join(identifier(c) for c, _ in reader.columns)
+    return (
+        f"{_stored(reader)} WHERE current_timestamp() < {limit}\nUNION ALL\n"
+        f"SELECT {columns} FROM (\n{text}\n) WHERE current_timestamp() >= {limit}"
+    )
+
+
+def _fresh_arm(reader: Reader, groups: Sequence[KeyGroup]) -> str:
+    joins = "".join(f" LEFT ANTI JOIN {_keys(n)} ON {_same_key(group, n)}" for n, group in enumerate(groups))
+    return f"{_stored(reader)}{joins} LEFT ANTI JOIN {_WHOLE[0]}"
+
+
+def _stale_arm(reader: Reader, found: Watched, groups: Sequence[KeyGroup], number: int) -> str:
+    """Return the rows of the keys of one group that no group before it has."""
+    text = _recomputed(reader, splice(found.definition.sql, _reads(found, groups[number], number, [])))
+    before = "".join(f" LEFT ANTI JOIN {_keys(n)} ON {_same_key(groups[n], n)}" for n in range(number))
+    return f"{text} LEFT SEMI JOIN {_keys(number)} ON {_same_key(groups[number], number)}{before}"
+
+
+def _reads(found: Watched, group: KeyGroup, number: int, gates: Sequence[str]) -> dict[TableReference, str]:
+    return {
+        r: in_place_of(
+            r, [*needed_by(_keys(number), t.base, group.filters.get(r.index, ())), *(gated(t.base, g) for g in gates)]
+        )
+        for r, t in found.live()
+    }
+
+
+def _same_key(group: KeyGroup, number: int) -> str:
+    keys = _keys(number)
+    pairs = (f"{key.row.of('v.' + identifier(key.column))} <=> {keys}.k{n}" for n, key in enumerate(group.columns))
+    return " AND ".join(pairs)
+
+
+def _stored(reader: Reader) -> str:
+    listed = ", ".join(f"v.{identifier(c)}" for c, _ in reader.columns)
+    return f"SELECT {listed} FROM {qualified(*reader.storage)} VERSION AS OF {reader.snapshot_id} AS v"
+
+
+def _recomputed(reader: Reader, sql: str) -> str:
+    """Select from the definition, under the types of the storage table: those of a base column may widen."""
+    listed = ", ".join(f"CAST(v.{identifier(c)} AS {ddl}) AS {identifier(c)}" for c, ddl in reader.columns)
+    return f"SELECT {listed} FROM (\n{sql}\n) AS v"
+
+
+def _name(table: WatchedTable) -> str:
+    return qualified(*table.source.storage)
+
+
+def _with(relations: Sequence[Relation]) -> str:
+    return "WITH " + ",\n".join(f"{name} AS ({query})" for name, query in relations)

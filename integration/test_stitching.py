@@ -1,0 +1,66 @@
+"""What readers get when base tables have moved on, for every `stale_read_behavior`."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.errors import PySparkException
+
+from integration.lake import Lake
+
+DAILY = "select region, day, count(*) as n, sum(amount) as total from {t} group by region, day"
+
+
+@pytest.fixture
+def orders(lake: Lake) -> str:
+    """A table by region and day, with NULLs in both."""
+    name = f"lake.{lake.schema}.orders"
+    lake.sql(f"DROP TABLE IF EXISTS {name}")
+    lake.sql(
+        f"CREATE TABLE {name} (id bigint, region string, day date, amount int) USING iceberg PARTITIONED BY (region, day)"
+        " TBLPROPERTIES ('format-version'='2', 'write.delete.mode'='merge-on-read', 'write.update.mode'='merge-on-read')"
+    )
+    lake.sql(
+        f"INSERT INTO {name} SELECT id, element_at(array('EU', 'US', NULL), cast(id % 3 as int) + 1),"
+        " if(id % 7 = 0, null, date_add(date'2024-01-01', cast(id % 4 as int))), cast(id as int) FROM range(60)"
+    )
+    return name
+
+
+CHANGES = {
+    "insert": "INSERT INTO {t} VALUES (100, 'EU', date'2024-01-02', 5)",
+    "new partition": "INSERT INTO {t} VALUES (101, 'APAC', date'2024-02-02', 5)",
+    "null partition": "INSERT INTO {t} VALUES (102, NULL, NULL, 7), (103, 'EU', NULL, 8)",
+    "update": "UPDATE {t} SET amount = amount + 1 WHERE id = 8",
+    "row moves": "UPDATE {t} SET region = 'US', day = date'2024-01-01' WHERE id = 9",
+    "null to value": "UPDATE {t} SET region = 'APAC' WHERE region IS NULL AND id < 20",
+    "delete": "DELETE FROM {t} WHERE id IN (3, 4, 5)",
+    "partition emptied": "DELETE FROM {t} WHERE region = 'US'",
+    "merge": "MERGE INTO {t} t USING (SELECT 8 AS id) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET amount = 0",
+    "everything": "UPDATE {t} SET amount = -amount",
+    "truncated": "TRUNCATE TABLE {t}",
+}
+
+
+def test_stitched_reads_follow_every_change(lake: Lake, orders: str) -> None:
+    lake.model("stitched", DAILY.format(t=orders), stale_read_behavior="use_stitching")
+    lake.model("viewed", DAILY.format(t=orders), stale_read_behavior="use_view_query")
+    lake.model("stored", DAILY.format(t=orders))
+    lake.run()
+    before = lake.sql(f"SELECT * FROM {lake.view('stored')} ORDER BY ALL")
+    for name in ("stitched", "viewed", "stored"):
+        lake.assert_equals_definition(name)
+    for change in CHANGES.values():
+        lake.sql(change.format(t=orders))
+        lake.assert_equals_definition("stitched")
+        lake.assert_equals_definition("viewed")
+        assert lake.sql(f"SELECT * FROM {lake.view('stored')} ORDER BY ALL") == before
+
+
+def test_fail_names_the_view_and_its_last_refresh(lake: Lake, orders: str) -> None:
+    lake.model("failing", DAILY.format(t=orders), stale_read_behavior="fail")
+    lake.run("--select", "failing")
+    lake.assert_equals_definition("failing")
+    lake.sql(CHANGES["insert"].format(t=orders))
+    for query in ("SELECT * FROM {v}", "SELECT count(*) FROM {v}", "SELECT n FROM {v} WHERE region = 'nowhere'"):
+        with pytest.raises(PySparkException, match=r"failing is stale: .* last refresh at 20.*dbt run"):
+            lake.sql(query.format(v=lake.view("failing")))
