@@ -6,16 +6,12 @@ look elsewhere, so they are written in full before anything else is done with th
 
 from __future__ import annotations
 
-import sqlglot
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
-
-from dbt.adapters.icebergmv.maintenance.definition import DIALECT
 from dbt.adapters.icebergmv.maintenance.errors import NotReadable
 from dbt.adapters.icebergmv.maintenance.names import TableName
 from dbt.adapters.icebergmv.maintenance.references import TableReference, find_references, splice
 from dbt.adapters.icebergmv.maintenance.sql import qualified
 from dbt.adapters.icebergmv.maintenance.state import ViewState
+from dbt.adapters.icebergmv.maintenance.views import parse_query
 
 
 def definition_in_full(state: ViewState, catalog: str) -> str:
@@ -24,13 +20,8 @@ def definition_in_full(state: ViewState, catalog: str) -> str:
     The namespace of a bare name is that of the table or view which the last refresh read for it. Raises NotReadable
     when that cannot be told.
     """
-    try:
-        query = sqlglot.parse_one(state.definition, dialect=DIALECT)
-    except (SqlglotError, AttributeError, TypeError, ValueError, KeyError, RecursionError) as error:
-        raise NotReadable(
-            "its SELECT cannot be analysed, so its tables are not known. Query the view itself."
-        ) from error
-    if not isinstance(query, exp.Query):
+    query = parse_query(state.definition)
+    if query is None:
         raise NotReadable("its SELECT cannot be analysed, so its tables are not known. Query the view itself.")
     references = find_references(query, "")
     if references.opaque is not None:
@@ -46,7 +37,7 @@ def _in_full(reference: TableReference, catalog: str, read: set[TableName]) -> s
     namespaces = {n[1] for n in read if (n[0], n[2]) == (catalog, reference.name)}
     if len(namespaces) != 1:
         raise NotReadable(
-            f"its SELECT names {reference.name} without a schema, and the last refresh does not tell which one is meant. "
+            f"its SELECT names {reference.name} without a schema, and the last refresh does not tell which is meant. "
             "Write it with its schema, and refresh the view."
         )
     return qualified(catalog, namespaces.pop(), reference.name)

@@ -1,7 +1,7 @@
 """The rows outside a region, without NOT.
 
-Iceberg takes `NOT (c = x)` over a partition column for true where c is NULL, and Spark then drops its own filter. So the
-complement is made of sets: NOT(OR_i AND_j c_ij) = AND_i OR_j (column j in the complement of its Domain), and the
+Iceberg takes `NOT (c = x)` over a partition column for true where c is NULL, and Spark then drops its own filter. So
+the complement is made of sets: NOT(OR_i AND_j c_ij) = AND_i OR_j (column j in the complement of its Domain), and the
 complement of a Domain holds NULL and NaN exactly.
 """
 
