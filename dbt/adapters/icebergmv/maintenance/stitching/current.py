@@ -109,7 +109,7 @@ def _show_snapshots(lake: Lake, inspection: Inspection) -> None:
 def _check_session(lake: Lake, inspection: Inspection) -> None:
     """Refuse a session in which the SELECT may mean something else than in the one that refreshed the view.
 
-    That holds for what is set there and here, and for names that Spark looks up in the session's own catalog.
+    A setting of that one counts by what this one has for it, be it a default; any other only if it is set here.
     """
     wanted = inspection.request.config.settings
     known = {str(row[0]): str(row[1]) for row in lake.spark(SHOW_SETTINGS)}
