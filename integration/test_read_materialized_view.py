@@ -163,7 +163,7 @@ def test_append_over_a_filter(sales: Sales) -> None:
     sales.insert((None, None, None, 9))
     sales.check("append")
     sales.do("DELETE FROM {t} WHERE id = 9")
-    sales.check("full")
+    sales.check("overwrite")
 
 
 JOIN = "select a.region, a.id, b.v from {{t}} a {kind} join {{o}} b on a.region = b.region"
@@ -289,16 +289,18 @@ def test_computed_key_volatile_and_ordered(sales: Sales) -> None:
 def test_bare_names_mean_the_same_in_another_namespace(sales: Sales) -> None:
     sales.table("region")
     sales.fill()
-    sales.build(f"select region, sum(v) as v from {sales.name}_t group by region")
-    sales.insert((3, "ax", None, 50))
-    sales.lake.sql("CREATE NAMESPACE IF NOT EXISTS lake.read_elsewhere")
-    sales.lake.sql(f"CREATE TABLE lake.read_elsewhere.{sales.name}_t (region string, v int) USING iceberg")
-    wanted = sorted(map(repr, sales.lake.sql(sales.lake.definition(sales.model))))
-    spark = SparkSession.active()
+    spark, bare = SparkSession.active(), f"{sales.name}_t"
     before = spark.catalog.currentDatabase()
-    spark.sql("USE lake.read_elsewhere")
+    spark.sql(f"USE lake.`{sales.lake.schema}`")
     try:
+        sales.build(f"select region, sum(v) as v from {bare} group by region")
+        sales.insert((3, "ax", None, 50))
+        wanted = sorted(map(repr, spark.sql(sales.lake.definition(sales.model)).collect()))
+        spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.read_elsewhere")
+        spark.sql(f"CREATE OR REPLACE TABLE lake.read_elsewhere.{bare} (region string, v int) USING iceberg")
+        spark.sql("USE lake.read_elsewhere")
         assert sorted(map(repr, sales.read().collect())) == wanted
+        assert plan_of(sales.seen[-1]) == "overwrite"
     finally:
         spark.sql(f"USE lake.`{before}`")
 

@@ -26,7 +26,6 @@ import json, sys
 from pyspark.sql.connect.session import SparkSession
 from dbt.adapters.icebergmv.maintenance.errors import NotReadable
 from dbt.adapters.icebergmv.maintenance.stitching import current
-from dbt.adapters.icebergmv import reading
 from dbt.adapters.icebergmv.reading import read_materialized_view
 original, seen = current.literal_query, []
 current.literal_query = lambda *arguments: seen.append(original(*arguments)) or seen[-1]
@@ -38,8 +37,7 @@ try:
 except NotReadable as error:
     refused = str(error)
 loaded = [m for m in ("dbt.adapters.base", "dbt.cli") if m in sys.modules]
-secret = reading._settings(spark, "lake").pyiceberg["s3.secret-access-key"]
-print(json.dumps({"secret": secret, "rows": rows, "query": seen[0], "refused": refused, "loaded": loaded}))
+print(json.dumps({"rows": rows, "query": seen[0], "refused": refused, "loaded": loaded}))
 """
 
 
@@ -60,7 +58,8 @@ def server(lake: Lake, tmp_path: Path) -> Iterator[str]:
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
         "spark.sql.catalog.lake.cache-enabled": "true",
-        "spark.sql.catalog.lake.s3.secret-access-key": "not hidden",
+        # The server does not tell a client what sounds secret.
+        "spark.sql.catalog.lake.s3.secret-access-key": "hidden",
     }
     properties = tmp_path / "server.conf"
     properties.write_text("".join(f"{k} {v.replace(chr(92), chr(92) * 2)}\n" for k, v in conf.items()))
@@ -94,10 +93,9 @@ def test_read_over_connect(lake: Lake, server: str) -> None:
     lake.run("--select", "mv")
     lake.sql(f"INSERT INTO {table} VALUES ('b', 5)")
     done = subprocess.run([sys.executable, "-c", CLIENT, server, model], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
+    assert done.returncode == 0, "\n".join(line for line in done.stderr.splitlines() if "\tat " not in line)
     answer = json.loads(done.stdout.splitlines()[-1])
     assert answer["rows"] == sorted(map(repr, lake.sql(lake.definition("mv"))))
     assert "UNION ALL" in answer["query"]
     assert "spark.sql.ansi.enabled" in answer["refused"]
-    assert answer["secret"] == "not hidden"
     assert answer["loaded"] == []

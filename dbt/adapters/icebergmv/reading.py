@@ -48,11 +48,13 @@ def _parsed(name: str) -> TableName:
 def _settings(spark: SparkSession | ConnectSession, catalog: str) -> CatalogSettings:
     """Return the catalog as the session is configured for it.
 
-    SET lists the keys, in Spark Connect too, but hides secret values; the configuration itself tells them.
+    SET lists the keys but hides secret values; the configuration itself tells them in a classic session. A Connect
+    server keeps them, so PyIceberg's own configuration (PYICEBERG_CATALOG__<NAME>__<KEY>) has to have them.
     """
     prefix = f"spark.sql.catalog.{catalog}."
     keys = [str(row[0]) for row in spark.sql("SET").collect()]
-    properties = {key.removeprefix(prefix): spark.conf.get(key) or "" for key in keys if key.startswith(prefix)}
+    found = {key.removeprefix(prefix): spark.conf.get(key, None) for key in keys if key.startswith(prefix)}
+    properties = {key: value for key, value in found.items() if value is not None}
     if not properties:
         raise CatalogUnavailable(
             f"Cannot read the catalog `{catalog}`: this session has no settings {prefix}*. "
