@@ -32,3 +32,7 @@ class RefreshRefused(MaintenanceError):
 
 class RefreshConflict(MaintenanceError):
     """Another writer moved the storage table or the view during a refresh; nothing was published."""
+
+
+class NotReadable(MaintenanceError):
+    """The current rows of a materialized view cannot be told from here."""

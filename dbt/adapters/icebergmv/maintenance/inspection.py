@@ -11,10 +11,11 @@ from dbt.adapters.icebergmv.maintenance.bases import BaseTables
 from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader, ViewInfo
 from dbt.adapters.icebergmv.maintenance.config import ConfigurationChanges, ViewConfig, configuration_changes
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition, analyse
-from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, StateUnreadable
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, NotReadable, StateUnreadable
 from dbt.adapters.icebergmv.maintenance.names import TableName, parse_name, show
 from dbt.adapters.icebergmv.maintenance.partitioning import parse_partition_by
 from dbt.adapters.icebergmv.maintenance.published import is_published
+from dbt.adapters.icebergmv.maintenance.recorded import definition_in_full
 from dbt.adapters.icebergmv.maintenance.settings import is_utc, not_understood
 from dbt.adapters.icebergmv.maintenance.state import (
     ExpandedView,
@@ -134,6 +135,25 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, expand_views: bool
         views=expanded.views,
         redefined=None if state is None else redefined(expanded.views, state),
     )
+
+
+def inspect_recorded(catalog: CatalogReader, name: TableName, expand_views: bool = True) -> Inspection:
+    """Return what a refresh with the recorded SELECT and settings would find, for those who have no model at hand.
+
+    Raises NotReadable for what is no materialized view, and where rows of its SELECT would not be those of the view.
+    """
+    view = catalog.view(name[1], name[2])
+    if view is None or not is_materialized_view(view.properties):
+        raise NotReadable("it is not a materialized view of the catalog. Name one as catalog.schema.view.")
+    state = read_state(show(name), view.properties)
+    if not is_published(view, state):
+        raise NotReadable("the view was redefined by hand. Query it as the view that it is, or refresh it.")
+    if state.partial is not None:
+        raise NotReadable(f"the last run was built with {state.partial}. Refresh it without.")
+    config = ViewConfig(state.definition_hash, state.storage_table, settings=state.settings)
+    request = RefreshRequest(name, definition_in_full(state, catalog.name), name[1], config, state.owner)
+    # A view is read as it was configured.
+    return replace(_inspect(catalog, request, expand_views), changes=ConfigurationChanges())
 
 
 def untracked(inspection: Inspection, reason: str) -> Inspection:

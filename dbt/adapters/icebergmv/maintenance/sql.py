@@ -132,6 +132,10 @@ def _hidden(expression: str, spark_type: str) -> str:
 def _membership(expression: str, domain: Domain, spark_type: str) -> str:
     if domain.is_all:
         return "true"
+    excluded = _excluded(domain, spark_type)
+    if len(excluded) > 1:
+        others = f"{expression} NOT IN ({', '.join(literal(v, spark_type) for v in excluded)})"
+        return f"{expression} IS NULL OR {others}" if domain.null else f"{expression} IS NOT NULL AND {others}"
     arms = []
     if domain.null:
         arms.append(f"{expression} IS NULL")
@@ -145,6 +149,16 @@ def _membership(expression: str, domain: Domain, spark_type: str) -> str:
         arms.append(f"{expression} IN ({', '.join(single)})")
     arms.extend(_range(expression, r, spark_type) for r in ranges if not r.is_single_value)
     return " OR ".join(arms) if arms else "false"
+
+
+def _excluded(domain: Domain, spark_type: str) -> list[Value]:
+    """Return the values that the domain lacks, if these are single ones; nothing otherwise, and for floats (NaN)."""
+    if spark_type in ("float", "double"):
+        return []
+    gaps = domain.complement().ranges
+    if not all(gap.is_single_value for gap in gaps):
+        return []
+    return [r.low for gap in gaps if (r := _clamp(gap, spark_type)) is not None and r.low is not None]
 
 
 def _range(expression: str, r: Range, spark_type: str) -> str:
@@ -181,7 +195,8 @@ def _clamp(r: Range, spark_type: str) -> Range | None:
 
 
 def _float_literal(value: Value, spark_type: str) -> str:
-    number = float(value)
+    # Partitions hold 0.0 for -0.0, and Iceberg tells them apart where Spark does not.
+    number = float(value) + 0.0
     if math.isinf(number):
         return f"{spark_type}('{'-' if number < 0 else ''}Infinity')"
     return f"{number!r}{'F' if spark_type == 'float' else 'D'}"

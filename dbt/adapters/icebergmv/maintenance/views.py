@@ -72,7 +72,7 @@ def expand(sql: str, default_namespace: str, bases: BaseTables, session_is_utc: 
     Names without a namespace are those of `default_namespace`. A view that must stay a name is noted in `bases`, with
     the reason. SQL that the parser does not understand is returned as it is.
     """
-    query = _parse(sql)
+    query = parse_query(sql)
     if query is None:
         return ExpandedSql(sql)
     expansion = _Expansion(bases, session_is_utc)
@@ -155,7 +155,7 @@ def _subquery(name: TableName, view: ViewInfo, expansion: _Expansion, path: tupl
     if len(view.default_namespace) != 1:
         raise _StaysAName("its SQL was not written in a namespace of one part")
     sql = single_statement(view.sql)
-    query = _parse(sql)
+    query = parse_query(sql)
     if query is None:
         raise _StaysAName("its SQL cannot be analysed")
     function = unknown_function(query, sqlglot.tokenize(sql, dialect=DIALECT))
@@ -212,7 +212,7 @@ def _columns_of(
     sql: str, view: ViewInfo, expansion: _Expansion
 ) -> tuple[tuple[TrackedColumn, ...] | tuple[None, ...], int]:
     """Return what is known of the view's columns, and how many more its SQL gives: those added to the base of a `*`."""
-    query = _parse(sql)
+    query = parse_query(sql)
     if query is None:
         raise _StaysAName("its SQL cannot be analysed")
     if _names_with_schema(query):
@@ -248,7 +248,8 @@ def _hash(view: ViewInfo) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
-def _parse(sql: str) -> exp.Query | None:
+def parse_query(sql: str) -> exp.Query | None:
+    """Return the parsed SELECT, None for what the parser does not understand."""
     try:
         query = sqlglot.parse_one(sql, dialect=DIALECT)
     except (SqlglotError, AttributeError, TypeError, ValueError, KeyError, RecursionError):

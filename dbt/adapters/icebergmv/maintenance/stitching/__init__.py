@@ -1,1 +1,1 @@
-"""Reads that are never stale: fresh rows from storage, stale ones from the base tables (RFC-0016, section 6)."""
+"""Stitching: fresh rows from the storage table, stale rows from the definition, in one query (RFC-0016, section 6)."""

@@ -1,0 +1,134 @@
+"""The current rows of a materialized view, from what is recorded with it and from what its tables are now."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from dbt.adapters.icebergmv.maintenance.commit import Lake
+from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, NotReadable
+from dbt.adapters.icebergmv.maintenance.evaluation import evaluated
+from dbt.adapters.icebergmv.maintenance.inspection import Inspection, inspect_recorded
+from dbt.adapters.icebergmv.maintenance.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.planner import PlanRequest, RefreshPlan, plan_refresh
+from dbt.adapters.icebergmv.maintenance.render import SHOW_SETTINGS, pinned_query
+from dbt.adapters.icebergmv.maintenance.settings import TIME_ZONE, is_utc, meaning_settings
+from dbt.adapters.icebergmv.maintenance.sql import identifier, qualified
+from dbt.adapters.icebergmv.maintenance.stitching.literals import StoredRows, literal_query
+from dbt.adapters.icebergmv.maintenance.storage import Column, check_columns, describe, stored_partitioning
+
+
+def current_query(lake: Lake, view: TableName) -> str:
+    """Return one SELECT of the rows that the view would hold if it were refreshed now; nothing is written.
+
+    Its tables are read at the snapshots that the catalog shows at this moment. Raises MaintenanceError, with the view's
+    name, where those rows cannot be told.
+    """
+    try:
+        return _current_query(lake, view)
+    except MaintenanceError as error:
+        if show(view) in str(error):
+            raise
+        raise type(error)(f"Cannot read {show(view)}: {error}") from error
+
+
+def _current_query(lake: Lake, view: TableName) -> str:
+    inspection = inspect_recorded(lake.catalog, view)
+    _check_session(lake, inspection)
+    _show_snapshots(lake, inspection)
+    plan = _plan(inspection)
+    if plan.kind == "none" and not inspection.status.schema_moved:
+        return _query(inspection, plan, ())
+    columns = _columns(lake, inspection)
+    if columns is None:
+        inspection = inspect_recorded(lake.catalog, view, expand_views=False)
+        _show_snapshots(lake, inspection)
+        columns = describe(lake, _everything(inspection))
+    inspection = check_columns(inspection, columns)
+    if plan.kind in ("overwrite", "full"):
+        definition = evaluated(inspection.definition, inspection.status, lake.spark)
+        inspection = replace(inspection, definition=definition)
+    return _query(inspection, _plan(inspection, _misfit(lake, inspection, columns)), columns)
+
+
+def _query(inspection: Inspection, plan: RefreshPlan, columns: tuple[Column, ...]) -> str:
+    names = [c.name for c in columns]
+    return literal_query(inspection.definition, inspection.bases, plan, names, _stored(inspection))
+
+
+def _stored(inspection: Inspection) -> StoredRows | None:
+    state, storage = inspection.state, inspection.storage
+    if state is None or storage is None or inspection.lost is not None:
+        return None
+    return StoredRows(state.storage_table, storage, state.storage_snapshot_id)
+
+
+def _plan(inspection: Inspection, unfit: str | None = None) -> RefreshPlan:
+    request = PlanRequest(
+        policy="auto",
+        lost=inspection.lost or inspection.redefined or unfit,
+        partitioning=[(f.column, f.transform) for f in stored_partitioning(inspection.storage)],
+    )
+    return plan_refresh(inspection.definition, inspection.status, request)
+
+
+def _columns(lake: Lake, inspection: Inspection) -> tuple[Column, ...] | None:
+    """Return the columns of the definition; None when Spark reads the views in it otherwise than their SQL."""
+    if not inspection.views:
+        return describe(lake, _everything(inspection))
+    written = describe(lake, inspection.request.sql)
+    try:
+        expanded = describe(lake, _everything(inspection))
+    except Exception:
+        # Whatever Spark has against the SQL of a view in this place, the SELECT itself is right.
+        return None
+    return expanded if expanded == written else None
+
+
+def _everything(inspection: Inspection) -> str:
+    return pinned_query(inspection.definition, inspection.bases, {}, inspection.bases.catalog_name)
+
+
+def _misfit(lake: Lake, inspection: Inspection, columns: tuple[Column, ...]) -> str | None:
+    """Return why the stored rows cannot stand beside rows of the definition, or None when they can."""
+    stored = _stored(inspection)
+    if stored is None or describe(lake, stored.query) == columns:
+        return None
+    return "the columns of the SELECT are not those of the storage table"
+
+
+def _show_snapshots(lake: Lake, inspection: Inspection) -> None:
+    """Let Spark forget the tables that it caches: it may not know yet the snapshots that the catalog shows."""
+    sources = [inspection.bases.of(r).source for r in inspection.definition.references]
+    tables = dict.fromkeys(s.storage for s in sources if s is not None)
+    stored = _stored(inspection)
+    for table in (*tables, *([stored.name] if stored is not None else [])):
+        lake.spark(f"REFRESH TABLE {qualified(*table)}")
+
+
+def _check_session(lake: Lake, inspection: Inspection) -> None:
+    """Refuse a session in which the SELECT may mean something else than in the one that refreshed the view.
+
+    A setting of that one counts by what this one has for it, be it a default; any other only if it is set here.
+    """
+    wanted = inspection.request.config.settings
+    known = {str(row[0]): str(row[1]) for row in lake.spark(SHOW_SETTINGS)}
+    for key in sorted(meaning_settings(known).keys() | wanted.keys()):
+        actual = known[key] if key in known else str(lake.spark(f"SET {identifier(key)}")[0][1])
+        if key in wanted and not _same(key, actual, wanted[key]):
+            raise NotReadable(
+                f"it was refreshed with {key} = {wanted[key]} and this session has {actual}. "
+                f"Set it: spark.conf.set({key!r}, {wanted[key]!r})."
+            )
+        if key not in wanted:
+            raise NotReadable(
+                f"it was refreshed without {key} and this session has {actual}. Unset it: spark.conf.unset({key!r})."
+            )
+
+
+def _same(key: str, actual: str, wanted: str) -> bool:
+    def utc(value: str) -> bool:
+        settings: Mapping[str, str] = {TIME_ZONE: value}
+        return key == TIME_ZONE and is_utc(settings)
+
+    return actual == wanted or (utc(actual) and utc(wanted))
