@@ -68,6 +68,12 @@ def _refresh_stats(reader: CatalogReader, schema: str, view: ViewInfo) -> Row:
         ("last_refresh", "Last refresh", "refreshed-at", "When the materialized view was last refreshed"),
         ("refresh_kind", "Refresh", "refresh-kind", "What the last refresh did"),
         ("refresh_reason", "Reason", "refresh-reason", "Why it did that"),
+        (
+            "stale_read_behavior",
+            "Stale reads",
+            "stale-read-behavior",
+            "What readers get when base tables move on",
+        ),
     )
     stats: Row = {}
     for name, label, key, description in known:

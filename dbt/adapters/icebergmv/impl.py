@@ -12,6 +12,7 @@ from dbt.adapters.base.relation import InformationSchema
 from dbt.adapters.contracts.relation import RelationConfig, RelationType
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt.adapters.sql import SQLAdapter
+from dbt_common.behavior_flags import BehaviorFlag
 from dbt_common.clients.agate_helper import build_type_tester
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.exceptions import DbtRuntimeError
@@ -23,7 +24,7 @@ from dbt.adapters.icebergmv.docs import catalog_rows
 from dbt.adapters.icebergmv.listing import list_relations, rendered_storage_table
 from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader, ColumnInfo, table_columns
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
-from dbt.adapters.icebergmv.materialized_views import MaterializedViewMixin
+from dbt.adapters.icebergmv.materialized_views import BEHAVIOR_FLAGS, MaterializedViewMixin
 from dbt.adapters.icebergmv.names import join_name, split_name
 from dbt.adapters.icebergmv.readers import reader_for
 from dbt.adapters.icebergmv.relation import IcebergMVRelation, quote_identifier
@@ -64,6 +65,11 @@ class IcebergMVAdapter(MaterializedViewMixin, SparkAdapter):
     def credentials(self) -> IcebergMVCredentials:  # type: ignore[override]
         """The target of the profile."""
         return cast(IcebergMVCredentials, self.config.credentials)
+
+    @property
+    def _behavior_flags(self) -> list[BehaviorFlag]:
+        """The switches that a project sets under `flags`."""
+        return [*super()._behavior_flags, *BEHAVIOR_FLAGS]
 
     @property
     def catalog_reader(self) -> CatalogReader:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt.adapters.events.types import AdapterEventWarning
+from dbt_common.behavior_flags import BehaviorFlag
 from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -23,8 +24,8 @@ from dbt.adapters.icebergmv.maintenance.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.partitioning import partition_by_texts
 from dbt.adapters.icebergmv.maintenance.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.settings import ESCAPED_LITERALS, meaning_settings
-from dbt.adapters.icebergmv.maintenance.stale_reads import stale_read_behavior, staleness_window
-from dbt.adapters.icebergmv.maintenance.stitching.reads import read_plan
+from dbt.adapters.icebergmv.maintenance.stale_reads import StaleReadBehavior, stale_read_behavior, staleness_window
+from dbt.adapters.icebergmv.maintenance.stitching.reads import ReadPlan, read_plan
 from dbt.adapters.icebergmv.responses import MaterializedViewResponse, response_of
 from dbt.adapters.icebergmv.spark_settings import spark_conf
 
@@ -33,6 +34,25 @@ if TYPE_CHECKING:
     from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader
 
 DEFAULT_STORAGE_PREFIX = "__mv_storage__"
+
+
+_FLAGS_PAGE = "https://docs.getdbt.com/reference/global-configs/behavior-changes"
+BEHAVIOR_FLAGS: list[BehaviorFlag] = [
+    {
+        "name": "materialized_view_stitching_enabled",
+        "default": True,
+        "description": "Materialized views honour stale_read_behavior. Off: readers get the last refresh.",
+        "source": "dbt-icebergmv",
+        "docs_url": _FLAGS_PAGE,
+    },
+    {
+        "name": "materialized_view_connector_driven_refresh_enabled",
+        "default": True,
+        "description": "A refresh recomputes what changed. Off: it recomputes everything when something changed.",
+        "source": "dbt-icebergmv",
+        "docs_url": _FLAGS_PAGE,
+    },
+]
 
 
 @dataclass(frozen=True)
@@ -49,6 +69,7 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
     if TYPE_CHECKING:
         credentials: IcebergMVCredentials
         connections: Any
+        behavior: Any
 
         def catalog_reader_of(self, database: str | None) -> CatalogReader:
             """Return the reader of a catalog."""
@@ -81,12 +102,14 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
 
         _warn_of_full_refreshes(inspection)
         try:
-            _warn_of_reads(inspection)
+            reads = read_plan(inspection)
+            _warn_of_reads(inspection, reads)
             catalog = self.catalog_reader_of(inspection.request.view[0])
             result = refresh(Lake(catalog, spark), inspection)
         except MaintenanceError as error:
             raise _naming(inspection.request.view, error) from error
-        return Refreshed(response_of(result, time.perf_counter() - started), ";\n\n".join(statements))
+        response = response_of(result, reads.behavior, time.perf_counter() - started)
+        return Refreshed(response, ";\n\n".join(statements))
 
     def _request(
         self, model: Mapping[str, Any], sql: str, view: TableName, full_refresh: bool, partial: str | None
@@ -125,14 +148,19 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
                 else {},
                 settings=settings,
                 refresh_policy=refresh_policy(config.get("refresh_policy") or "auto"),
+                incremental=self.behavior.materialized_view_connector_driven_refresh_enabled.no_warn,
                 refresh_on_run=_boolean(config, "refresh_on_run", True),
-                stale_read_behavior=stale_read_behavior(config.get("stale_read_behavior") or "use_data_table"),
+                stale_read_behavior=self._stale_read_behavior(config),
                 staleness_window=staleness_window(config.get("staleness_window")),
             ),
             owner=_user(),
             rebuild="--full-refresh" if full_refresh else None,
             partial=partial,
         )
+
+    def _stale_read_behavior(self, config: Mapping[str, Any]) -> StaleReadBehavior:
+        wanted = stale_read_behavior(config.get("stale_read_behavior") or "use_data_table")
+        return wanted if self.behavior.materialized_view_stitching_enabled.no_warn else "use_data_table"
 
     def _session_conf(self, database: str) -> dict[str, str]:
         credentials = self.credentials
@@ -155,8 +183,7 @@ def _warn_of_full_refreshes(inspection: Inspection) -> None:
         warn_or_error(AdapterEventWarning(base_msg=f"{view} is refreshed in full {when}: {reason}"))
 
 
-def _warn_of_reads(inspection: Inspection) -> None:
-    plan = read_plan(inspection)
+def _warn_of_reads(inspection: Inspection, plan: ReadPlan) -> None:
     if plan.reason is not None:
         view, wanted = show(inspection.request.view), inspection.request.config.stale_read_behavior
         instead = "the definition, always" if plan.always_definition else "use_view_query"

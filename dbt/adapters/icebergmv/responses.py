@@ -22,13 +22,14 @@ class MaterializedViewResponse(AdapterResponse):
     stale_partitions: int = 0
     total_partitions: int | None = None
     seconds: float = 0.0
+    stale_read_behavior: str = "use_data_table"
     storage_table: str = ""
     storage_snapshot_id: int | None = None
     base_tables: list[dict[str, Any]] = field(default_factory=list)
 
 
-def response_of(result: RefreshResult, seconds: float) -> MaterializedViewResponse:
-    """Return the response for a refresh that took so many seconds."""
+def response_of(result: RefreshResult, stale_read_behavior: str, seconds: float) -> MaterializedViewResponse:
+    """Return the response for a refresh that took so many seconds; `stale_read_behavior` is what readers get."""
     return MaterializedViewResponse(
         _message=_message(result, seconds),
         code=result.kind,
@@ -39,6 +40,7 @@ def response_of(result: RefreshResult, seconds: float) -> MaterializedViewRespon
         stale_partitions=result.stale_partitions,
         total_partitions=result.total_partitions,
         seconds=round(seconds, 3),
+        stale_read_behavior=stale_read_behavior,
         storage_table=show(result.storage_table),
         storage_snapshot_id=result.storage_snapshot_id,
         base_tables=[_base_table(b, result.base_partitions.get(b.base.name)) for b in result.base_tables],
@@ -50,6 +52,8 @@ def _message(result: RefreshResult, seconds: float) -> str:
     match result.kind:
         case "none":
             return f"none: {result.reason}"
+        case "restitch":
+            return f"restitch: {result.reason}; nothing recomputed, in {seconds:.1f}s"
         case "append":
             return f"append: {result.reason}; {written}"
         case "overwrite":

@@ -27,7 +27,7 @@ class RefreshResult:
     before or after. `base_partitions` gives, for the base tables where that is cheap to know, how many they have.
     """
 
-    kind: Literal["none", "append", "overwrite", "full"]
+    kind: Literal["none", "append", "overwrite", "full", "restitch"]
     reason: str
     storage_table: TableName
     storage_snapshot_id: int | None

@@ -14,6 +14,7 @@ from dbt.adapters.icebergmv.maintenance.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.published import is_published
 from dbt.adapters.icebergmv.maintenance.references import TableReference
 from dbt.adapters.icebergmv.maintenance.snapshots import RecordedTable
+from dbt.adapters.icebergmv.maintenance.stale_reads import LIVE
 from dbt.adapters.icebergmv.maintenance.state import is_materialized_view, read_state
 
 
@@ -37,7 +38,7 @@ class BaseTable:
     """What a name in the SELECT stands for.
 
     `source` is None when it cannot be read at a recorded snapshot; `untrackable` then says why. `view` is the plain
-    view behind the name, if it is one.
+    view behind the name, if it is one, or the materialized view that is read as its SELECT.
     """
 
     name: TableName
@@ -104,6 +105,9 @@ class BaseTables:
             return BaseTable(name, None, f"the state of the materialized view {view_name} cannot be read")
         if not is_published(view, state):
             return BaseTable(name, None, f"the materialized view {view_name} was redefined by hand")
+        if state.stale_read_behavior in LIVE:
+            # It shows what its base tables hold, as a plain view of the same SELECT does.
+            return BaseTable(name, None, _live(name), replace(view, sql=state.definition))
         table = self._catalog.table(state.storage_table[1], state.storage_table[2])
         snapshot = table.metadata.snapshot_by_id(state.storage_snapshot_id) if table is not None else None
         if table is None or snapshot is None:

@@ -23,6 +23,7 @@ class ViewConfig:
     """What the model asks for. `partition_by` holds Spark DDL transforms; None: to be derived.
 
     `settings` are the session settings that change what the SQL means. `staleness_window` is in seconds.
+    Without `incremental` every refresh is a full one, whatever the policy.
     """
 
     definition_hash: str
@@ -33,6 +34,7 @@ class ViewConfig:
     column_comments: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     refresh_policy: RefreshPolicy = "auto"
+    incremental: bool = True
     refresh_on_run: bool = True
     stale_read_behavior: StaleReadBehavior = "use_data_table"
     staleness_window: int | None = None

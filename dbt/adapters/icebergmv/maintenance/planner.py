@@ -62,6 +62,7 @@ class PlanRequest:
     `rebuild` says why the contents must be rebuilt whatever changed (first build, --full-refresh, a changed SELECT);
     `lost` why what is stored cannot be kept although nobody asked for a rebuild (storage dropped, columns changed).
     `partitioning` are the (column, transform) pairs that partition the storage, which the region had better name.
+    Without `incremental` nothing is planned but to do nothing, or everything.
     """
 
     policy: RefreshPolicy
@@ -69,6 +70,7 @@ class PlanRequest:
     rebuild: str | None = None
     lost: str | None = None
     partitioning: Sequence[tuple[str, str]] = ()
+    incremental: bool = True
 
 
 def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:
@@ -96,6 +98,8 @@ def _plan(definition: ViewDefinition, status: MaterializedViewStatus, request: P
     stale = [b for b in status.base_tables if b.change.status == "stale"]
     if not stale:
         return RefreshPlan("none", f"nothing changed since {request.refreshed_at}")
+    if not request.incremental:
+        return RefreshPlan("full", f"materialized_view_connector_driven_refresh_enabled is off ({_changes(stale)})")
     if request.policy == "full":
         return RefreshPlan("full", f"refresh_policy is full ({_changes(stale)})")
     if definition.full_when_changed is not None:

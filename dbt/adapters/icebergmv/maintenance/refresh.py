@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
@@ -14,24 +14,24 @@ from dbt.adapters.icebergmv.maintenance.accounting import RefreshResult, done, n
 from dbt.adapters.icebergmv.maintenance.bases import BaseTables
 from dbt.adapters.icebergmv.maintenance.commit import (
     Lake,
-    Publication,
     drop_unneeded_branches,
     load_storage,
-    publish,
     view_moved,
     write_storage,
 )
 from dbt.adapters.icebergmv.maintenance.config import RefreshPolicy
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, RefreshConflict
+from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, RefreshConflict
 from dbt.adapters.icebergmv.maintenance.evaluation import evaluated, needs_spark
 from dbt.adapters.icebergmv.maintenance.inspection import Inspection, inspect
 from dbt.adapters.icebergmv.maintenance.names import show
 from dbt.adapters.icebergmv.maintenance.partitioning import can_prune, is_whole_partitions
 from dbt.adapters.icebergmv.maintenance.planner import PlanRequest, RefreshPlan, plan_refresh
-from dbt.adapters.icebergmv.maintenance.published import sql_hash, view_query
+from dbt.adapters.icebergmv.maintenance.published import sql_hash
+from dbt.adapters.icebergmv.maintenance.publishing import publish_view
 from dbt.adapters.icebergmv.maintenance.render import Write
-from dbt.adapters.icebergmv.maintenance.settings import meaning_settings
+from dbt.adapters.icebergmv.maintenance.restitch import leave
+from dbt.adapters.icebergmv.maintenance.session_check import check_session
 from dbt.adapters.icebergmv.maintenance.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.sql import Dialect, disjunction
 from dbt.adapters.icebergmv.maintenance.state import BaseTableState, ViewState
@@ -91,13 +91,13 @@ def _decide(lake: Lake, inspection: Inspection) -> RefreshResult:
     started_at = _now()
     request = inspection.request
     if not request.config.refresh_on_run and inspection.rebuild is None and inspection.lost is None:
-        return nothing_done(inspection, "refresh_on_run is false")
+        return leave(lake, inspection)
     plan = _plan(inspection, inspection.definition, None, "auto" if needs_spark(inspection.definition) else None)
     if plan.kind == "none" and not inspection.changes and not inspection.status.schema_moved:
         if inspection.status.has_moved or _is_outdated(inspection):
             _record_moved(lake, inspection)
         return nothing_done(inspection, plan.reason)
-    _check_session(lake, request.config.settings)
+    check_session(lake, request.config.settings)
     columns = _columns(lake, inspection)
     if columns is None:
         return _decide(lake, inspect(lake.catalog, request, expand_views=False))
@@ -139,17 +139,6 @@ def _columns(lake: Lake, inspection: Inspection) -> tuple[Column, ...] | None:
     return expanded if expanded == written else None
 
 
-def _check_session(lake: Lake, settings: Mapping[str, str]) -> None:
-    """Refuse to compute under other session settings than the profile's, which the state records."""
-    actual = meaning_settings({str(row[0]): str(row[1]) for row in lake.spark(render.SHOW_SETTINGS)})
-    for key in sorted(actual.keys() | settings.keys()):
-        if actual.get(key) != settings.get(key):
-            raise InvalidConfig(
-                f"the Spark session has {key} = {actual.get(key, 'its default')} and the profile "
-                f"{settings.get(key, 'its default')}. Set it in server_side_parameters, not in a hook or a notebook."
-            )
-
-
 def _plan(
     inspection: Inspection, definition: ViewDefinition, unfit: str | None, forced: RefreshPolicy | None = None
 ) -> RefreshPlan:
@@ -157,10 +146,11 @@ def _plan(
     state = inspection.state
     request = PlanRequest(
         policy=forced or inspection.request.config.refresh_policy,
-        refreshed_at=_for_people(state.refreshed_at) if state else "",
+        refreshed_at=state.refreshed_for_people if state else "",
         rebuild=inspection.rebuild,
         lost=inspection.lost or inspection.redefined or unfit,
         partitioning=[(f.column, f.transform) for f in stored_partitioning(inspection.storage)],
+        incremental=inspection.request.config.incremental,
     )
     return plan_refresh(definition, inspection.status, request)
 
@@ -175,7 +165,7 @@ def _write(lake: Lake, job: _Job) -> RefreshResult:
     table = load_storage(lake, storage)
     start = _start(job, table)
     snapshot_id = write_storage(lake, storage, start, _rows(lake, job, table, start))
-    _publish(lake, inspection, job.columns, _state(job, table, snapshot_id))
+    publish_view(lake, inspection, _state(job, table, snapshot_id))
     drop_unneeded_branches(lake, storage, lake.catalog.view(view[1], view[2]))
     if inspection.state is not None and inspection.state.storage_table != storage:
         lake.spark(render.drop_table(inspection.state.storage_table, purge=True))
@@ -268,33 +258,13 @@ def _moved(inspection: Inspection, state: ViewState) -> ViewState:
     return replace(state, base_tables=_recorded_bases(inspection), views=inspection.views)
 
 
-def _publish(lake: Lake, inspection: Inspection, columns: Sequence[str], state: ViewState) -> None:
-    config = inspection.request.config
-    query = read_text(inspection, state, load_storage(lake, config.storage_table))
-    is_plain = query == view_query(config.storage_table, columns, state.storage_snapshot_id)
-    state = replace(state, view_sql_hash="" if is_plain else sql_hash(query))
-    view = render.View(
-        name=inspection.request.view,
-        columns=tuple(columns),
-        query=query,
-        comment=config.comment,
-        column_comments=config.column_comments,
-        properties=state.to_properties(),
-    )
-    publish(
-        lake,
-        Publication(view, inspection.view, config.storage_table, state.storage_snapshot_id),
-        inspection.table_in_the_way,
-    )
-
-
 def _alter_only(lake: Lake, inspection: Inspection, plan: RefreshPlan) -> RefreshResult:
     """Apply changed properties and comments, and record ids that moved, over the rows as they are."""
     if inspection.state is None or inspection.view is None:
         raise AssertionError("only a view that was refreshed before can be left as it is")
     alter_storage(lake, inspection)
     state = replace(_moved(inspection, inspection.state), config=inspection.request.config.recorded())
-    _publish(lake, inspection, [c.name for c in inspection.view.columns], state)
+    publish_view(lake, inspection, state)
     altered = ", ".join(inspection.changes.alter)
     return nothing_done(inspection, f"{plan.reason}; {altered}" if altered else plan.reason)
 
@@ -305,7 +275,7 @@ def _record_moved(lake: Lake, inspection: Inspection) -> None:
         raise AssertionError("only a view that was refreshed before has ids that move")
     view, state = inspection.request.view, _moved(inspection, inspection.state)
     if state.view_sql_hash:
-        _publish(lake, inspection, [c.name for c in inspection.view.columns], state)
+        publish_view(lake, inspection, state)
         return
     if view_moved(lake.catalog, view, inspection.view):
         raise RefreshConflict(f"Another refresh moved the view {show(view)} meanwhile. Nothing was changed; run again.")
@@ -341,7 +311,3 @@ def _refresh_state(job: _Job) -> str:
 
 def _now() -> str:
     return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
-
-
-def _for_people(timestamp: str) -> str:
-    return datetime.fromisoformat(timestamp).strftime("%Y-%m-%d %H:%M UTC")

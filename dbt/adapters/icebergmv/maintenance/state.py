@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.names import TableName, parse_name, show
@@ -54,7 +55,8 @@ class ViewState:
     model configuration that shaped the storage table. `views` are the plain views in place of whose names their SQL was
     read; states of former versions have none. `partial` names the dbt flag (`--empty`, `--sample`) under which
     the rows were built: such rows are not those of the definition. `view_sql_hash` is that of the SQL which the view
-    holds; empty where that is a plain read of the storage table. Times are ISO 8601 in UTC.
+    holds; empty where that is a plain read of the storage table. `stale_read_behavior` is the one that readers get,
+    which may be less than was asked for. Times are ISO 8601 in UTC.
     """
 
     definition: str
@@ -73,6 +75,12 @@ class ViewState:
     partial: str | None = None
     views: tuple[ExpandedView, ...] = ()
     view_sql_hash: str = ""
+    stale_read_behavior: str = "use_data_table"
+
+    @property
+    def refreshed_for_people(self) -> str:
+        """Return the time of the last refresh to the minute, as messages show it."""
+        return datetime.fromisoformat(self.refreshed_at).strftime("%Y-%m-%d %H:%M UTC")
 
     def to_properties(self) -> dict[str, str]:
         """Return the view properties that record the state."""
@@ -94,6 +102,7 @@ class ViewState:
             PREFIX + "partial": self.partial or "",
             PREFIX + "views": json.dumps([_view_to_json(v) for v in self.views], ensure_ascii=False),
             PREFIX + "view-sql-hash": self.view_sql_hash,
+            PREFIX + "stale-read-behavior": self.stale_read_behavior,
         }
         return {**properties, _CHECKSUM_KEY: _checksum(properties)}
 
@@ -152,6 +161,7 @@ def _parse(recorded: Mapping[str, str]) -> ViewState:
         partial=text("partial") or None,
         views=tuple(_view_from_json(v) for v in json.loads(recorded.get(PREFIX + "views", "[]"))),
         view_sql_hash=recorded.get(PREFIX + "view-sql-hash", ""),
+        stale_read_behavior=recorded.get(PREFIX + "stale-read-behavior", "use_data_table"),
     )
 
 

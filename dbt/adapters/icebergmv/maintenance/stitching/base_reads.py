@@ -34,7 +34,10 @@ def needed_by(keys: str, table: str, filters: Sequence[BaseFilter]) -> list[str]
     equal = " AND ".join(f"{_row(f)} = k.k{f.position}" for f in filters)
     missing = " OR ".join(f"k{f.position} IS NULL" for f in filters)
     null_keys = f"(SELECT * FROM {keys} WHERE {missing}) AS n"
-    reads = [f"SELECT b.* FROM {table} AS b LEFT SEMI JOIN {keys} AS k ON {equal}"]
+    reads = [
+        f"SELECT b.* FROM {table} AS b LEFT SEMI JOIN {wanted} AS k ON {equal}{where}"
+        for wanted, where in _ranges(keys, filters)
+    ]
     if any(f.may_be_null for f in filters):
         others = f"SELECT b.* FROM {table} AS b LEFT ANTI JOIN {keys} AS k ON {equal} LEFT SEMI JOIN {null_keys}"
     else:
@@ -43,6 +46,22 @@ def needed_by(keys: str, table: str, filters: Sequence[BaseFilter]) -> list[str]
         on = f" ON {same}" if len(filters) > 1 else ""
         others = f"SELECT b.* FROM {table} AS b LEFT SEMI JOIN {null_keys}{on} WHERE {null_rows}"
     return [*reads, others]
+
+
+def _ranges(keys: str, filters: Sequence[BaseFilter]) -> list[tuple[str, str]]:
+    """Return the keys, and the WHERE of the rows, of every range that the first filter with cuts is divided into."""
+    divided = next((f for f in filters if f.cuts), None)
+    if divided is None:
+        return [(keys, "")]
+    key, column = f"k{divided.position}", f"b.{identifier(divided.column)}"
+    ranges = []
+    for low, high in zip((None, *divided.cuts), (*divided.cuts, None), strict=True):
+        of_keys = [f"{key} >= {divided.row.of(low[1])}"] if low is not None else []
+        of_keys += [f"{key} <= {divided.row.of(high[0])}"] if high is not None else []
+        of_rows = [f"{column} >= {low[1]}"] if low is not None else []
+        of_rows += [f"{column} < {high[1]}"] if high is not None else []
+        ranges.append((f"(SELECT * FROM {keys} WHERE {' AND '.join(of_keys)})", f" WHERE {' AND '.join(of_rows)}"))
+    return ranges
 
 
 def _row(found: BaseFilter) -> str:

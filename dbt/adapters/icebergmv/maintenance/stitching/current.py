@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from dbt.adapters.icebergmv.maintenance.commit import Lake
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, NotReadable
@@ -32,28 +32,47 @@ def current_query(lake: Lake, view: TableName) -> str:
         raise type(error)(f"Cannot read {show(view)}: {error}") from error
 
 
+@dataclass(frozen=True)
+class CurrentRows:
+    """The rows that a refresh would leave, as a query of these columns, and the plan that it follows."""
+
+    query: str
+    columns: tuple[str, ...]
+    plan: RefreshPlan
+
+
 def _current_query(lake: Lake, view: TableName) -> str:
     inspection = inspect_recorded(lake.catalog, view)
     _check_session(lake, inspection)
+    return current_rows(lake, inspection, lambda: inspect_recorded(lake.catalog, view, expand_views=False)).query
+
+
+def current_rows(lake: Lake, inspection: Inspection, as_names: Callable[[], Inspection]) -> CurrentRows:
+    """Return the current rows of an inspected view.
+
+    `as_names` inspects it again with plain views left as names, for when Spark reads them otherwise than their SQL.
+    """
     _show_snapshots(lake, inspection)
     plan = _plan(inspection)
     if plan.kind == "none" and not inspection.status.schema_moved:
-        return _query(inspection, plan, ())
+        return _rows(inspection, plan, ())
     columns = _columns(lake, inspection)
     if columns is None:
-        inspection = inspect_recorded(lake.catalog, view, expand_views=False)
+        inspection = as_names()
         _show_snapshots(lake, inspection)
         columns = describe(lake, _everything(inspection))
     inspection = check_columns(inspection, columns)
     if plan.kind in ("overwrite", "full"):
         definition = evaluated(inspection.definition, inspection.status, lake.spark)
         inspection = replace(inspection, definition=definition)
-    return _query(inspection, _plan(inspection, _misfit(lake, inspection, columns)), columns)
+    return _rows(inspection, _plan(inspection, _misfit(lake, inspection, columns)), [c.name for c in columns])
 
 
-def _query(inspection: Inspection, plan: RefreshPlan, columns: tuple[Column, ...]) -> str:
-    names = [c.name for c in columns]
-    return literal_query(inspection.definition, inspection.bases, plan, names, _stored(inspection))
+def _rows(inspection: Inspection, plan: RefreshPlan, columns: Sequence[str]) -> CurrentRows:
+    stored = _stored(inspection)
+    query = literal_query(inspection.definition, inspection.bases, plan, columns, stored)
+    names = columns if plan.kind == "full" or stored is None else [f.name for f in stored.schema.fields]
+    return CurrentRows(query, tuple(names), plan)
 
 
 def _stored(inspection: Inspection) -> StoredRows | None:
@@ -66,6 +85,7 @@ def _stored(inspection: Inspection) -> StoredRows | None:
 def _plan(inspection: Inspection, unfit: str | None = None) -> RefreshPlan:
     request = PlanRequest(
         policy="auto",
+        refreshed_at=inspection.state.refreshed_for_people if inspection.state else "",
         lost=inspection.lost or inspection.redefined or unfit,
         partitioning=[(f.column, f.transform) for f in stored_partitioning(inspection.storage)],
     )

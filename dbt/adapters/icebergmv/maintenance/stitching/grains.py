@@ -30,6 +30,9 @@ _START = {
 }
 """The first moment of a partition, from its value as Spark shows it: a date for days, a number for the others."""
 
+ORDERED = frozenset({IDENTITY, *(template(floor) for floor in _FLOOR.values())})
+"""The `row` expressions that keep the order of their argument."""
+
 
 @dataclass(frozen=True)
 class Grain:

@@ -15,10 +15,11 @@ from dbt.adapters.icebergmv.maintenance.bases import BaseTables, IcebergSource
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.rules.relation import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.spark_types import spark_type
-from dbt.adapters.icebergmv.maintenance.steps import OrNull
+from dbt.adapters.icebergmv.maintenance.steps import Monotone, OrNull, Step
 from dbt.adapters.icebergmv.maintenance.stitching.detection import WatchedTable
-from dbt.adapters.icebergmv.maintenance.stitching.expressions import Expression, expression_of
-from dbt.adapters.icebergmv.maintenance.stitching.grains import Grain, grain_of
+from dbt.adapters.icebergmv.maintenance.stitching.expressions import IDENTITY, Expression, expression_of
+from dbt.adapters.icebergmv.maintenance.stitching.grains import ORDERED, Grain, grain_of
+from dbt.adapters.icebergmv.maintenance.stitching.ranges import cuts
 
 _MOST_GROUPS = 3
 """Every group recomputes a part of the view of its own, so the SQL grows with them."""
@@ -53,13 +54,15 @@ class StaleSource:
 class BaseFilter:
     """The rows of a base reference that a key needs: those with `row` equal to column number `position` of the group.
 
-    `may_be_null`: behind an outer join; for a NULL key any of its rows may matter.
+    `may_be_null`: behind an outer join; for a NULL key any of its rows may matter. `cuts` divide the table by the
+    column (see ranges.py); there are none where `row` does not keep the order.
     """
 
     position: int
     column: str
     row: Expression
     may_be_null: bool
+    cuts: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,15 @@ def key_groups(
             groups.append(([*candidates], [occurrence]))
     if len(groups) > _MOST_GROUPS:
         return NotStitched(f"its base tables are tracked by more than {_MOST_GROUPS} different sets of columns")
-    return tuple(_group(definition, columns, members, found) for columns, members in groups)
+    known = {r.index: s for r in definition.references if not r.pinned and (s := bases.of(r).source) is not None}
+    return tuple(
+        KeyGroup(
+            tuple(columns),
+            tuple(StaleSource(o, tuple(found[o][c] for c in columns)) for o in members),
+            {i: wanted for i, s in known.items() if (wanted := _wanted(definition, i, s, columns))},
+        )
+        for columns, members in groups
+    )
 
 
 def _candidates(
@@ -154,24 +165,18 @@ def _grain(
     return grain_of(str(field.transform), type_, track.function, session_is_utc, catalog)
 
 
-def _group(
-    definition: ViewDefinition,
-    columns: Sequence[KeyColumn],
-    members: Sequence[Occurrence],
-    found: Mapping[Occurrence, Mapping[KeyColumn, PartitionValue]],
-) -> KeyGroup:
-    sources = tuple(StaleSource(o, tuple(found[o][c] for c in columns)) for o in members)
-    filters = {}
-    for index in definition.rewritable:
-        wanted = [_filters(definition, use, columns) for use in definition.uses_of(index)]
-        # Several uses of one reference read the same rows, so they must agree on them.
-        if wanted and wanted[0] and all(w == wanted[0] for w in wanted):
-            filters[index] = wanted[0]
-    return KeyGroup(tuple(columns), sources, filters)
+def _wanted(
+    definition: ViewDefinition, index: int, source: IcebergSource, columns: Sequence[KeyColumn]
+) -> tuple[BaseFilter, ...]:
+    """Return the filters of a reference. Several uses of one reference read the same rows, so they must agree."""
+    if index not in definition.rewritable:
+        return ()
+    wanted = [_filters(definition, use, source, columns) for use in definition.uses_of(index)]
+    return wanted[0] if wanted and all(w == wanted[0] for w in wanted) else ()
 
 
 def _filters(
-    definition: ViewDefinition, occurrence: Occurrence, columns: Sequence[KeyColumn]
+    definition: ViewDefinition, occurrence: Occurrence, source: IcebergSource, columns: Sequence[KeyColumn]
 ) -> tuple[BaseFilter, ...]:
     """Return, per key column that an occurrence gives, the rows that a key needs: the preimage of the key."""
     tracks = definition.tracks_of(occurrence)
@@ -181,9 +186,15 @@ def _filters(
             expression = expression_of(track.function)
             if expression is not None:
                 row = expression.then(key.row)
-                found.append(BaseFilter(position, track.column, row, _adds_null(track)))
+                in_order = row != IDENTITY and key.row in ORDERED and all(map(_keeps_order, track.function))
+                divided = cuts(source, track.column) if in_order else ()
+                found.append(BaseFilter(position, track.column, row, _adds_null(track), divided))
                 break
     return tuple(found)
+
+
+def _keeps_order(step: Step) -> bool:
+    return isinstance(step, (Monotone, OrNull))
 
 
 def _adds_null(track: Track) -> bool:

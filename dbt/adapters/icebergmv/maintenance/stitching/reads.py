@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
-from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.bases import IcebergSource
@@ -18,6 +17,7 @@ from dbt.adapters.icebergmv.maintenance.spark_types import ddl_type
 from dbt.adapters.icebergmv.maintenance.stale_reads import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.state import ViewState
 from dbt.adapters.icebergmv.maintenance.stitching.keys import KeyGroup, NotStitched, key_groups
+from dbt.adapters.icebergmv.maintenance.stitching.literals import StoredRows
 from dbt.adapters.icebergmv.maintenance.stitching.sessions import session_guard
 from dbt.adapters.icebergmv.maintenance.stitching.view_text import (
     Reader,
@@ -48,6 +48,8 @@ def read_plan(inspection: Inspection) -> ReadPlan:
     wanted = config.stale_read_behavior
     if wanted == "use_data_table" or inspection.request.partial is not None:
         return ReadPlan("use_data_table")
+    if wanted == "use_stitching" and not config.refresh_on_run:
+        return ReadPlan(wanted)
     if "${" in definition.sql:
         raise InvalidConfig(
             f"its SELECT holds ${{...}}, which Spark would substitute in the session of every reader. "
@@ -75,7 +77,7 @@ def read_plan(inspection: Inspection) -> ReadPlan:
 
 def read_text(inspection: Inspection, state: ViewState, storage: Table) -> str:
     """Return the SQL that the view is to hold, for the rows and base snapshots of a state."""
-    schema = _schema_at(storage, state.storage_snapshot_id)
+    schema = StoredRows(state.storage_table, storage, state.storage_snapshot_id).schema
     names = [f.name for f in schema.fields]
     plan = read_plan(inspection)
     if plan.behavior == "use_data_table" or not _live(inspection):
@@ -86,7 +88,7 @@ def read_text(inspection: Inspection, state: ViewState, storage: Table) -> str:
         storage=state.storage_table,
         snapshot_id=state.storage_snapshot_id,
         columns=tuple((f.name, ddl_type(f.field_type)) for f in schema.fields),
-        refreshed_at=_for_people(state.refreshed_at),
+        refreshed_at=state.refreshed_for_people,
         guard=session_guard(inspection.definition, _sources(inspection), config.settings),
     )
     text = _behaving_text(plan, reader, inspection, state)
@@ -119,15 +121,3 @@ def _live(inspection: Inspection) -> list[TableReference]:
 
 def _sources(inspection: Inspection) -> list[IcebergSource]:
     return [s for r in _live(inspection) if (s := inspection.bases.of(r).source) is not None]
-
-
-def _schema_at(storage: Table, snapshot_id: int) -> Schema:
-    snapshot = storage.metadata.snapshot_by_id(snapshot_id)
-    schema_id = storage.metadata.current_schema_id
-    if snapshot is not None and snapshot.schema_id is not None:
-        schema_id = snapshot.schema_id
-    return storage.schemas()[schema_id]
-
-
-def _for_people(timestamp: str) -> str:
-    return datetime.fromisoformat(timestamp).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,0 +1,45 @@
+"""The last step of every run that changes something: one commit of the view's SQL and its state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from dbt.adapters.icebergmv.maintenance import render
+from dbt.adapters.icebergmv.maintenance.commit import Lake, Publication, load_storage, publish
+from dbt.adapters.icebergmv.maintenance.inspection import Inspection
+from dbt.adapters.icebergmv.maintenance.published import sql_hash, view_query
+from dbt.adapters.icebergmv.maintenance.state import ViewState
+from dbt.adapters.icebergmv.maintenance.stitching.literals import StoredRows
+from dbt.adapters.icebergmv.maintenance.stitching.reads import read_plan, read_text
+
+
+def publish_view(lake: Lake, inspection: Inspection, state: ViewState) -> None:
+    """Publish the state, with the SQL that gives readers what `stale_read_behavior` says."""
+    storage = load_storage(lake, state.storage_table)
+    names = [f.name for f in StoredRows(state.storage_table, storage, state.storage_snapshot_id).schema.fields]
+    publish_sql(lake, inspection, state, read_text(inspection, state, storage), names)
+
+
+def publish_sql(lake: Lake, inspection: Inspection, state: ViewState, query: str, columns: Sequence[str]) -> None:
+    """Publish the state with a SELECT of the given columns."""
+    config = inspection.request.config
+    is_plain = query == view_query(state.storage_table, columns, state.storage_snapshot_id)
+    state = replace(
+        state,
+        view_sql_hash="" if is_plain else sql_hash(query),
+        stale_read_behavior=read_plan(inspection).behavior,
+    )
+    view = render.View(
+        name=inspection.request.view,
+        columns=tuple(columns),
+        query=query,
+        comment=config.comment,
+        column_comments=config.column_comments,
+        properties=state.to_properties(),
+    )
+    publish(
+        lake,
+        Publication(view, inspection.view, state.storage_table, state.storage_snapshot_id),
+        inspection.table_in_the_way,
+    )

@@ -1,0 +1,54 @@
+"""A run with `refresh_on_run: false`: no row is computed, though the view may be made to show the current ones.
+
+With `use_stitching` the view then reads its stored rows where they are fresh and the definition elsewhere, told by
+literals and with every table at the snapshot of the run: one exact cut, at the price of a commit of metadata.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dbt.adapters.icebergmv.maintenance.accounting import RefreshResult, nothing_done
+from dbt.adapters.icebergmv.maintenance.commit import Lake
+from dbt.adapters.icebergmv.maintenance.inspection import Inspection, inspect
+from dbt.adapters.icebergmv.maintenance.published import sql_hash
+from dbt.adapters.icebergmv.maintenance.publishing import publish_sql, publish_view
+from dbt.adapters.icebergmv.maintenance.session_check import check_session
+from dbt.adapters.icebergmv.maintenance.stitching.current import current_rows
+from dbt.adapters.icebergmv.maintenance.storage import alter_storage
+
+_REASON = "refresh_on_run is false"
+
+
+def leave(lake: Lake, inspection: Inspection) -> RefreshResult:
+    """Apply changed configuration, and stitch what is to be stitched; the stored rows stay as they are."""
+    state, request = inspection.state, inspection.request
+    if state is None:
+        raise AssertionError("a view that was never refreshed is built, whatever refresh_on_run says")
+    if request.config.stale_read_behavior == "use_stitching":
+        return _restitch(lake, inspection)
+    if not inspection.changes:
+        return nothing_done(inspection, _REASON)
+    alter_storage(lake, inspection)
+    publish_view(lake, inspection, replace(state, config=request.config.recorded()))
+    return nothing_done(inspection, f"{_REASON}; {', '.join(inspection.changes.alter)}")
+
+
+def _restitch(lake: Lake, inspection: Inspection) -> RefreshResult:
+    state, view, request = inspection.state, inspection.view, inspection.request
+    if state is None or view is None:
+        raise AssertionError("a view that was never refreshed has nothing to be stitched to")
+    if inspection.status.has_moved:
+        check_session(lake, request.config.settings)
+    rows = current_rows(lake, inspection, lambda: inspect(lake.catalog, request, expand_views=False))
+    if sql_hash(rows.query) == sql_hash(view.sql) and not inspection.changes:
+        return nothing_done(inspection, rows.plan.reason)
+    alter_storage(lake, inspection)
+    state = replace(
+        state,
+        config=request.config.recorded(),
+        refresh_kind="restitch",
+        refresh_reason=f"{_REASON}; {rows.plan.reason}",
+    )
+    publish_sql(lake, inspection, state, rows.query, rows.columns)
+    return replace(nothing_done(inspection, rows.plan.reason), kind="restitch")

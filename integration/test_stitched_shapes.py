@@ -1,0 +1,55 @@
+"""Every shape of a SELECT, read stitched after a change in one partition of many: right, and reading little."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+
+import pytest
+
+from integration.lake import Lake
+from integration.test_shapes import ROUNDS, ROWS, SHAPES, TABLES, changed_tables
+
+# All of them with STITCHED_SHAPES=all; one of a kind otherwise.
+FEW = ("left_join", "full_join_using", "union_all", "cte_used_twice", "window", "in_subquery", "date_trunc")
+
+
+@pytest.fixture(scope="module")
+def tables(lake: Lake) -> dict[str, str]:
+    names = {}
+    for table, (columns, partition) in TABLES.items():
+        names[table] = f"lake.{lake.schema}.{table}"
+        by = f"PARTITIONED BY ({partition})" if partition else ""
+        lake.sql(f"CREATE TABLE {names[table]} ({columns}) USING iceberg {by}")
+        lake.sql(f"INSERT INTO {names[table]} {ROWS[table]}")
+    for shape in chosen():
+        lake.model(shape, SHAPES[shape].format(**names), stale_read_behavior="use_stitching")
+    lake.run()
+    return names
+
+
+def chosen() -> list[str]:
+    return [*SHAPES] if os.environ.get("STITCHED_SHAPES") == "all" else [s for s in FEW if s in SHAPES]
+
+
+@pytest.mark.parametrize("change", ROUNDS)
+def test_change_in_one_partition(lake: Lake, tables: dict[str, str], change: str) -> None:
+    for statement in ROUNDS[change]:
+        lake.sql(statement.format(**tables))
+    shapes = [s for s in chosen() if any(f"{{{table}}}" in SHAPES[s] for table in changed_tables(change))]
+    wrong = {}
+    for shape in shapes:
+        wanted = Counter(map(repr, lake.sql(lake.definition(shape))))
+        found = Counter(map(repr, lake.sql(f"SELECT * FROM {lake.view(shape)}")))
+        if wanted != found:
+            wrong[shape] = (list(wanted - found)[:3], list(found - wanted)[:3])
+    assert wrong == {}
+
+
+def test_every_shape_is_stitched(lake: Lake, tables: dict[str, str]) -> None:
+    texts = {}
+    for shape in chosen():
+        view = lake.reader().view(lake.schema, shape)
+        assert view is not None
+        texts[shape] = view.sql
+    assert [shape for shape, sql in texts.items() if "icebergmv_keys_0" not in sql] == []
