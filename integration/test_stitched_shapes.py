@@ -10,8 +10,19 @@ import pytest
 from integration.lake import Lake
 from integration.test_shapes import ROUNDS, ROWS, SHAPES, TABLES, changed_tables
 
+# Spark fails on a correlated subquery in the SELECT list over a UNION ALL.
+NOT_STITCHED = {"scalar_subquery"}
 # All of them with STITCHED_SHAPES=all; one of a kind otherwise.
-FEW = ("left_join", "full_join_using", "union_all", "cte_used_twice", "window", "in_subquery", "date_trunc")
+FEW = (
+    "left_join",
+    "full_join_using",
+    "union_all",
+    "cte_used_twice",
+    "window",
+    "in_subquery",
+    "date_trunc_key",
+    "scalar_subquery",
+)
 
 
 @pytest.fixture(scope="module")
@@ -52,4 +63,6 @@ def test_every_shape_is_stitched(lake: Lake, tables: dict[str, str]) -> None:
         view = lake.reader().view(lake.schema, shape)
         assert view is not None
         texts[shape] = view.sql
-    assert [shape for shape, sql in texts.items() if "icebergmv_keys_0" not in sql] == []
+    assert [shape for shape, sql in texts.items() if "icebergmv_keys_0" not in sql] == [
+        s for s in chosen() if s in NOT_STITCHED
+    ]

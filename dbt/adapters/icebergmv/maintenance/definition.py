@@ -42,7 +42,7 @@ class ViewDefinition:
     rows alone give the new output rows, with those that are read as empty for it. `rewritable` holds the references
     whose name may be replaced by a subquery, because nothing in the SQL names them with a catalog or a schema.
     `mentions` are the words of the SQL in lower case. `reads_by_shape`: columns that it does not name may matter too.
-    `reads_one_table`: every output row comes from rows of the one reference there is.
+    `needs_tables`: every output row comes from rows of tables. `selects_subquery`: a SELECT list holds a subquery.
     """
 
     sql: str
@@ -56,7 +56,8 @@ class ViewDefinition:
     rewritable: frozenset[int] = frozenset()
     mentions: frozenset[str] = frozenset()
     reads_by_shape: bool = False
-    reads_one_table: bool = False
+    needs_tables: bool = False
+    selects_subquery: bool = False
 
     def uses_of(self, index: int) -> tuple[Occurrence, ...]:
         """Return the occurrences that a reference stands for: several where a CTE around it is used again."""
@@ -135,23 +136,33 @@ def analyse(
         mentions=frozenset(t.text.lower() for t in tokens),
         reads_by_shape=reads_by_shape(query),
         rewritable=_rewritable(query, references.tables),
-        reads_one_table=_reads_one_table(query, references.tables),
+        needs_tables=_needs_tables(query),
+        selects_subquery=any(item.find(exp.Query) for s in query.find_all(exp.Select) for item in s.expressions),
     )
 
 
-def _reads_one_table(query: exp.Query, references: tuple[TableReference, ...]) -> bool:
-    """Return whether the query is a chain of SELECTs from its only table, of which none makes rows out of nothing.
+def _needs_tables(query: exp.Query) -> bool:
+    """Return whether every output row comes from rows of tables, so that over empty tables the query is empty.
 
-    An aggregate without GROUP BY does, a SELECT without FROM, a generator that is OUTER, a second branch.
+    Not so a SELECT without FROM, an aggregate without GROUP BY, VALUES and functions in FROM. What stands in an
+    expression, such as a scalar subquery, adds no rows.
     """
-    if len(references) != 1 or query.find(exp.SetOperation, exp.Join, exp.Lateral, exp.Pivot, exp.Values):
+    if query.find(exp.Values, exp.Pivot, exp.Unnest, exp.TableFromRows):
         return False
-    return all(_follows_its_rows(select) for select in query.find_all(exp.Select))
+    if any(not isinstance(table.this, exp.Identifier) for table in query.find_all(exp.Table)):
+        return False
+    return all(_follows_its_rows(select) for select in query.find_all(exp.Select) if not _is_in_expression(select))
+
+
+def _is_in_expression(select: exp.Select) -> bool:
+    place = select.parent
+    while isinstance(place, (exp.Subquery, exp.SetOperation)):
+        place = place.parent
+    return not isinstance(place, (exp.From, exp.Join, exp.CTE, type(None)))
 
 
 def _follows_its_rows(select: exp.Select) -> bool:
-    place = select.parent.parent if isinstance(select.parent, exp.Subquery) else select.parent
-    if select.args.get("from_") is None or not isinstance(place, (exp.From, exp.CTE, type(None))):
+    if select.args.get("from_") is None:
         return False
     aggregates = select.args.get("having") is not None or select.find(exp.AggFunc, exp.Anonymous) is not None
     return select.args.get("group") is not None or not aggregates

@@ -88,12 +88,11 @@ def file_lists(tables: Iterable[WatchedTable]) -> list[Relation]:
 
 def last_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
     """Return the relations that must come after the base tables: a row for the main branch."""
-    nothing = "CAST(NULL AS TIMESTAMP) AS at, CAST(NULL AS BIGINT) AS snapshot_id, false AS is_new, false AS other"
+    nothing = "CAST(NULL AS TIMESTAMP), CAST(NULL AS BIGINT), false, false, false"
     return [
         (
             table.refs,
-            f"SELECT {table.number} AS t, {nothing}, snapshot_id AS main FROM {table.metadata_table('refs')}"
-            " WHERE name = 'main'",
+            f"SELECT {table.number}, {nothing}, snapshot_id FROM {table.metadata_table('refs')} WHERE name = 'main'",
         )
         for table in tables
     ]
@@ -102,8 +101,9 @@ def last_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
 def gate(tables: Sequence[WatchedTable], tracked: Iterable[int], guard: str | None) -> Relation:
     """Return the relation `GATE`, whose `state` is EVERYTHING or the sum of bits of the tables that moved.
 
-    A metadata file that came since, without a new snapshot of main, may have brought other columns or partitions. What
-    moved in a table that is not among `tracked`, or a session that `guard` does not admit, concerns everything.
+    A metadata file that came since, without a new snapshot of main, may have brought other columns or partitions, and
+    so may those that the table remembers no more. What moved in a table that is not among `tracked`, or a session that
+    `guard` does not admit, concerns everything too.
     """
     followed = set(tracked)
     everything = [_is_altered(t) for t in tables]
@@ -143,7 +143,7 @@ def _is_altered(table: WatchedTable) -> str:
     snapshots = f"collect_set(nullif(snapshot_id, {table.snapshot_id})) FILTER (WHERE {new})"
     return (
         f"NOT {now} <=> {_main(table)} OR count_if({new}) <> size({snapshots})"
-        f" OR coalesce(bool_or(t = {n} AND other), false)"
+        f" OR bool_or(t = {n} AND other_schema) OR NOT bool_or(t = {n} AND is_recorded)"
     )
 
 
@@ -156,18 +156,21 @@ def _main(table: WatchedTable) -> str:
 
 
 def _log(table: WatchedTable) -> str:
-    is_new = "true"
+    is_new, is_recorded = "true", "false"
     known = _known_files(table)
     if known is not None:
         since, names = known
-        listed = ", ".join(string_literal(n) for n in names)
-        is_new = f"timestamp >= {literal(since, 'timestamp')} AND substring_index(file, '/', -1) NOT IN ({listed})"
-    other_schema = f"{is_new} AND NOT latest_schema_id <=> {table.recorded.recorded.schema_id}"
-    return (
-        f"SELECT {table.number} AS t, timestamp AS at, latest_snapshot_id AS snapshot_id, {is_new} AS is_new,"
-        f" {other_schema} AS other, CAST(NULL AS BIGINT) AS main"
-        f" FROM {table.metadata_table('metadata_log_entries')}"
+        name = "substring_index(file, '/', -1)"
+        is_new = (
+            f"timestamp >= {literal(since, 'timestamp')} AND {name} NOT IN ({', '.join(map(string_literal, names))})"
+        )
+        is_recorded = f"{name} = {string_literal(names[-1])}"
+    columns = (
+        f"{table.number} AS t, timestamp AS at, latest_snapshot_id AS snapshot_id, {is_new} AS is_new,"
+        f" {is_new} AND NOT latest_schema_id <=> {table.recorded.recorded.schema_id} AS other_schema,"
+        f" {is_recorded} AS is_recorded, CAST(NULL AS BIGINT) AS main"
     )
+    return f"SELECT {columns} FROM {table.metadata_table('metadata_log_entries')}"
 
 
 def _files(table: WatchedTable) -> str:

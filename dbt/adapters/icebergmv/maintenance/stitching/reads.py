@@ -69,6 +69,8 @@ def read_plan(inspection: Inspection) -> ReadPlan:
     reason = definition.full_when_changed
     if reason is None and any(r.index not in definition.rewritable for r in definition.references if not r.pinned):
         reason = "its SELECT names columns with a schema"
+    if reason is None and definition.selects_subquery:
+        reason = "Spark fails to plan a subquery in a SELECT list where its table is read in parts"
     groups = _groups(inspection) if reason is None else ()
     if isinstance(groups, NotStitched):
         reason = groups.reason

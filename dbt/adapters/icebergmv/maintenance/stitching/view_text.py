@@ -137,8 +137,6 @@ def stitched_text(reader: Reader, found: Watched, groups: Sequence[KeyGroup]) ->
     tables = found.tables
     tracked = {found.by_reference[s.occurrence.index].number for g in groups for s in g.sources}
     followed = [t for t in tables if t.number in tracked]
-    found_names = [f"icebergmv_found_{n}" for n in range(len(groups))]
-    cannot_tell = [f"SELECT 1 AS one FROM {name} WHERE found IS NULL" for name in found_names]
     relations = [
         *first_looks(tables),
         *((t.base, f"SELECT * FROM {_name(t)}") for t in tables),
@@ -146,36 +144,36 @@ def stitched_text(reader: Reader, found: Watched, groups: Sequence[KeyGroup]) ->
         *last_looks(tables),
         gate(tables, tracked, reader.guard),
         *changed(followed),
-        *((name, found_query(group, found.by_reference)) for name, group in zip(found_names, groups, strict=True)),
-        (_WHOLE[0], " UNION ALL ".join([_WHOLE[1], *cannot_tell])),
-        *((_keys(n), _keys_query(groups, n)) for n in range(len(groups))),
+        *((_found(n), found_query(group, found.by_reference)) for n, group in enumerate(groups)),
+        (_WHOLE[0], " UNION ALL ".join([_WHOLE[1], *_untold(groups, followed)])),
+        *((_keys(n), _keys_query(n, len(groups))) for n in range(len(groups))),
     ]
-    arms = [_fresh_arm(reader, groups)]
-    if _is_told_by_reads(found, groups):
-        arms.append(_recomputed(reader, splice(found.definition.sql, _reads(found, groups[0], 0, [_WHOLE[0]]))))
-    else:
-        arms += [_stale_arm(reader, found, groups, n) for n in range(len(groups))]
-        whole = {r: in_place_of(r, [gated(t.base, _WHOLE[0])]) for r, t in found.live()}
-        arms.append(f"{_recomputed(reader, splice(found.definition.sql, whole))} LEFT SEMI JOIN {_WHOLE[0]}")
+    arms = [_fresh_arm(reader, groups), *(_stale_arm(reader, found, groups, n) for n in range(len(groups)))]
     return f"{_with(relations)}\n" + "\nUNION ALL\n".join(arms)
 
 
-def _is_told_by_reads(found: Watched, groups: Sequence[KeyGroup]) -> bool:
-    """Return whether the rows read of the base tables make the stale rows of the view and no others."""
-    if len(groups) != 1 or not found.definition.reads_one_table:
-        return False
-    (group,) = groups
-    return all(len(filters) == len(group.columns) for filters in group.filters.values()) and bool(group.filters)
+def _found(number: int) -> str:
+    return f"icebergmv_found_{number}"
 
 
 def _keys(number: int) -> str:
     return f"icebergmv_keys_{number}"
 
 
-def _keys_query(groups: Sequence[KeyGroup], number: int) -> str:
+def _untold(groups: Sequence[KeyGroup], followed: Sequence[WatchedTable]) -> list[str]:
+    """Return the SELECTs of a row when a changed file is of a partition spec that tells no key.
+
+    A spec that came after the refresh shows in the log of metadata, so only tables that had several are asked.
+    """
+    if all(len(t.source.table.specs()) == 1 for t in followed):
+        return []
+    return [f"SELECT 1 AS one FROM {_found(n)} WHERE found IS NULL" for n in range(len(groups))]
+
+
+def _keys_query(number: int, groups: int) -> str:
     """Return the stale keys of a group: none while some partition does not tell its key."""
-    others = "".join(f" LEFT ANTI JOIN {_WHOLE[0]}" for _ in groups[1:2])
-    return f"SELECT v.* FROM (SELECT inline(found) FROM icebergmv_found_{number}) AS v{others}"
+    others = f" LEFT ANTI JOIN {_WHOLE[0]}" if groups > 1 else ""
+    return f"SELECT v.* FROM (SELECT inline(found) FROM {_found(number)}) AS v{others}"
 
 
 def within_window(reader: Reader, text: str, until: str) -> str:
@@ -194,19 +192,36 @@ def _fresh_arm(reader: Reader, groups: Sequence[KeyGroup]) -> str:
 
 
 def _stale_arm(reader: Reader, found: Watched, groups: Sequence[KeyGroup], number: int) -> str:
-    """Return the rows of the keys of one group that no group before it has."""
-    text = _recomputed(reader, splice(found.definition.sql, _reads(found, groups[number], number, [])))
-    before = "".join(f" LEFT ANTI JOIN {_keys(n)} ON {_same_key(groups[n], n)}" for n in range(number))
-    return f"{text} LEFT SEMI JOIN {_keys(number)} ON {_same_key(groups[number], number)}{before}"
+    """Return the rows of the keys of one group that no group before it has; of the first group also all of them.
 
-
-def _reads(found: Watched, group: KeyGroup, number: int, gates: Sequence[str]) -> dict[TableReference, str]:
-    return {
+    The definition stands here once, over the rows that the keys need or over everything; one of the two is empty.
+    """
+    group, gates = groups[number], [_WHOLE[0]] if number == 0 else []
+    reads = {
         r: in_place_of(
             r, [*needed_by(_keys(number), t.base, group.filters.get(r.index, ())), *(gated(t.base, g) for g in gates)]
         )
         for r, t in found.live()
     }
+    text = _recomputed(reader, splice(found.definition.sql, reads))
+    if _is_told_by_reads(found, groups):
+        return text
+    before = "".join(f" LEFT ANTI JOIN {_keys(n)} ON {_same_key(groups[n], n)}" for n in range(number))
+    inside = f"EXISTS (SELECT 1 FROM {_keys(number)} WHERE {_same_key(group, number)})"
+    inside += "".join(f" OR EXISTS (SELECT 1 FROM {gate})" for gate in gates)
+    return f"{text}{before} WHERE {inside}"
+
+
+def _is_told_by_reads(found: Watched, groups: Sequence[KeyGroup]) -> bool:
+    """Return whether the rows read of the base tables make the stale rows of the view and no others."""
+    if len(groups) != 1 or not found.definition.needs_tables:
+        return False
+    (group,) = groups
+    filters = [group.filters.get(r.index, ()) for r, _ in found.live()]
+    return len(filters) == len(found.definition.references) and all(
+        len(of_reference) == len(group.columns) and not any(f.may_be_null for f in of_reference)
+        for of_reference in filters
+    )
 
 
 def _same_key(group: KeyGroup, number: int) -> str:
