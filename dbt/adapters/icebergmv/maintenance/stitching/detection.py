@@ -30,12 +30,17 @@ Relation = tuple[str, str]
 
 @dataclass(frozen=True)
 class WatchedTable:
-    """A base table as a view watches it. `fields` are the partition fields from which keys are made."""
+    """A base table as a view watches it. `fields` are the partition fields from which keys are made.
+
+    `apart`: it is watched under names that only views that read it give it. Spark loads a name once a query, where it
+    comes first: beside the table itself, or beside another view, the looks would not be in order.
+    """
 
     number: int
     source: IcebergSource
     recorded: BaseTableState
     fields: tuple[str, ...] = ()
+    apart: bool = False
 
     @property
     def base(self) -> str:
@@ -68,9 +73,14 @@ class WatchedTable:
         found = self.recorded.recorded.snapshot_id
         return "CAST(NULL AS BIGINT)" if found is None else f"{found}L"
 
+    @property
+    def main(self) -> str:
+        """Return the table's main branch, whatever branch or cached copy a session reads under the table's name."""
+        return qualified(*self.source.storage, "branch_main")
+
     def metadata_table(self, name: str) -> str:
-        """Return the name of one of Iceberg's metadata tables of the table."""
-        return qualified(*self.source.storage, name)
+        """Return the name of one of Iceberg's metadata tables of the table; their case is free."""
+        return qualified(*self.source.storage, name.upper() if self.apart else name)
 
 
 def first_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
@@ -81,9 +91,15 @@ def first_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
     return [(table.log, _log(table)) for table in tables]
 
 
-def file_lists(tables: Iterable[WatchedTable]) -> list[Relation]:
-    """Return the relations that must come between the base tables and the last looks: a row per file and side."""
-    return [(table.files, _files(table)) for table in tables]
+def file_lists(tables: Iterable[WatchedTable], tracked: Iterable[int] = ()) -> list[Relation]:
+    """Return the relations that must come between the base tables and the last looks: a row per file and side.
+
+    A table that is not among `tracked` has one that nobody reads: it is named here, for another view in the query that
+    reads it.
+    """
+    followed = set(tracked)
+    here = "SELECT 1 AS one FROM {}"
+    return [(t.files, _files(t) if t.number in followed else here.format(t.metadata_table("files"))) for t in tables]
 
 
 def last_looks(tables: Iterable[WatchedTable]) -> list[Relation]:

@@ -109,8 +109,9 @@ def _behaving_text(plan: ReadPlan, reader: Reader, inspection: Inspection, state
         if isinstance(groups, NotStitched):
             raise AssertionError("a view that cannot be stitched was planned to be")
         return stitched_text(reader, watched(definition, bases, state.base_tables, groups), groups)
-    found = watched(definition, bases, state.base_tables)
-    return fail_text(reader, found) if plan.behavior == "fail" else view_query_text(reader, found)
+    if plan.behavior == "fail":
+        return fail_text(reader, watched(definition, bases, state.base_tables, apart=False))
+    return view_query_text(reader, watched(definition, bases, state.base_tables))
 
 
 def _groups(inspection: Inspection) -> tuple[KeyGroup, ...] | NotStitched:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dbt.adapters.icebergmv.maintenance.bases import BaseTables
@@ -64,9 +64,17 @@ class Watched:
 
 
 def watched(
-    definition: ViewDefinition, bases: BaseTables, recorded: Sequence[BaseTableState], groups: Sequence[KeyGroup] = ()
+    definition: ViewDefinition,
+    bases: BaseTables,
+    recorded: Sequence[BaseTableState],
+    groups: Sequence[KeyGroup] = (),
+    *,
+    apart: bool = True,
 ) -> Watched:
-    """Return the base tables of a definition as a view watches them; those of `recorded` alone can be."""
+    """Return the base tables of a definition as a view watches them; those of `recorded` alone can be.
+
+    A view that does not read its base tables is not `apart`: it names only some of what the others name.
+    """
     known = {b.name: b for b in recorded}
     tables: dict[TableName, WatchedTable] = {}
     by_reference: dict[int, TableName] = {}
@@ -78,7 +86,7 @@ def watched(
         if base.source is None or state is None:
             raise AssertionError("only Iceberg tables that a refresh read can be watched")
         by_reference[reference.index] = base.name
-        tables.setdefault(base.name, WatchedTable(len(tables), base.source, state))
+        tables.setdefault(base.name, WatchedTable(len(tables), base.source, state, apart=apart))
     for group in groups:
         for source in group.sources:
             name = by_reference[source.occurrence.index]
@@ -89,8 +97,14 @@ def watched(
 
 def view_query_text(reader: Reader, found: Watched) -> str:
     """Return the SQL of `use_view_query`: storage while no base table moved, the definition otherwise."""
-    relations = [*first_looks(found.tables), *last_looks(found.tables), gate(found.tables, (), reader.guard), _WHOLE]
-    reads = {r: in_place_of(r, [gated(_name(t), _WHOLE[0])]) for r, t in found.live() if found.can_rewrite(r)}
+    relations = [*_looks(found.tables), gate(found.tables, (), reader.guard), _WHOLE]
+    # All occurrences of a table must have one name, or they are loaded each on their own.
+    as_named = {t.number for r, t in found.live() if not found.can_rewrite(r)}
+    reads = {
+        r: in_place_of(r, [gated(qualified(*t.source.storage) if t.number in as_named else t.base, _WHOLE[0])])
+        for r, t in found.live()
+        if found.can_rewrite(r)
+    }
     return (
         f"{_with(relations)}\n{_stored(reader)} LEFT ANTI JOIN {_WHOLE[0]}\nUNION ALL\n"
         f"{_recomputed(reader, splice(found.definition.sql, reads))} LEFT SEMI JOIN {_WHOLE[0]}"
@@ -138,10 +152,7 @@ def stitched_text(reader: Reader, found: Watched, groups: Sequence[KeyGroup]) ->
     tracked = {found.by_reference[s.occurrence.index].number for g in groups for s in g.sources}
     followed = [t for t in tables if t.number in tracked]
     relations = [
-        *first_looks(tables),
-        *((t.base, f"SELECT * FROM {_name(t)}") for t in tables),
-        *file_lists(followed),
-        *last_looks(tables),
+        *_looks(tables, tracked),
         gate(tables, tracked, reader.guard),
         *changed(followed),
         *((_found(n), found_query(group, found.by_reference)) for n, group in enumerate(groups)),
@@ -241,8 +252,10 @@ def _recomputed(reader: Reader, sql: str) -> str:
     return f"SELECT {listed} FROM (\n{sql}\n) AS v"
 
 
-def _name(table: WatchedTable) -> str:
-    return qualified(*table.source.storage)
+def _looks(tables: Sequence[WatchedTable], tracked: Iterable[int] = ()) -> list[Relation]:
+    """Return the relations over base tables, the same in every view that reads them, in the order that makes a cut."""
+    bases = [(t.base, f"SELECT * FROM {t.main}") for t in tables]
+    return [*first_looks(tables), *bases, *file_lists(tables, tracked), *last_looks(tables)]
 
 
 def _with(relations: Sequence[Relation]) -> str:

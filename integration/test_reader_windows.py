@@ -1,0 +1,112 @@
+"""Writers that commit between any two loads of one query: every answer is the definition at one committed state.
+
+The reader is a process of its own, over a catalog that lets the test choose what it shows at each load.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pyspark
+import pytest
+
+from dbt.adapters.icebergmv.jars import local_jars, required_jars
+from integration.lake import Lake
+from integration.outside_reader import Answer, Outside
+from integration.slow_catalog import SlowCatalog
+
+pytestmark = pytest.mark.skipif(
+    pyspark.__version__.startswith("4.0"), reason="Spark 4.0 does not load all tables of a query before it reads them"
+)
+TOTALS = "select region, count(*) as n, sum(v) as total from {orders} group by region"
+REGIONS = "('A', 1), ('A', 2), ('B', 1), ('B', 2), ('C', 1), ('C', 2), ('D', 1)"
+
+
+class World:
+    """A table with three committed states, views refreshed at the first one, and a reader that sees any of them."""
+
+    def __init__(self, lake: Lake, warehouse: Path, reader: Outside) -> None:
+        self.lake, self.reader = lake, reader
+        self.catalog = SlowCatalog(warehouse / "catalog.db")
+        self.table = f"lake.{lake.schema}.orders"
+        self.files: list[str] = []
+        self.wanted: list[Counter[str]] = []
+        reader.open("slow", self.catalog.settings)
+
+    def build(self) -> None:
+        self.lake.sql(
+            f"CREATE TABLE {self.table} (id bigint, region string, v int) USING iceberg PARTITIONED BY (region)"
+        )
+        self.lake.sql(f"INSERT INTO {self.table} SELECT v * 10, r, v FROM VALUES {REGIONS} AS t(r, v)")
+        self._remember()
+        for name, behavior in {"stitched": "use_stitching", "viewed": "use_view_query"}.items():
+            self.lake.model(name, TOTALS.format(orders=self.table), stale_read_behavior=behavior)
+        self.lake.run()
+        # The second commit takes back a part of the first one, file by file, and does something else.
+        self.lake.sql(f"INSERT INTO {self.table} VALUES (100, 'A', 100), (100, 'B', 200)")
+        self._remember()
+        self.lake.sql(
+            f"MERGE INTO {self.table} t USING (SELECT * FROM VALUES (100L, 'A', 0), (300L, 'C', 400) AS (id, region, v)) s"
+            " ON t.id = s.id AND t.region = s.region WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *"
+        )
+        self._remember()
+
+    def _remember(self) -> None:
+        table = self.lake.reader().table(self.lake.schema, "orders")
+        assert table is not None
+        self.files.append(table.metadata_location)
+        self.wanted.append(Counter(repr(tuple(r)) for r in self.lake.sql(TOTALS.format(orders=self.table))))
+
+    def read(self, statement: str, first: int, second: int) -> tuple[Answer, int]:
+        """Run a statement; commit before the loads with these two numbers. Return the answer and the number of loads."""
+        count = 0
+
+        def before(name: str) -> None:
+            nonlocal count
+            if name == "orders":
+                self.catalog.shown[name] = self.files[(count >= first) + (count >= second)]
+                count += 1
+
+        self.catalog.before_load = before
+        return self.reader.sql("slow", statement), count
+
+    def state(self, rows: Iterable[tuple[object, ...]]) -> int:
+        """Return the state whose rows these are; fail when they are of none."""
+        found = Counter(repr(tuple(r)) for r in rows)
+        assert found in self.wanted, f"rows of no committed state: {sorted(found)}"
+        return self.wanted.index(found)
+
+
+@pytest.fixture(scope="module")
+def world(lake: Lake, warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    log = tmp_path_factory.mktemp("outside") / "reader.log"
+    reader = Outside(local_jars(required_jars(pyspark.__version__, True, [])), log)
+    made = World(lake, warehouse, reader)
+    made.build()
+    yield made
+    made.catalog.close()
+    assert reader.close() == []
+
+
+QUERIES = {
+    "alone": "SELECT 1, * FROM {v}.stitched",
+    "by its query": "SELECT 1, * FROM {v}.viewed",
+    "after the table": "SELECT n.one, s.* FROM (SELECT min(1) AS one FROM {v}.orders) n CROSS JOIN {v}.stitched s",
+    "after the other": "SELECT 1, * FROM {v}.viewed UNION ALL SELECT 2, * FROM {v}.stitched",
+}
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_commits_between_two_loads(world: World, query: str) -> None:
+    statement = QUERIES[query].format(v=f"lake.{world.lake.schema}")
+    _, loads = world.read(statement, 99, 99)
+    seen = set()
+    for second in range(loads // 2, loads + 1):
+        for first in (0, second - 1):
+            answer, _ = world.read(statement, first, second)
+            assert answer.rows is not None, answer.error
+            for part in {r[0] for r in answer.rows}:
+                seen.add(world.state(r[1:] for r in answer.rows if r[0] == part))
+    assert seen >= {1, 2}
