@@ -79,7 +79,7 @@ class Looker:
             if behavior == "use_stitching" and _GONE.search(text) and self._is_gone(subject):
                 self.statistics.looks[behavior, "snapshot is gone"] += 1
                 return
-            raise WrongResult(behavior, subject.shape.name, f"{error!s:.1500}; {query}") from error
+            raise WrongResult("error", subject.shape.name, f"{behavior}: {error!s:.1500}; {query}") from error
         subject.compare(behavior, shown, wanted)
         self.statistics.looks[behavior, way] += 1
         if behavior == "use_stitching":
@@ -111,7 +111,7 @@ class Looker:
         try:
             shown = world.rows(current_query(EngineLake(world.reader, world.spark), view))
         except Exception as error:
-            raise WrongResult(LITERAL, subject.shape.name, f"{error!s:.1500}; {subject.sql}") from error
+            raise WrongResult("error", subject.shape.name, f"{LITERAL}: {error!s:.1500}; {subject.sql}") from error
         subject.compare(LITERAL, shown, wanted)
         self.statistics.looks[LITERAL, "read"] += 1
 
@@ -122,7 +122,7 @@ class Looker:
             shown = world.rows(query)
         except Exception as error:
             if not _STALE.search(str(error)):
-                raise WrongResult("fail", subject.shape.name, f"{error!s:.1500}; {query}") from error
+                raise WrongResult("error", subject.shape.name, f"fail: {error!s:.1500}; {query}") from error
             if recorded == live and not subject.altered:
                 raise WrongResult("fail", subject.shape.name, "raises, though its tables have not moved") from error
             self.statistics.looks["fail", "raised" if recorded != live else "raised for new metadata"] += 1
