@@ -17,7 +17,7 @@ from dbt.adapters.icebergmv.maintenance.key_functions import (
     truncate_date,
     truncate_timestamp,
 )
-from dbt.adapters.icebergmv.maintenance.steps import KeyFunction, Monotone, OrNull
+from dbt.adapters.icebergmv.maintenance.steps import Inverse, KeyFunction, Monotone, OrNull
 from dbt.adapters.icebergmv.maintenance.stitching import grains
 from dbt.adapters.icebergmv.maintenance.stitching.expressions import expression_of
 from dbt.adapters.icebergmv.maintenance.stitching.grains import Grain, grain_of
@@ -139,6 +139,15 @@ def test_an_outer_join_adds_null_to_the_same_grain(case: tuple[str, str, KeyFunc
     if without is not None and with_null is not None:
         assert with_null.adds_null
         assert (with_null.value, with_null.row) == (without.value, without.row)
+
+
+@pytest.mark.parametrize("transform", ["identity", "bucket[4]", "truncate[2]", "day", "month"])
+def test_a_null_that_concerns_every_row_has_no_grain(transform: str) -> None:
+    """As on the right side of NOT IN, where one NULL takes all rows away."""
+    type_ = "string" if transform == "truncate[2]" else "date"
+    assert grain_of(transform, type_, (OrNull(),), True, "lake") is not None
+    assert grain_of(transform, type_, (Inverse(OrNull()), OrNull()), True, "lake") is None
+    assert expression_of((Inverse(OrNull()),)) is None
 
 
 @pytest.mark.parametrize(
