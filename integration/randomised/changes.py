@@ -10,6 +10,7 @@ from integration.randomised.history import Change
 from integration.randomised.tables import (
     COLUMN_LIST,
     COLUMNS,
+    KEYS,
     KeyColumn,
     make_partitioning,
     make_row,
@@ -194,6 +195,36 @@ def _upgrade(_random: Random, known: Known) -> Change:
     return Change("upgrade to format 3", known.name, (statement,), keeps_rows=True)
 
 
+def _mark(random: Random, known: Known) -> Change:
+    statement = f"ALTER TABLE {{t}} CREATE {random.choice(['TAG', 'BRANCH'])} mark{random.randrange(10**6)}"
+    return Change("make a tag or branch", known.name, (statement,), keeps_rows=True)
+
+
+def _column_anew(random: Random, known: Known) -> Change:
+    """Another column takes the name of one: by its id it has no rows."""
+    name, type_ = random.choice([("v", "int"), *((k.name, k.type) for k in KEYS if k is not known.key)])
+    known.added += 1
+    away = random.choice([f"DROP COLUMN {name}", f"RENAME COLUMN {name} TO extra{known.added}"])
+    statements = (f"ALTER TABLE {{t}} {away}", f"ALTER TABLE {{t}} ADD COLUMN {name} {type_}")
+    return Change("another column of a name", known.name, statements, breaks="types")
+
+
+def _rename(_random: Random, known: Known) -> Change:
+    known.added += 1
+    away, back = f"RENAME COLUMN v TO extra{known.added}", f"RENAME COLUMN extra{known.added} TO v"
+    statements = (f"ALTER TABLE {{t}} {away}", f"ALTER TABLE {{t}} {back}")
+    return Change("rename and back", known.name, statements, keeps_rows=True)
+
+
+def _drop_added(_random: Random, known: Known) -> Change:
+    known.added += 1
+    statements = (
+        f"ALTER TABLE {{t}} ADD COLUMN extra{known.added} int",
+        f"ALTER TABLE {{t}} DROP COLUMN extra{known.added}",
+    )
+    return Change("add and drop a column", known.name, statements, keeps_rows=True, breaks="columns")
+
+
 MAKERS: dict[str, tuple[Maker, int]] = {
     "insert": (_insert, 24),
     "insert nulls": (_insert_nulls, 8),
@@ -219,8 +250,18 @@ MAKERS: dict[str, tuple[Maker, int]] = {
     "drop and create": (_recreate, 1),
     "set the write mode": (_set_mode, 3),
     "upgrade to format 3": (_upgrade, 1),
+    "make a tag or branch": (_mark, 2),
+    "another column of a name": (_column_anew, 2),
+    "rename and back": (_rename, 1),
+    "add and drop a column": (_drop_added, 1),
 }
 """Every kind of change, and how often it happens."""
+
+WRITES = frozenset(
+    {"insert", "insert nulls", "delete", "update", "move", "merge", "wipe a partition", "empty", "insert overwrite"}
+    | {"compact", "rewrite manifests", "rewrite position deletes", "delete nothing"}
+)
+"""Kinds of change that leave nothing but new snapshots of main."""
 
 
 def make_change(random: Random, known: Known, kinds: frozenset[str] | None) -> Change:

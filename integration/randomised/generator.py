@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from random import Random
 
 from integration.randomised import shapes
 from integration.randomised.changes import Known, make_change
-from integration.randomised.history import Crash, History, Interleave, Read, Refresh, Step, View
+from integration.randomised.history import (
+    LITERAL,
+    Alter,
+    Crash,
+    History,
+    Interleave,
+    Look,
+    Read,
+    Refresh,
+    Step,
+    View,
+)
 from integration.randomised.tables import KEYS, TABLES, KeyColumn, make_table, partition_field
 
 
 @dataclass(frozen=True)
 class Focus:
-    """What the histories are limited to; None stands for everything. `storm`: how many steps are not plain refreshes."""
+    """What the histories are limited to; None stands for everything. `storm`: how many steps are not plain refreshes.
+
+    `looks`: how many views are read between refreshes after each change, and `behaviors` how often by which behaviour.
+    """
 
     shapes: frozenset[str] | None = None
     kinds: frozenset[str] | None = None
@@ -22,8 +37,12 @@ class Focus:
     rounds: int = 4
     storm: bool = True
     dbt: float = 0.04
+    looks: int = 3
+    behaviors: Mapping[str, int] = field(default_factory=lambda: _LOOKS)
 
 
+_LOOKS = {"use_stitching": 7, "use_view_query": 2, LITERAL: 3, "fail": 2, "use_data_table": 1}
+_PUBLISHED = {"use_data_table": 4, "use_stitching": 4, "use_view_query": 1, "fail": 1}
 EVERYTHING = Focus()
 
 
@@ -37,9 +56,11 @@ def generate(seed: str, focus: Focus = EVERYTHING) -> History:
     known = {t.name: Known(t.name, key, t.partition_by) for t in tables}
     steps: list[Step] = [Refresh()]
     for _ in range(focus.rounds):
-        steps += [_change(random, known, focus) for _ in range(random.choice([1, 1, 2, 3]))]
+        for _ in range(random.choice([1, 1, 2, 3])):
+            steps += [_change(random, known, focus), *_looks(random, views, focus)]
         steps += _storm(random, known, focus, len(views)) if focus.storm else []
         steps.append(Refresh(dbt=random.random() < focus.dbt))
+        steps += _alteration(random, views) if focus.storm else []
     return History(seed, key.name, tables, tuple(views), tuple(steps))
 
 
@@ -61,6 +82,18 @@ def _storm(random: Random, known: dict[str, Known], focus: Focus, views: int) ->
     return []
 
 
+def _looks(random: Random, views: list[View], focus: Focus) -> list[Step]:
+    chosen = random.sample(views, min(focus.looks, len(views)))
+    ways = random.choices(list(focus.behaviors), list(focus.behaviors.values()), k=len(chosen))
+    return [Look(v.shape, way, random.random() < 0.5) for v, way in zip(chosen, ways, strict=True)]
+
+
+def _alteration(random: Random, views: list[View]) -> list[Step]:
+    """Give some view another behaviour, and read it while it is fresh."""
+    shape, behavior = random.choice(views).shape, random.choice(list(_PUBLISHED))
+    return [Alter(shape, behavior), Look(shape, behavior, random.random() < 0.5)]
+
+
 def _views(random: Random, key: KeyColumn, focus: Focus) -> list[View]:
     names = [s.name for s in shapes.SHAPES if focus.shapes is None or s.name in focus.shapes]
     chosen = random.sample(names, min(focus.views, len(names)))
@@ -78,4 +111,5 @@ def _view(random: Random, key: KeyColumn, name: str) -> View:
     if has_key and random.random() < 0.25:
         own = partition_field(key, random.choice(key.transforms), "key")
         partition_by = random.choice([(), ("key",), (own if flavour == "{}" else "key",)])
-    return View(name, flavour, partition_by)
+    behavior = random.choices(list(_PUBLISHED), list(_PUBLISHED.values()))[0]
+    return View(name, flavour, partition_by, behavior)

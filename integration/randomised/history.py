@@ -9,11 +9,15 @@ from integration.randomised.tables import COLUMN_LIST, KEYS, KeyColumn, Table
 
 @dataclass(frozen=True)
 class View:
-    """A materialized view: a shape by name, how its key is made, and the storage partitioning that the model asks for."""
+    """A materialized view: a shape by name, how its key is made, and what the model asks for.
+
+    `partition_by` is the storage partitioning, `behavior` the stale_read_behavior at the start.
+    """
 
     shape: str
     flavour: str = "{}"
     partition_by: tuple[str, ...] | None = None
+    behavior: str = "use_data_table"
 
     @property
     def name(self) -> str:
@@ -75,7 +79,27 @@ class Read:
     """Read every view: it shows what it showed after its last refresh, whatever happened to the tables."""
 
 
-Step = Change | Refresh | Crash | Interleave | Read
+@dataclass(frozen=True)
+class Look:
+    """Read the view of a shape as one behaviour has it, or by LITERAL; `adaptive`: with adaptive execution."""
+
+    shape: str
+    behavior: str
+    adaptive: bool = False
+
+
+@dataclass(frozen=True)
+class Alter:
+    """Give the view of a shape another stale_read_behavior, when it is fresh."""
+
+    shape: str
+    behavior: str
+
+
+BEHAVIORS = ("use_data_table", "use_stitching", "use_view_query", "fail")
+LITERAL = "read_materialized_view"
+
+Step = Change | Refresh | Crash | Interleave | Read | Look | Alter
 
 
 @dataclass(frozen=True)
@@ -102,7 +126,8 @@ class History:
             rows = "".join(f"\n    {row}" for row in table.rows)
             lines.append("; ".join(table.create()).replace("{t}", table.name) + f" with ({COLUMN_LIST}) of{rows}")
         lines += [
-            f"view {i}: {v.name} with key {v.flavour}, partition_by {v.partition_by}" for i, v in enumerate(self.views)
+            f"view {i}: {v.name} with key {v.flavour}, partition_by {v.partition_by}, {v.behavior}"
+            for i, v in enumerate(self.views)
         ]
         lines += [f"{number}. {_describe(step)}" for number, step in enumerate(self.steps, start=1)]
         return "\n".join(lines)
@@ -123,3 +148,7 @@ def _describe(step: Step) -> str:
             return f"refresh of view {step.view}; before its statement {step.statement}: {' and '.join(what)}"
         case Read():
             return "read"
+        case Look():
+            return f"look at {step.shape} by {step.behavior}{', adaptive' if step.adaptive else ''}"
+        case Alter():
+            return f"alter {step.shape} to {step.behavior}"

@@ -7,6 +7,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -15,7 +16,9 @@ from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
 from dbt.adapters.icebergmv.maintenance.settings import meaning_settings
 from integration.lake import Lake
 from integration.randomised import shapes
-from integration.randomised.history import Change, Crash, History, Interleave, Read, Refresh
+from integration.randomised.changes import WRITES
+from integration.randomised.history import Alter, Change, Crash, History, Interleave, Look, Read, Refresh
+from integration.randomised.looks import Looker
 from integration.randomised.statistics import INCREMENTAL, Statistics
 from integration.randomised.subject import Cut, Dying, Interrupted, Recorder, Subject, World, WrongResult
 from integration.randomised.tables import COLUMN_LIST, transform_of
@@ -37,6 +40,7 @@ class Machine:
         self.world = World(session, lake.reader(), f"{lake.schema}_{self.suffix}", settings)
         self.specs = {t.name: [t.partition_by] for t in history.tables}
         self.subjects = [self._subject(i) for i in range(len(history.views))]
+        self.looker = Looker(replace(self.world, session=_session(adaptive=True)), statistics, self.specs)
         self._dbt_models: set[str] = set()
 
     def run(self) -> None:
@@ -62,7 +66,7 @@ class Machine:
         reads = {name: below if name == "mv" else name for name in sorted(shape.reads)}
         names = {name: self.world.name(real) for name, real in reads.items()}
         sql = shapes.render(shape, self.history.key_column, view.flavour, names)
-        return Subject(self.world, shape, view.flavour, view.name, sql, reads, view.partition_by)
+        return Subject(self.world, shape, view.flavour, view.name, sql, reads, view.partition_by, view.behavior)
 
     def _step(self, step: object) -> None:
         match step:
@@ -78,9 +82,18 @@ class Machine:
                 self._crash(step)
             case Interleave():
                 self._interleave(step)
+            case Look():
+                for subject in self._of_shape(step.shape):
+                    self.looker.look(subject, step.behavior, step.adaptive)
+            case Alter():
+                for subject in self._of_shape(step.shape):
+                    self.looker.alter(subject, step.behavior)
             case Read():
                 self.statistics.events["read"] += 1
                 self._at_once(Subject.check, self.subjects)
+
+    def _of_shape(self, shape: str) -> list[Subject]:
+        return [s for s in self.subjects if s.shape.name == shape and s.built]
 
     def _levels(self) -> list[list[Subject]]:
         upper = [s for s in self.subjects if "mv" in s.reads]
@@ -163,7 +176,9 @@ class Machine:
                     other.broken |= {"full"} if kind == "full" else set()
         subject.changed.clear()
         subject.broken.clear()
+        subject.altered = False
         subject.built = True
+        self.looker.remember(subject)
 
     def _must_be_incremental(self, subject: Subject) -> bool:
         """Return whether a full refresh would be a silent fallback."""
@@ -228,6 +243,7 @@ class Machine:
                 raise WrongResult("error", subject.shape.name, f"{error!s:.1500}; {subject.sql}") from error
             self.statistics.events["crash"] += 1
             subject.check()
+            self.looker.remember(subject, fresh=False)
         else:
             subject.check(live)
             self._settle(subject, result.kind, result.reason)
@@ -257,6 +273,7 @@ class Machine:
         if cuts:
             self.statistics.events["interleaved"] += 1
         subject.check()
+        self.looker.remember(subject, fresh=False)
         for other in self.subjects:
             if subject.name in other.reads.values():
                 other.changed.add("mv")
@@ -266,6 +283,7 @@ class Machine:
         for subject in level:
             model = f"{subject.name}_{self.suffix}"
             config: dict[str, object] = {"schema": self.suffix, "alias": subject.name, "refresh_policy": "incremental"}
+            config["stale_read_behavior"] = subject.behavior
             if subject.partition_by is not None:
                 config["partition_by"] = list(subject.partition_by)
             self.lake.model(model, subject.sql, **config)
@@ -298,11 +316,11 @@ def run_history(lake: Lake, history: History, statistics: Statistics | None = No
             statistics.add(counted)
 
 
-def _session() -> SparkSession:
+def _session(adaptive: bool = False) -> SparkSession:
     """Return a session of the running Spark that compiles nothing: on a handful of rows that costs more than it gains."""
     session = SparkSession.active().newSession()
-    for key in ("spark.sql.codegen.wholeStage", "spark.sql.adaptive.enabled"):
-        session.conf.set(key, "false")
+    session.conf.set("spark.sql.codegen.wholeStage", "false")
+    session.conf.set("spark.sql.adaptive.enabled", str(adaptive).lower())
     session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
     return session
 
@@ -311,6 +329,7 @@ def _note(subject: Subject, change: Change) -> None:
     """Remember what a change means for the next refresh of a view."""
     if not change.keeps_rows:
         subject.changed.add(change.table)
+    subject.altered = subject.altered or change.kind not in WRITES
     if change.breaks is not None and (change.breaks != "columns" or "*" in subject.sql):
         subject.broken.add(change.breaks)
 

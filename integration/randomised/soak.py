@@ -17,6 +17,7 @@ from integration.randomised.machine import run_history
 from integration.randomised.mutants import MUTANTS, killed_by
 from integration.randomised.shrink import shrink
 from integration.randomised.statistics import Statistics
+from integration.randomised.stitching_mutants import STITCHING_MUTANTS
 from integration.randomised.subject import WrongResult
 
 SPARK = {
@@ -80,7 +81,7 @@ def soak(lake: Lake, arguments: argparse.Namespace, focus: Focus) -> int:
 def kill_mutants(lake: Lake) -> int:
     """Let the machine find every wrong planner; return how many it missed."""
     missed = 0
-    for mutant in MUTANTS:
+    for mutant in (*MUTANTS, *STITCHING_MUTANTS):
         started, found = time.monotonic(), killed_by(lake, mutant)
         missed += found is None
         how = "NOT FOUND" if found is None else f"{found[0]}: {str(found[1])[:140]}"

@@ -18,6 +18,7 @@ class Statistics:
     shapes: Counter[tuple[str, str]] = field(default_factory=Counter)
     transforms: Counter[tuple[str, str]] = field(default_factory=Counter)
     changes: Counter[tuple[str, str]] = field(default_factory=Counter)
+    looks: Counter[tuple[str, str]] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
     reasons: Counter[tuple[str, str]] = field(default_factory=Counter)
 
@@ -36,6 +37,7 @@ class Statistics:
             (self.transforms, other.transforms),
             (self.changes, other.changes),
             (self.reasons, other.reasons),
+            (self.looks, other.looks),
         ):
             mine.update(theirs)  # type: ignore[arg-type]
         self.events.update(other.events)
@@ -61,7 +63,12 @@ class Statistics:
             f"{total} refreshes after changes: {_counts(kinds)}",
             f"events: {_counts(self.events)}",
         ]
-        for title, table in (("shape", self.shapes), ("partitioned by", self.transforms), ("change", self.changes)):
+        for title, table in (
+            ("shape", self.shapes),
+            ("partitioned by", self.transforms),
+            ("change", self.changes),
+            ("read", self.looks),
+        ):
             lines += ["", f"{title:28} how often"]
             lines += [f"{name:28} {_counts(row)}" for name, row in sorted(_rows(table).items())]
         return "\n".join(lines)

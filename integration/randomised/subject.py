@@ -19,6 +19,7 @@ from dbt.adapters.icebergmv.maintenance.definition import definition_hash
 from dbt.adapters.icebergmv.maintenance.inspection import RefreshRequest, inspect
 from dbt.adapters.icebergmv.maintenance.names import show
 from dbt.adapters.icebergmv.maintenance.refresh import refresh
+from dbt.adapters.icebergmv.maintenance.stale_reads import stale_read_behavior
 from integration.randomised.shapes import Shape
 
 Rows = Counter[str]
@@ -120,7 +121,9 @@ class Subject:
     """One view in one history.
 
     `known` are the rows that the definition gave at cuts that were live once. `changed` are the tables whose rows changed
-    since the last refresh, `broken` why a full refresh would be right.
+    since the last refresh, `broken` why a full refresh would be right. `seen` are the rows that the definition gave when
+    somebody read the view. `altered`: something else than new snapshots happened to a table since the last refresh.
+    `texts`: what the view would hold under each behaviour, as of the last refresh.
     """
 
     world: World
@@ -130,10 +133,14 @@ class Subject:
     sql: str
     reads: dict[str, str]
     partition_by: tuple[str, ...] | None
+    behavior: str = "use_data_table"
     known: dict[Cut, Rows] = field(default_factory=dict)
     changed: set[str] = field(default_factory=set)
     broken: set[str] = field(default_factory=set)
     built: bool = False
+    seen: dict[Cut, Rows] = field(default_factory=dict)
+    altered: bool = False
+    texts: dict[str, str] = field(default_factory=dict)
 
     @property
     def storage(self) -> str:
@@ -141,6 +148,10 @@ class Subject:
 
     @property
     def request(self) -> RefreshRequest:
+        return self.request_for(self.behavior)
+
+    def request_for(self, behavior: str) -> RefreshRequest:
+        """Return what a run asks for under a stale_read_behavior."""
         world = self.world
         config = ViewConfig(
             definition_hash=definition_hash(self.sql),
@@ -148,6 +159,7 @@ class Subject:
             partition_by=self.partition_by,
             settings=world.settings,
             refresh_policy="incremental",
+            stale_read_behavior=stale_read_behavior(behavior),
         )
         return RefreshRequest((CATALOG, world.namespace, self.name), self.sql, world.namespace, config, "tester")
 
@@ -204,10 +216,22 @@ class Subject:
             raise WrongResult("cut", self.shape.name, f"recorded {cut}, live {expected}")
         if cut not in self.known:
             raise WrongResult("cut", self.shape.name, f"recorded {cut}, which never was live at a refresh")
-        shown, wanted = self.world.rows(f"SELECT * FROM {self.world.name(self.name)}"), self.known[cut]
+        self.compare("rows", self.world.rows(self.stored_query()), self.known[cut])
+
+    def stored_query(self) -> str:
+        """Return the SELECT of the rows of the last refresh: the view itself, if that is what it shows."""
+        if self.behavior == "use_data_table":
+            return f"SELECT * FROM {self.world.name(self.name)}"
+        view = self.world.reader.view(self.world.namespace, self.name)
+        assert view is not None
+        listed = ", ".join(f"`{c.name}`" for c in view.columns)
+        return f"SELECT {listed} FROM {self.world.name(self.storage)} VERSION AS OF {self.storage_snapshot()}"
+
+    def compare(self, what: str, shown: Rows, wanted: Rows) -> None:
+        """Compare two bags of rows. Raises WrongResult."""
         if shown != wanted:
             missing, surplus = list((wanted - shown).elements()), list((shown - wanted).elements())
-            raise WrongResult("rows", self.shape.name, f"missing {missing[:5]}, surplus {surplus[:5]}; {self.sql}")
+            raise WrongResult(what, self.shape.name, f"missing {missing[:5]}, surplus {surplus[:5]}; {self.sql}")
 
     def storage_snapshot(self) -> int | None:
         properties = self.properties()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.local_time import LocalTime
-from dbt.adapters.icebergmv.maintenance.steps import Computed, Inverse, KeyFunction, Monotone, OrNull, Prefix, Step
+from dbt.adapters.icebergmv.maintenance.steps import Computed, KeyFunction, Monotone, OrNull, Prefix, Step
 
 _HOLE = "\0"
 _WORDS = {"cast as date": "CAST({} AS DATE)", "cast as timestamp": "CAST({} AS TIMESTAMP)", "year": "YEAR({})"}
@@ -51,8 +51,6 @@ def expression_of(function: KeyFunction) -> Expression | None:
 def _step(step: Step) -> Expression | None:
     match step:
         case OrNull():
-            return IDENTITY
-        case Inverse() if step.only_adds_null:
             return IDENTITY
         case LocalTime():
             return template("CAST({} AS TIMESTAMP_NTZ)")

@@ -55,7 +55,8 @@ def grain_of(
     if name == "identity":
         return _identity(source_type, function, adds_null)
     if name in ("bucket", "truncate"):
-        if not all(step.only_adds_null for step in function):
+        if not all(isinstance(step, OrNull) for step in function):
+            # Taken back, `or NULL` leads from NULL to every value: one NULL on the right of NOT IN takes all rows away.
             return None
         call = f"{identifier(catalog)}.system.{name}({width}, {{}})"
         return Grain(IDENTITY, template(call), adds_null)

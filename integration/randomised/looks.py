@@ -1,0 +1,183 @@
+"""What readers get between refreshes, by each `stale_read_behavior` and by `read_materialized_view`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from dbt.adapters.icebergmv.maintenance.commit import Lake as EngineLake
+from dbt.adapters.icebergmv.maintenance.inspection import Inspection, inspect
+from dbt.adapters.icebergmv.maintenance.refresh import _moved
+from dbt.adapters.icebergmv.maintenance.stale_reads import stale_read_behavior
+from dbt.adapters.icebergmv.maintenance.stitching.current import current_query
+from dbt.adapters.icebergmv.maintenance.stitching.detection import EVERYTHING
+from dbt.adapters.icebergmv.maintenance.stitching.reads import read_plan, read_text
+from integration.randomised.history import BEHAVIORS, LITERAL
+from integration.randomised.statistics import Statistics
+from integration.randomised.subject import CATALOG, Cut, Recorder, Rows, Subject, World, WrongResult
+
+_GONE = re.compile(r"[Cc]annot find snapshot|FIELD_NOT_FOUND")
+_STALE = re.compile(r"is stale: its base tables have changed since its last refresh at 20")
+_ARMS = re.compile(r"\)\nSELECT .*", re.DOTALL)
+
+
+class Looker:
+    """Reads the views of one history. `specs` are the partitionings that every table has had."""
+
+    def __init__(self, adaptive: World, statistics: Statistics, specs: Mapping[str, list[tuple[str, ...]]]) -> None:
+        self.adaptive, self.statistics, self.specs = adaptive, statistics, specs
+
+    def remember(self, subject: Subject, fresh: bool = True) -> None:
+        """Keep what the view would hold under each behaviour; under its own a fresh one must hold just that."""
+        inspection = inspect(subject.world.reader, subject.request)
+        if inspection.view is None:
+            return
+        if fresh and inspection.state is not None:
+            # A view that shows its storage alone does not keep track of metadata files; the others do.
+            inspection = replace(inspection, state=_moved(inspection, inspection.state))
+        subject.texts = {behavior: _text(inspection, behavior) for behavior in BEHAVIORS}
+        if fresh and inspection.view.sql.strip() != subject.texts[subject.behavior].strip():
+            raise WrongResult("text", subject.shape.name, f"is {inspection.view.sql}")
+
+    def alter(self, subject: Subject, behavior: str) -> None:
+        """Give a fresh view another behaviour, which must not refresh it."""
+        if subject.recorded_cut() != subject.live_cut():
+            return
+        start, subject.behavior = subject.storage_snapshot(), behavior
+        recorder = Recorder(subject.world.spark)
+        result = subject.refresh(recorder)
+        if result.kind != "none" or subject.storage_snapshot() != start:
+            raise WrongResult("alter", subject.shape.name, f"{result.kind} ({result.reason}): {recorder.statements}")
+        self.statistics.events[f"altered to {behavior}"] += 1
+        subject.altered = False
+        self.remember(subject)
+        subject.check()
+
+    def look(self, subject: Subject, behavior: str, adaptive: bool) -> None:
+        """Read the view by a behaviour and compare with what it promises. Raises WrongResult."""
+        world = self.adaptive if adaptive else subject.world
+        if behavior == LITERAL:
+            self._literal(subject, world)
+            return
+        text = subject.texts[behavior]
+        query = f"SELECT * FROM {world.name(subject.name)}" if behavior == subject.behavior else text
+        if behavior == "use_data_table":
+            subject.compare(behavior, world.rows(query), self._recorded_rows(subject))
+        elif behavior == "fail":
+            self._fail(subject, world, query)
+        else:
+            self._live(subject, world, behavior, query)
+
+    def _live(self, subject: Subject, world: World, behavior: str, query: str) -> None:
+        way = _way(subject.texts[behavior])
+        wanted = live_rows(subject)
+        try:
+            shown = world.rows(query)
+        except Exception as error:
+            text = str(error).splitlines()[0][:200]
+            if behavior == "use_stitching" and _GONE.search(text) and self._is_gone(subject):
+                self.statistics.looks[behavior, "snapshot is gone"] += 1
+                return
+            raise WrongResult("error", subject.shape.name, f"{behavior}: {error!s:.1500}; {query}") from error
+        subject.compare(behavior, shown, wanted)
+        self.statistics.looks[behavior, way] += 1
+        if behavior == "use_stitching":
+            self._count(subject, world, way)
+
+    def _count(self, subject: Subject, world: World, way: str) -> None:
+        """Count how a stitched view was really read, and refuse a needless fallback."""
+        shape = subject.shape.name
+        if way != "stitched":
+            reason = read_plan(_behaving(inspect(world.reader, subject.request), "use_stitching")).reason
+            self.statistics.looks[f"stitched {shape}", way] += 1
+            self.statistics.reasons[f"not stitched: {shape}", str(reason)] += 1
+            return
+        head = _ARMS.sub(")", subject.texts["use_stitching"], count=1)
+        rows = world.spark(f"{head}\nSELECT state, (SELECT count(*) FROM icebergmv_whole) FROM icebergmv_gate")
+        ((state, whole),) = rows
+        how = "fresh" if state == 0 else "whole" if whole else "stitched"
+        self.statistics.looks[f"stitched {shape}", how] += 1
+        if state == EVERYTHING and self._is_plain(subject) and _follows_all(head):
+            raise WrongResult("not stitched", shape, f"changed {sorted(subject.changed)}; {subject.sql}")
+
+    def _is_plain(self, subject: Subject) -> bool:
+        """Return whether nothing happened but writes to base tables."""
+        return not subject.altered and not subject.broken and subject.changed <= set(self.specs)
+
+    def _literal(self, subject: Subject, world: World) -> None:
+        wanted = live_rows(subject)
+        view = (CATALOG, world.namespace, subject.name)
+        try:
+            shown = world.rows(current_query(EngineLake(world.reader, world.spark), view))
+        except Exception as error:
+            raise WrongResult("error", subject.shape.name, f"{LITERAL}: {error!s:.1500}; {subject.sql}") from error
+        subject.compare(LITERAL, shown, wanted)
+        self.statistics.looks[LITERAL, "read"] += 1
+
+    def _fail(self, subject: Subject, world: World, query: str) -> None:
+        """A view of another cut must fail; one whose tables have only new metadata may."""
+        recorded, live = subject.recorded_cut(), subject.live_cut()
+        try:
+            shown = world.rows(query)
+        except Exception as error:
+            if not _STALE.search(str(error)):
+                raise WrongResult("error", subject.shape.name, f"fail: {error!s:.1500}; {query}") from error
+            if recorded == live and not subject.altered:
+                raise WrongResult("fail", subject.shape.name, "raises, though its tables have not moved") from error
+            self.statistics.looks["fail", "raised" if recorded != live else "raised for new metadata"] += 1
+            return
+        if _snapshots(recorded) != _snapshots(live):
+            raise WrongResult("fail", subject.shape.name, f"shows rows of {recorded}, live is {live}")
+        subject.compare("fail", shown, self._recorded_rows(subject))
+        self.statistics.looks["fail", "read"] += 1
+
+    def _recorded_rows(self, subject: Subject) -> Rows:
+        cut = subject.recorded_cut()
+        if cut not in subject.known:
+            raise WrongResult("cut", subject.shape.name, f"recorded {cut}, which never was live at a refresh")
+        return subject.known[cut]
+
+    def _is_gone(self, subject: Subject) -> bool:
+        """Return whether some table no longer has the snapshot that the view read."""
+        recorded = {name: snapshot for name, _, snapshot, _ in subject.recorded_cut() or ()}
+        for shown, snapshot in recorded.items():
+            table = subject.world.table(shown.rpartition(".")[2].strip("`"))
+            if table is not None and snapshot is not None and table.metadata.snapshot_by_id(snapshot) is None:
+                return True
+        return False
+
+
+def live_rows(subject: Subject) -> Rows:
+    """Return what the definition gives on the live tables."""
+    cut = subject.live_cut()
+    known = subject.known.get(cut) or subject.seen.get(cut)
+    if known is None:
+        known = subject.seen[cut] = subject.world.rows(subject.sql)
+    return known
+
+
+def _behaving(inspection: Inspection, behavior: str) -> Inspection:
+    config = replace(inspection.request.config, stale_read_behavior=stale_read_behavior(behavior))
+    return replace(inspection, request=replace(inspection.request, config=config))
+
+
+def _text(inspection: Inspection, behavior: str) -> str:
+    assert inspection.state is not None
+    assert inspection.storage is not None
+    return read_text(_behaving(inspection, behavior), inspection.state, inspection.storage)
+
+
+def _way(text: str) -> str:
+    if "icebergmv_keys_0" in text:
+        return "stitched"
+    return "view query" if "icebergmv_gate" in text else "definition"
+
+
+def _follows_all(text: str) -> bool:
+    """Return whether the partitions of every table give keys."""
+    return len(set(re.findall(r"icebergmv_log_\d+", text))) == len(set(re.findall(r"icebergmv_files_\d+", text)))
+
+
+def _snapshots(cut: Cut | None) -> dict[str, int | None]:
+    return {name: snapshot for name, _, snapshot, _ in cut or ()}
