@@ -78,11 +78,15 @@ def read_plan(inspection: Inspection) -> ReadPlan:
 
 
 def read_text(inspection: Inspection, state: ViewState, storage: Table) -> str:
-    """Return the SQL that the view is to hold, for the rows and base snapshots of a state."""
+    """Return the SQL that the view is to hold, for the rows and base snapshots of a state.
+
+    A view that is stitched by runs alone (restitch.py) holds the rows of the refresh until then.
+    """
     schema = StoredRows(state.storage_table, storage, state.storage_snapshot_id).schema
     names = [f.name for f in schema.fields]
     plan = read_plan(inspection)
-    if plan.behavior == "use_data_table" or not _live(inspection):
+    is_static = plan.behavior == "use_stitching" and not inspection.request.config.refresh_on_run
+    if plan.behavior == "use_data_table" or is_static or not _live(inspection):
         return view_query(state.storage_table, names, state.storage_snapshot_id)
     config = inspection.request.config
     reader = Reader(

@@ -1,0 +1,226 @@
+"""stale_read_behavior and staleness_window as configuration: changing them, switching them off, what is shown of them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from integration.lake import Lake
+
+DAILY = "select region, count(*) as n, sum(amount) as total from {t} group by region"
+
+
+@pytest.fixture
+def orders(lake: Lake) -> str:
+    name = f"lake.{lake.schema}.orders"
+    lake.sql(f"DROP TABLE IF EXISTS {name}")
+    lake.sql(f"CREATE TABLE {name} (id bigint, region string, amount int) USING iceberg PARTITIONED BY (region)")
+    lake.sql(f"INSERT INTO {name} SELECT id, if(id % 2 = 0, 'EU', 'US'), 1 FROM range(20)")
+    return name
+
+
+def rows(lake: Lake, name: str) -> list[Any]:
+    return lake.sql(f"SELECT * FROM {lake.view(name)} ORDER BY ALL")
+
+
+def view_sql(lake: Lake, name: str) -> str:
+    view = lake.reader().view(lake.schema, name)
+    assert view is not None
+    return view.sql
+
+
+def insert(lake: Lake, orders: str) -> None:
+    lake.sql(f"INSERT INTO {orders} VALUES (100, 'EU', 5)")
+
+
+def test_a_changed_behavior_is_an_alter_without_a_refresh(lake: Lake, orders: str) -> None:
+    lake.model("altered", DAILY.format(t=orders))
+    lake.run("--select", "altered")
+    built = lake.state("altered")
+    for behavior, word in (("use_stitching", "icebergmv_keys_0"), ("fail", "assert_true"), ("use_view_query", "gate")):
+        lake.model("altered", DAILY.format(t=orders), stale_read_behavior=behavior)
+        response = lake.run("--select", "altered")["altered"]
+        assert response["refresh_kind"] == "none"
+        assert "stale_read_behavior changed" in response["refresh_reason"]
+        assert response["stale_read_behavior"] == behavior
+        assert word in view_sql(lake, "altered")
+    lake.model("altered", DAILY.format(t=orders), stale_read_behavior="use_view_query", staleness_window="2 days")
+    assert "staleness_window changed" in lake.run("--select", "altered")["altered"]["refresh_reason"]
+    assert lake.state("altered")["icebergmv.storage-snapshot-id"] == built["icebergmv.storage-snapshot-id"]
+    assert lake.run("--select", "altered")["altered"]["refresh_reason"].startswith("nothing changed since")
+
+
+def test_within_the_window_readers_get_the_last_refresh(lake: Lake, orders: str) -> None:
+    lake.model("windowed", DAILY.format(t=orders), stale_read_behavior="use_stitching", staleness_window="1 hour")
+    lake.run("--select", "windowed")
+    before = rows(lake, "windowed")
+    insert(lake, orders)
+    assert rows(lake, "windowed") == before
+    plan = lake.sql(f"EXPLAIN SELECT * FROM {lake.view('windowed')}")[0][0]
+    assert "metadata_log_entries" not in plan.lower()
+    # The window counts from the refresh, whose rows the new setting leaves as they are.
+    lake.model(
+        "windowed",
+        DAILY.format(t=orders),
+        stale_read_behavior="use_stitching",
+        staleness_window="0 seconds",
+        refresh_policy="full",
+    )
+    assert lake.run("--select", "windowed")["windowed"]["refresh_kind"] == "full"
+    insert(lake, orders)
+    lake.assert_equals_definition("windowed")
+
+
+@pytest.mark.parametrize("setting", [{"stale_read_behavior": "sometimes"}, {"staleness_window": "soon"}])
+def test_unknown_words_are_refused(lake: Lake, orders: str, setting: dict[str, str]) -> None:
+    lake.model("wrong", DAILY.format(t=orders), **setting)
+    assert "Cannot use stal" in lake.fail("--select", "wrong")
+    lake.remove_model("wrong")
+
+
+def test_static_stitching_is_metadata_only_and_one_cut(lake: Lake, orders: str) -> None:
+    lake.model("static", DAILY.format(t=orders), stale_read_behavior="use_stitching", refresh_on_run=False)
+    assert lake.run("--select", "static")["static"]["refresh_kind"] == "full"
+    stored = lake.state("static")["icebergmv.storage-snapshot-id"]
+    assert lake.run("--select", "static")["static"]["refresh_kind"] == "none"
+    insert(lake, orders)
+    response = lake.run("--select", "static")["static"]
+    assert (response["refresh_kind"], response["rows_affected"]) == ("restitch", 0)
+    assert lake.messages()["static"].startswith("restitch: orders: 1 partition changed; nothing recomputed")
+    assert lake.state("static")["icebergmv.storage-snapshot-id"] == stored
+    assert "files" not in view_sql(lake, "static")
+    lake.assert_equals_definition("static")
+    cut = rows(lake, "static")
+    insert(lake, orders)
+    assert rows(lake, "static") == cut
+    lake.model("static", DAILY.format(t=orders), stale_read_behavior="use_stitching")
+    assert lake.run("--select", "static")["static"]["refresh_kind"] == "overwrite"
+    insert(lake, orders)
+    lake.assert_equals_definition("static")
+
+
+def test_static_stitching_reads_appended_rows_alone(lake: Lake, orders: str) -> None:
+    select = f"select id, amount from {orders} where amount > 0"
+    lake.model("filtered", select, stale_read_behavior="use_stitching", refresh_on_run=False)
+    lake.run("--select", "filtered")
+    insert(lake, orders)
+    assert lake.run("--select", "filtered")["filtered"]["refresh_kind"] == "restitch"
+    assert "start-snapshot-id" in view_sql(lake, "filtered")
+    lake.assert_equals_definition("filtered")
+
+
+def test_settings_are_altered_where_rows_are_left_alone(lake: Lake, orders: str) -> None:
+    lake.model("left", DAILY.format(t=orders), refresh_on_run=False)
+    lake.run("--select", "left")
+    before = rows(lake, "left")
+    insert(lake, orders)
+    lake.model("left", DAILY.format(t=orders), refresh_on_run=False, stale_read_behavior="use_view_query")
+    response = lake.run("--select", "left")["left"]
+    assert response["refresh_kind"] == "none" and "stale_read_behavior changed" in response["refresh_reason"]
+    assert rows(lake, "left") != before
+    lake.assert_equals_definition("left")
+
+
+def test_what_cannot_be_stitched_warns_and_gives_the_definition(lake: Lake, orders: str) -> None:
+    lake.model("total", f"select sum(amount) as total from {orders}", stale_read_behavior="use_stitching")
+    response = lake.run("--select", "total")["total"]
+    assert response["stale_read_behavior"] == "use_view_query"
+    assert any("total cannot have use_stitching: no output column follows" in m for m in lake.last_messages)
+    insert(lake, orders)
+    lake.assert_equals_definition("total")
+    assert not lake.dbt("--warn-error", "run", "--select", "total").success
+    lake.model("drawn", f"select id, rand() as r from {orders}", stale_read_behavior="fail")
+    assert "fail cannot be kept" in lake.fail("--select", "drawn")
+    lake.remove_model("drawn")
+
+
+def test_docs_show_the_behavior(lake: Lake, orders: str) -> None:
+    lake.model("shown", DAILY.format(t=orders), stale_read_behavior="use_stitching")
+    lake.run("--select", "shown")
+    assert lake.dbt("docs", "generate", "--select", "shown").success
+    catalog = json.loads((lake.folder / "target" / "catalog.json").read_text())
+    (shown,) = (n for key, n in catalog["nodes"].items() if key.endswith(".shown"))
+    assert shown["stats"]["stale_read_behavior"]["value"] == "use_stitching"
+
+
+@pytest.mark.parametrize(
+    ("flag", "kind", "stitched"),
+    [
+        ("materialized_view_stitching_enabled", "overwrite", False),
+        ("materialized_view_connector_driven_refresh_enabled", "full", True),
+    ],
+)
+def test_each_half_can_be_switched_off(lake: Lake, orders: str, flag: str, kind: str, stitched: bool) -> None:
+    project = lake.folder / "dbt_project.yml"
+    on = project.read_text()
+    content = yaml.safe_load(on)
+    content["flags"][flag] = False
+    lake.model("switched", DAILY.format(t=orders), stale_read_behavior="use_stitching")
+    try:
+        project.write_text(yaml.safe_dump(content))
+        lake.run("--select", "switched", "--full-refresh")
+        insert(lake, orders)
+        assert ("icebergmv_keys_0" in view_sql(lake, "switched")) == stitched
+        response = lake.run("--select", "switched")["switched"]
+        assert response["refresh_kind"] == kind
+        assert kind == "overwrite" or f"{flag} is off" in response["refresh_reason"]
+    finally:
+        project.write_text(on)
+
+
+def test_views_over_stitched_views(lake: Lake, orders: str) -> None:
+    stitched = {"stale_read_behavior": "use_stitching"}
+    lake.model("lower", DAILY.format(t=orders), **stitched)
+    upper = "select region, total from {{ ref('lower') }} where n > 0"
+    lake.model("upper", upper, **stitched)
+    lake.model("upper_stored", upper)
+    lake.model("upper_view", upper, materialized="view")
+    lake.run("--select", "lower+")
+    (base,) = json.loads(lake.state("upper")["icebergmv.base-tables"])
+    assert base["name"] == orders
+    before = rows(lake, "upper_stored")
+    insert(lake, orders)
+    for name in ("lower", "upper", "upper_view"):
+        lake.assert_equals_definition(name)
+    assert rows(lake, "upper_stored") == before
+    assert lake.run("--select", "upper_stored")["upper_stored"]["refresh_kind"] == "overwrite"
+    lake.assert_equals_definition("upper_stored")
+
+
+SCHEMA_CHANGES = {
+    "column added": "ALTER TABLE {t} ADD COLUMN note string",
+    "column dropped and added": "ALTER TABLE {t} DROP COLUMN amount; ALTER TABLE {t} ADD COLUMN amount int",
+    "names swapped": "ALTER TABLE {t} RENAME COLUMN id TO x; ALTER TABLE {t} RENAME COLUMN other TO id;"
+    "ALTER TABLE {t} RENAME COLUMN x TO other",
+    "type widened": "ALTER TABLE {t} ALTER COLUMN amount TYPE bigint",
+    "partitioned otherwise": "ALTER TABLE {t} REPLACE PARTITION FIELD region WITH bucket(4, id);"
+    "INSERT INTO {t} VALUES (7, 'EU', 3, 1)",
+    "partitioned by more": "ALTER TABLE {t} ADD PARTITION FIELD id; INSERT INTO {t} VALUES (7, 'EU', 3, 1)",
+    "tagged": "ALTER TABLE {t} CREATE TAG t1",
+    "replaced": "CREATE OR REPLACE TABLE {t} USING iceberg PARTITIONED BY (region) AS"
+    " SELECT id, 'EU' AS region, 2 AS amount, 1L AS other FROM range(5)",
+    "compacted": "CALL lake.system.rewrite_data_files(table => '{t}', options => map('rewrite-all', 'true'))",
+}
+
+
+@pytest.mark.parametrize("change", SCHEMA_CHANGES)
+def test_more_than_rows_changed(lake: Lake, change: str) -> None:
+    table = f"lake.{lake.schema}.evolving"
+    lake.sql(f"DROP TABLE IF EXISTS {table}")
+    lake.sql(
+        f"CREATE TABLE {table} (id bigint, region string, amount int, other bigint) USING iceberg PARTITIONED BY (region)"
+    )
+    lake.sql(f"INSERT INTO {table} SELECT id, if(id % 2 = 0, 'EU', 'US'), 1, id * 10 FROM range(20)")
+    lake.model("evolving_mv", f"select region, id, amount from {table}", stale_read_behavior="use_stitching")
+    lake.run("--select", "evolving_mv", "--full-refresh")
+    for statement in SCHEMA_CHANGES[change].format(t=table).split(";"):
+        lake.sql(statement)
+    lake.assert_equals_definition("evolving_mv")
+    lake.run("--select", "evolving_mv")
+    lake.assert_equals_definition("evolving_mv")
+    assert lake.run("--select", "evolving_mv")["evolving_mv"]["refresh_reason"].startswith("nothing changed since")
+    lake.sql(f"INSERT INTO {table} (id, region, amount) VALUES (100, 'US', 9)")
+    lake.assert_equals_definition("evolving_mv")
