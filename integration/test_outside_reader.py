@@ -202,21 +202,3 @@ def test_a_session_of_its_own(lake: Lake, outside: Outside, warehouse: Path, zon
     wanted, found = outside.sql(session, definition), outside.sql(session, f"SELECT * FROM {view}")
     assert wanted.rows is not None and found.rows is not None, (wanted, found)
     assert sorted(map(repr, found.rows)) == sorted(map(repr, wanted.rows))
-
-
-def test_zz_cached(lake: Lake, outside: Outside, warehouse: Path) -> None:
-    conf = catalog_settings("lake", str(warehouse), {}, "/").spark_conf()
-    outside.open("cached", conf)
-    t = f"lake.{lake.schema}.versions"
-
-    def look(label):
-        for name in BEHAVIORS:
-            a = outside.sql("cached", f"SELECT region, k, n FROM lake.{lake.schema}.{name}")
-            print("CACHED", label, name, a.rows if a.rows else a.error[:300], flush=True)
-        print("CACHED", label, "base", outside.sql("cached", DEFINITION.format(t)).rows, flush=True)
-
-    look("at first")
-    lake.sql(f"INSERT INTO {t} VALUES ('A', 1000)")
-    look("after a commit")
-    lake.run()
-    look("after a refresh")
