@@ -10,10 +10,13 @@ import pytest
 
 from integration.lake import Lake
 from integration.randomised.generator import EVERYTHING, generate
+from integration.randomised.history import BEHAVIORS, LITERAL
 from integration.randomised.machine import run_history
 from integration.randomised.mutants import IN_CI, Mutant, killed_by
+from integration.randomised.shapes import BY_NAME
 from integration.randomised.soak import failure
 from integration.randomised.statistics import Statistics
+from integration.randomised.stitching_mutants import STITCHING_IN_CI
 from integration.randomised.subject import WrongResult
 
 SECONDS, AT_LEAST = 100, 2
@@ -35,9 +38,12 @@ def test_random_histories(lake: Lake) -> None:
             break
     print(statistics.summary())
     assert statistics.shapes, "no view was refreshed after a change"
+    read = {way for way, _ in statistics.looks}
+    assert read >= {*BEHAVIORS, LITERAL}, "some behaviour was not read between refreshes"
+    assert sum(map(statistics.stitched, BY_NAME)), "no stale view was stitched"
 
 
-@pytest.mark.parametrize("mutant", IN_CI, ids=lambda m: m.name.replace(" ", "_"))
+@pytest.mark.parametrize("mutant", (*IN_CI, *STITCHING_IN_CI), ids=lambda m: m.name.replace(" ", "_"))
 def test_wrong_planner_is_found(lake: Lake, mutant: Mutant) -> None:
     found = killed_by(lake, mutant)
     assert found is not None, f"no history finds it: {mutant.name}"

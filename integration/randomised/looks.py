@@ -64,6 +64,7 @@ class Looker:
         query = f"SELECT * FROM {world.name(subject.name)}" if behavior == subject.behavior else text
         if behavior == "use_data_table":
             subject.compare(behavior, world.rows(query), self._recorded_rows(subject))
+            self.statistics.looks[behavior, "read"] += 1
         elif behavior == "fail":
             self._fail(subject, world, query)
         else:
