@@ -227,7 +227,8 @@ def _recomputed(reader: Reader, sql: str) -> str:
 
 
 def _name(table: WatchedTable) -> str:
-    return qualified(*table.source.storage)
+    """Return the name to read: of a materialized view its own, as its storage table may be ahead of what it shows."""
+    return qualified(*table.recorded.name)
 
 
 def _with(relations: Sequence[Relation]) -> str:
