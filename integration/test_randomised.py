@@ -10,11 +10,14 @@ import pytest
 
 from integration.lake import Lake
 from integration.randomised.generator import EVERYTHING, generate
+from integration.randomised.history import BEHAVIORS, LITERAL, Change, Crash, History, Look, Refresh, View
 from integration.randomised.machine import run_history
 from integration.randomised.mutants import IN_CI, Mutant, killed_by
 from integration.randomised.soak import failure
 from integration.randomised.statistics import Statistics
+from integration.randomised.stitching_mutants import STITCHING_IN_CI
 from integration.randomised.subject import WrongResult
+from integration.randomised.tables import COLUMN_LIST, Table
 
 SECONDS, AT_LEAST = 100, 2
 
@@ -35,9 +38,23 @@ def test_random_histories(lake: Lake) -> None:
             break
     print(statistics.summary())
     assert statistics.shapes, "no view was refreshed after a change"
+    read = {way for way, _ in statistics.looks}
+    assert read >= {*BEHAVIORS, LITERAL}, "some behaviour was not read between refreshes"
+    assert statistics.looks["use_stitching", "stitched"], "no view was stitched"
 
 
-@pytest.mark.parametrize("mutant", IN_CI, ids=lambda m: m.name.replace(" ", "_"))
+def test_view_over_a_view_whose_refresh_died_before_it_was_published(lake: Lake) -> None:
+    row = "({}, 1, NULL, NULL, NULL, NULL, 1, NULL, NULL)"
+    table = Table("a", ("k",), 2, "merge-on-read", (row.format(1),))
+    insert = Change("insert", "a", (f"INSERT INTO {{t}} ({COLUMN_LIST}) VALUES {{rows}}",), (row.format(2),))
+    views = (View("group_by"), View("over_view"))
+    looks = [Look("over_view", behavior) for behavior in ("use_view_query", "use_stitching", LITERAL)]
+    statistics = Statistics()
+    run_history(lake, History("died", "k", (table,), views, (Refresh(), insert, Crash(0, 6, True), *looks)), statistics)
+    assert statistics.looks["stitched over_view", "whole"] == 1, "the refresh died before it moved the storage table"
+
+
+@pytest.mark.parametrize("mutant", (*IN_CI, *STITCHING_IN_CI), ids=lambda m: m.name.replace(" ", "_"))
 def test_wrong_planner_is_found(lake: Lake, mutant: Mutant) -> None:
     found = killed_by(lake, mutant)
     assert found is not None, f"no history finds it: {mutant.name}"

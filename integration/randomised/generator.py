@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from random import Random
 
@@ -37,7 +37,7 @@ class Focus:
     rounds: int = 4
     storm: bool = True
     dbt: float = 0.04
-    looks: int = 3
+    looks: int = 2
     behaviors: Mapping[str, int] = field(default_factory=lambda: _LOOKS)
 
 
@@ -55,9 +55,10 @@ def generate(seed: str, focus: Focus = EVERYTHING) -> History:
     tables = tuple(make_table(random, name, key, random.randint(3, 12)) for name in TABLES if name in used)
     known = {t.name: Known(t.name, key, t.partition_by) for t in tables}
     steps: list[Step] = [Refresh()]
+    ways = _ways(random, focus)
     for _ in range(focus.rounds):
         for _ in range(random.choice([1, 1, 2, 3])):
-            steps += [_change(random, known, focus), *_looks(random, views, focus)]
+            steps += [_change(random, known, focus), *_looks(random, views, ways, focus.looks)]
         steps += _storm(random, known, focus, len(views)) if focus.storm else []
         steps.append(Refresh(dbt=random.random() < focus.dbt))
         steps += _alteration(random, views) if focus.storm else []
@@ -82,10 +83,16 @@ def _storm(random: Random, known: dict[str, Known], focus: Focus, views: int) ->
     return []
 
 
-def _looks(random: Random, views: list[View], focus: Focus) -> list[Step]:
-    chosen = random.sample(views, min(focus.looks, len(views)))
-    ways = random.choices(list(focus.behaviors), list(focus.behaviors.values()), k=len(chosen))
-    return [Look(v.shape, way, random.random() < 0.5) for v, way in zip(chosen, ways, strict=True)]
+def _ways(random: Random, focus: Focus) -> Iterator[str]:
+    """Yield behaviours for ever: each of them once, then as often as the focus says."""
+    while True:
+        for ways in (list(focus.behaviors), [w for w, n in focus.behaviors.items() for _ in range(n - 1)]):
+            yield from random.sample(ways, len(ways))
+
+
+def _looks(random: Random, views: list[View], ways: Iterator[str], looks: int) -> list[Step]:
+    chosen = random.sample(views, min(looks, len(views)))
+    return [Look(view.shape, next(ways), random.random() < 0.5) for view in chosen]
 
 
 def _alteration(random: Random, views: list[View]) -> list[Step]:

@@ -64,6 +64,7 @@ class Looker:
         query = f"SELECT * FROM {world.name(subject.name)}" if behavior == subject.behavior else text
         if behavior == "use_data_table":
             subject.compare(behavior, world.rows(query), self._recorded_rows(subject))
+            self.statistics.looks[behavior, "read"] += 1
         elif behavior == "fail":
             self._fail(subject, world, query)
         else:
@@ -72,6 +73,9 @@ class Looker:
     def _live(self, subject: Subject, world: World, behavior: str, query: str) -> None:
         way = _way(subject.texts[behavior])
         wanted = live_rows(subject)
+        if subject.altered and "SELECT *" in subject.sql:
+            # A view has the columns of its last refresh, whatever `*` has come to mean.
+            wanted = subject.world.rows(f"SELECT {subject.columns()} FROM (\n{subject.sql}\n)")
         try:
             shown = world.rows(query)
         except Exception as error:

@@ -244,9 +244,11 @@ class Machine:
             self.statistics.events["crash"] += 1
             subject.check()
             self.looker.remember(subject, fresh=False)
+            self._leave_traces(subject)
         else:
             subject.check(live)
             self._settle(subject, result.kind, result.reason)
+            self._leave_traces(subject)
 
     def _interleave(self, step: Interleave) -> None:
         subject = self.subjects[step.view % len(self.subjects)]
@@ -274,10 +276,16 @@ class Machine:
             self.statistics.events["interleaved"] += 1
         subject.check()
         self.looker.remember(subject, fresh=False)
+        self._leave_traces(subject)
         for other in self.subjects:
             if subject.name in other.reads.values():
                 other.changed.add("mv")
                 other.broken.add("interleaved")
+
+    def _leave_traces(self, subject: Subject) -> None:
+        """Note that the storage table of a view was written to, whatever the view shows."""
+        for other in self.subjects:
+            other.altered = other.altered or subject.name in other.reads.values()
 
     def _run_dbt(self, level: list[Subject]) -> None:
         for subject in level:

@@ -73,9 +73,12 @@ def soak(lake: Lake, arguments: argparse.Namespace, focus: Focus) -> int:
     missed = statistics.never_incremental(shapes.MUST_BE_INCREMENTAL) if focus is EVERYTHING else []
     if missed:
         print(f"never refreshed incrementally: {', '.join(missed)}")
+    unstitched = statistics.never_stitched(shapes.STITCHED) if focus is EVERYTHING else []
+    if unstitched:
+        print(f"never stitched: {', '.join(unstitched)}")
     if statistics.never_applied():
         print(f"changes that were never made: {', '.join(statistics.never_applied())}")
-    return failures + len(missed)
+    return failures + len(missed) + len(unstitched)
 
 
 def kill_mutants(lake: Lake) -> int:

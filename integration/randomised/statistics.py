@@ -49,6 +49,13 @@ class Statistics:
         """Return the shapes that no history refreshed incrementally."""
         return sorted(s for s in shapes if not self.incremental(s))
 
+    def stitched(self, shape: str) -> int:
+        """Return how often stale rows of a shape were told from fresh ones when it was read."""
+        return self.looks[f"stitched {shape}", "stitched"]
+
+    def never_stitched(self, shapes: Iterable[str]) -> list[str]:
+        return sorted(s for s in shapes if not self.stitched(s))
+
     def never_applied(self) -> list[str]:
         """Return the kinds of change that Spark refused each time."""
         return sorted({k for k, _ in self.changes} - {k for k, how in self.changes if how == "applied"})

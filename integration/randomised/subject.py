@@ -222,10 +222,13 @@ class Subject:
         """Return the SELECT of the rows of the last refresh: the view itself, if that is what it shows."""
         if self.behavior == "use_data_table":
             return f"SELECT * FROM {self.world.name(self.name)}"
+        return f"SELECT {self.columns()} FROM {self.world.name(self.storage)} VERSION AS OF {self.storage_snapshot()}"
+
+    def columns(self) -> str:
+        """Return the columns of the published view as SQL."""
         view = self.world.reader.view(self.world.namespace, self.name)
         assert view is not None
-        listed = ", ".join(f"`{c.name}`" for c in view.columns)
-        return f"SELECT {listed} FROM {self.world.name(self.storage)} VERSION AS OF {self.storage_snapshot()}"
+        return ", ".join(f"`{c.name}`" for c in view.columns)
 
     def compare(self, what: str, shown: Rows, wanted: Rows) -> None:
         """Compare two bags of rows. Raises WrongResult."""

@@ -75,7 +75,12 @@ class WatchedTable:
 
     @property
     def main(self) -> str:
-        """Return the table's main branch, whatever branch or cached copy a session reads under the table's name."""
+        """Return the name to read: the main branch, whatever branch or cached copy a session reads under the table's name.
+
+        Of a materialized view it is its own, as its storage table may be ahead of what it shows.
+        """
+        if self.recorded.name != self.source.storage:
+            return qualified(*self.recorded.name)
         return qualified(*self.source.storage, "branch_main")
 
     def metadata_table(self, name: str) -> str:

@@ -101,7 +101,7 @@ def view_query_text(reader: Reader, found: Watched) -> str:
     # All occurrences of a table must have one name, or they are loaded each on their own.
     as_named = {t.number for r, t in found.live() if not found.can_rewrite(r)}
     reads = {
-        r: in_place_of(r, [gated(qualified(*t.source.storage) if t.number in as_named else t.base, _WHOLE[0])])
+        r: in_place_of(r, [gated(qualified(*t.recorded.name) if t.number in as_named else t.base, _WHOLE[0])])
         for r, t in found.live()
         if found.can_rewrite(r)
     }
