@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import platform
 import shutil
 import sys
 import time
@@ -23,7 +22,10 @@ from pyspark.sql import Row, SparkSession
 
 WORK = Path(__file__).resolve().parent / "target-stitching"
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "stale-reads.md"
-MARKS = ("<!-- benchmark -->\n", "<!-- end of benchmark -->\n")
+HEADER = [
+    "| | storage | stitched | definition | stitched / storage | stitched / definition |",
+    "|---|---|---|---|---|---|",
+]
 # Rows come sorted by partition; a fanout writer would keep a file open for each.
 SORTED = "TBLPROPERTIES ('write.spark.fanout.enabled' = 'false', 'write.distribution-mode' = 'none')"
 SUMS = (
@@ -34,14 +36,19 @@ READ = "SELECT count(*), sum(n), sum(amount), max(weight), min(first_id), sum(pr
 
 @dataclass(frozen=True)
 class Case:
-    """A base table, the key of its view, and how it is changed: SELECTs of one row per partition that is to change."""
+    """A base table, the key of its view, and how it is changed: SELECTs of one row per partition that is to change.
+
+    `copies`: every data file is there so many times more.
+    """
 
     title: str
     table: str
-    create: str
+    columns: str
+    partition: str
     load: str
     key: str
     changes: dict[str, str]
+    copies: int = 0
 
 
 @dataclass(frozen=True)
@@ -53,102 +60,83 @@ class Times:
     definition: float
 
 
-def cases(rows: int, files: int) -> list[Case]:
-    """Return the tables to measure; `rows` for the first two, `files` for the third."""
+def cases(rows: int, customers: int, files: int) -> list[Case]:
+    """Return the tables to measure; `rows` and `customers` of the first two, `files` of the third."""
     row = "SELECT -1L, 7, 5, 3L, {value} FROM (SELECT explode({partitions}) AS k)"
     day = "TIMESTAMP '2024-01-01 00:00:00Z' + make_dt_interval(CAST({} AS INT))"
-    per_day = rows // 400
-
-    def changes(value: str, **partitions: str) -> dict[str, str]:
-        return {name: row.format(value=value, partitions=which) for name, which in partitions.items()}
-
     columns = "id bigint, customer int, weight int, amount bigint"
-    values = "id, CAST(pmod(hash(id), 100000) AS INT), CAST(id % 1000 AS INT), id % 10007"
+    values = f"id, CAST(pmod(hash(id), {customers}) AS INT), CAST(id % 1000 AS INT), id % 10007"
     names = ("1 % stale", "10 % stale", "100 % stale")
-    return [
-        Case(
-            f"100 identity partitions, {rows // 1_000_000} million rows",
-            "by_region",
-            f"({columns}, region int) USING iceberg PARTITIONED BY (region) {SORTED}",
-            f"SELECT {values}, CAST(id div {rows // 100} AS INT) FROM range(0, {rows}, 1, 4)",
-            "region",
-            dict(
-                zip(
-                    names,
-                    changes("k", a="array(99)", b="sequence(9, 89, 10)", c="sequence(0, 99)").values(),
-                    strict=True,
-                )
-            ),
+
+    def changes(names: tuple[str, ...], value: str, *partitions: str) -> dict[str, str]:
+        return {n: row.format(value=value, partitions=p) for n, p in zip(names, partitions, strict=True)}
+
+    by_region = Case(
+        f"100 identity partitions, {rows / 1e6:.0f} million rows",
+        "by_region",
+        f"{columns}, region int",
+        "region",
+        f"SELECT {values}, CAST(id div {rows // 100} AS INT) FROM range(0, {rows}, 1, 4)",
+        "region",
+        changes(names, "k", "array(99)", "sequence(9, 89, 10)", "sequence(0, 99)"),
+    )
+    by_day = Case(
+        f"400 partitions by days(at), {rows / 1e6:.0f} million rows",
+        "by_day",
+        f"{columns}, at timestamp",
+        "days(at)",
+        f"SELECT {values}, {day.format(f'id div {rows // 400}')} FROM range(0, {rows}, 1, 4)",
+        "date(at)",
+        changes(
+            ("1 % stale, the newest", "1 % stale at random", "10 % stale, the newest", "100 % stale"),
+            day.format("k"),
+            *("sequence(396, 399)", "array(12, 130, 251, 366)", "sequence(360, 395)", "sequence(0, 399)"),
         ),
-        Case(
-            f"400 partitions by `days(at)`, {rows // 1_000_000} million rows",
-            "by_day",
-            f"({columns}, at timestamp) USING iceberg PARTITIONED BY (days(at)) {SORTED}",
-            f"SELECT {values}, {day.format(f'id div {per_day}')} FROM range(0, {rows}, 1, 4)",
-            "date(at)",
-            dict(
-                zip(
-                    ("1 % stale, the newest", "1 % stale at random", "10 % stale, the newest", "100 % stale"),
-                    changes(
-                        day.format("k"),
-                        a="sequence(396, 399)",
-                        b="array(12, 130, 251, 366)",
-                        c="sequence(360, 395)",
-                        d="sequence(0, 399)",
-                    ).values(),
-                    strict=True,
-                )
-            ),
-        ),
-        Case(
-            f"{files:,} files in 1,000 identity partitions, {files * 200 // 1_000_000} million rows",
-            "by_file",
-            f"({columns}, region int) USING iceberg PARTITIONED BY (region) TBLPROPERTIES"
-            " ('write.spark.fanout.enabled' = 'false', 'write.distribution-mode' = 'none', 'write.target-file-size-bytes' = '1')",
-            f"SELECT {values}, CAST(id div {files // 5} AS INT) FROM range(0, {files * 200}, 1, 4)",
-            "region",
-            dict(
-                zip(
-                    names,
-                    changes("k", a="sequence(990, 999)", b="sequence(0, 89)", c="sequence(0, 999)").values(),
-                    strict=True,
-                )
-            ),
-        ),
-    ]
+    )
+    of_a_file = 240
+    by_file = Case(
+        f"{files:,} files in 1,000 identity partitions, {files * of_a_file / 1e6:.0f} million rows",
+        "by_file",
+        f"{columns}, region int",
+        "region",
+        f"SELECT {values}, CAST(id div {of_a_file} AS INT) FROM range(0, {1000 * of_a_file}, 1, 1)",
+        "region",
+        changes(names, "k", "sequence(990, 999)", "sequence(0, 89)", "sequence(0, 999)"),
+        copies=files // 1000 - 1,
+    )
+    return [by_region, by_day, by_file]
 
 
 def main() -> int:
     """Run the benchmark and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument(
-        "--rows", type=int, default=48_000_000, help="rows of the first two tables (default: 48 million)"
-    )
-    parser.add_argument("--files", type=int, default=100_000, help="files of the third table (default: 100,000)")
+    parser.add_argument("--rows", type=int, default=60_000_000, help="of the first two tables (default: 60 million)")
+    parser.add_argument("--customers", type=int, default=200_000, help="that group them (default: 200,000)")
+    parser.add_argument("--files", type=int, default=100_000, help="of the third table (default: 100,000)")
     parser.add_argument("--runs", type=int, default=3, help="reads each way, of which the fastest counts (default: 3)")
-    parser.add_argument("--only", help="the name of one table")
-    parser.add_argument("--docs", action="store_true", help="write the table into docs/stale-reads.md")
+    parser.add_argument("--only", help="the name of one table: by_region, by_day or by_file")
+    parser.add_argument("--docs", action="store_true", help="write the results into docs/stale-reads.md")
     arguments = parser.parse_args()
-    lines = [
-        "| | storage | stitched | definition | stitched / storage | stitched / definition |",
-        "|---|---|---|---|---|---|",
-    ]
     right = True
     _prepare()
-    for case in cases(arguments.rows, arguments.files):
+    for case in cases(arguments.rows, arguments.customers, arguments.files):
         if arguments.only in (None, case.table):
-            lines.append(f"| **{case.title}** | | | | | |")
-            for name, times, equal in _measure(case, arguments.runs):
-                right = right and equal
-                lines.append(_line(name, times))
-                print(lines[-1], "" if equal else "WRONG", flush=True)
-    lines += ["", f"Seconds on {os.cpu_count()} cores ({platform.machine()}), Spark {SparkSession.active().version}."]
-    print("\n".join(lines))
-    if arguments.docs and right:
-        text = PAGE.read_text()
-        start, end = text.index(MARKS[0]) + len(MARKS[0]), text.index(MARKS[1])
-        PAGE.write_text(text[:start] + "\n".join(lines) + "\n" + text[end:])
+            measured = _measure(case, arguments.runs)
+            right = right and all(equal for _, _, equal in measured)
+            lines = [f"| **{case.title}** | | | | | |", *(_line(name, times) for name, times, _ in measured)]
+            if arguments.docs and right:
+                _write(case.table, lines)
     return 0 if right else 1
+
+
+def _write(table: str, lines: list[str]) -> None:
+    """Put the lines of a table into the page, between its own marks."""
+    text = PAGE.read_text()
+    start, end = f"<!-- {table} -->\n", f"<!-- end of {table} -->"
+    head, _, rest = text.partition(start)
+    machine = f"Seconds on {os.cpu_count()} cores, Spark {SparkSession.active().version}."
+    page = "\n".join([*HEADER, *lines, "", machine, ""])
+    PAGE.write_text(f"{head}{start}{page}{end}{rest.partition(end)[2]}")
 
 
 def _line(name: str, times: Times) -> str:
@@ -160,8 +148,10 @@ def _line(name: str, times: Times) -> str:
 def _measure(case: Case, runs: int) -> list[tuple[str, Times, bool]]:
     spark, table, view = SparkSession.active(), f"lake.raw.{case.table}", f"lake.analytics.{case.table}"
     started = time.perf_counter()
-    spark.sql(f"CREATE TABLE {table} {case.create}")
-    _load(spark, case, table)
+    spark.sql(f"CREATE TABLE {table} ({case.columns}) USING iceberg PARTITIONED BY ({case.partition}) {SORTED}")
+    spark.sql(f"INSERT INTO {table} {case.load}")
+    if case.copies:
+        _copy_files(spark, table, case.copies)
     files = spark.sql(f"SELECT count(*) FROM {table}.files").first()[0]
     print(f"{table}: {files:,} files, made in {time.perf_counter() - started:.0f}s", flush=True)
     definition = f"SELECT {case.key} AS k, customer, {SUMS} FROM {table} GROUP BY {case.key}, customer"
@@ -175,18 +165,26 @@ def _measure(case: Case, runs: int) -> list[tuple[str, Times, bool]]:
         storage = f"SELECT * FROM lake.analytics.__mv_storage__{case.table}"
         times, equal = _race(spark, storage, f"SELECT * FROM {view}", definition, runs)
         measured.append((name, times, equal))
-        print(_line(name, times), flush=True)
+        print(_line(name, times), "" if equal else "WRONG", flush=True)
     spark.sql(f"DROP TABLE {table} PURGE")
     return measured
 
 
-def _load(spark: SparkSession, case: Case, table: str) -> None:
-    if case.table != "by_file":
-        spark.sql(f"INSERT INTO {table} {case.load}")
-        return
-    # A file for every 200 rows: the writer begins another one at the limit, which it looks at every 100 rows or more.
-    spark.conf.set("spark.sql.iceberg.check-ordering", "true")
-    spark.sql(f"INSERT INTO {table} {case.load}")
+def _copy_files(spark: SparkSession, table: str, copies: int) -> None:
+    """Add every data file of the table again, as hard links under other names: many files that take no time to write."""
+    jvm = spark._jvm
+    loaded = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, table)
+    tasks, found = loaded.newScan().planFiles().iterator(), []
+    while tasks.hasNext():
+        found.append(tasks.next().file().copy())
+    append = loaded.newFastAppend()
+    for file in found:
+        path = file.location().removeprefix("file:")
+        for number in range(copies):
+            copy = path.replace(".parquet", f"-{number}.parquet")
+            os.link(path, copy)
+            append.appendFile(jvm.org.apache.iceberg.DataFiles.builder(loaded.spec()).copy(file).withPath(copy).build())
+    append.commit()
 
 
 def _race(spark: SparkSession, storage: str, stitched: str, definition: str, runs: int) -> tuple[Times, bool]:
