@@ -164,8 +164,24 @@ def _is_in_expression(select: exp.Select) -> bool:
 def _follows_its_rows(select: exp.Select) -> bool:
     if select.args.get("from_") is None:
         return False
-    aggregates = select.args.get("having") is not None or select.find(exp.AggFunc, exp.Anonymous) is not None
-    return select.args.get("group") is not None or not aggregates
+    if select.args.get("group") is not None:
+        return True
+    return select.args.get("having") is None and not any(_aggregates(item) for item in select.expressions)
+
+
+def _aggregates(item: exp.Expr) -> bool:
+    """Return whether an item of a SELECT list is, or may be, an aggregate of all rows; a window function is none."""
+    for node in item.walk(prune=lambda n: isinstance(n, exp.Query)):
+        if isinstance(node, exp.Anonymous) or (isinstance(node, exp.AggFunc) and not _is_windowed(node)):
+            return True
+    return False
+
+
+def _is_windowed(function: exp.Expr) -> bool:
+    place = function.parent
+    while isinstance(place, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
+        place = place.parent
+    return isinstance(place, exp.Window)
 
 
 def _additive(

@@ -1,0 +1,93 @@
+"""stale_read_behavior and staleness_window as words, and what a definition must be like to be stitched."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.catalog import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+from dbt.adapters.icebergmv.maintenance.stale_reads import stale_read_behavior, staleness_window
+
+COLUMNS = (ColumnInfo("k", "int", None), ColumnInfo("v", "int", None), ColumnInfo("xs", "array<int>", None))
+
+
+def analysed(sql: str) -> ViewDefinition:
+    return analyse(sql, "ns", lambda _: COLUMNS, session_is_utc=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("15 minutes", 900),
+        ("1 hour", 3600),
+        (" 2 DAYS ", 172_800),
+        ("90 seconds", 90),
+        ("1 week", 604_800),
+        (None, None),
+    ],
+)
+def test_windows(text: str | None, seconds: int | None) -> None:
+    assert staleness_window(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["15", "minutes", "-1 minute", "1.5 hours", "1 fortnight", 15, "1 day and 2 hours"])
+def test_words_that_are_no_window(text: object) -> None:
+    with pytest.raises(InvalidConfig, match="such as '15 minutes'"):
+        staleness_window(text)
+
+
+def test_words_that_are_no_behavior() -> None:
+    with pytest.raises(InvalidConfig, match="choose one of use_data_table, use_stitching, use_view_query, fail"):
+        stale_read_behavior("stitch")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT k, sum(v) AS s FROM t GROUP BY k",
+        "SELECT k, v FROM t WHERE v > 1",
+        "WITH a AS (SELECT * FROM t), b AS (SELECT k, count(*) AS n FROM a GROUP BY k) SELECT * FROM b",
+        "SELECT t.k, u.v FROM t LEFT JOIN u ON t.k = u.k",
+        "SELECT k FROM t UNION ALL SELECT k FROM u",
+        "SELECT k, v FROM t WHERE v > (SELECT max(v) FROM u)",
+        "SELECT k, x FROM t LATERAL VIEW OUTER explode(xs) e AS x",
+        "SELECT k, sum(v) OVER (PARTITION BY k) AS s FROM t",
+    ],
+)
+def test_over_empty_tables_the_query_is_empty(sql: str) -> None:
+    assert analysed(sql).needs_tables
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT sum(v) AS s FROM t",
+        "SELECT 1 AS one FROM t HAVING true",
+        "SELECT k FROM t UNION ALL SELECT 1",
+        "SELECT k FROM (SELECT count(*) AS k FROM t) AS c",
+        "SELECT t.k FROM t UNION ALL SELECT * FROM VALUES (1) AS x(k)",
+        "SELECT k FROM t UNION ALL SELECT id FROM range(3)",
+        "SELECT x.k, t.v FROM VALUES (1) AS x(k) LEFT JOIN t ON x.k = t.k",
+        "WITH c AS (SELECT 7 AS k) SELECT c.k, t.v FROM c LEFT JOIN t ON c.k = t.k",
+        "SELECT explode(array(1, 2)) AS k UNION SELECT k FROM t",
+        "SELECT my_aggregate(v) AS s FROM t",
+        "SELECT sum(v) FILTER (WHERE v > 1) AS s FROM t",
+        "SELECT sum(sum(v)) OVER () AS s FROM t",
+    ],
+)
+def test_rows_may_come_out_of_nothing(sql: str) -> None:
+    assert not analysed(sql).needs_tables
+
+
+@pytest.mark.parametrize(
+    ("sql", "selects"),
+    [
+        ("SELECT k, (SELECT max(v) FROM u WHERE u.k = t.k) AS m FROM t", True),
+        ("SELECT k, k IN (SELECT k FROM u) AS known FROM t", True),
+        ("SELECT k FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.k = t.k)", False),
+        ("SELECT k FROM (SELECT k FROM t) AS x", False),
+    ],
+)
+def test_subqueries_in_a_select_list(sql: str, selects: bool) -> None:
+    assert analysed(sql).selects_subquery == selects
