@@ -103,7 +103,8 @@ def test_commits_between_two_loads(world: World, query: str) -> None:
     statement = QUERIES[query].format(v=f"lake.{world.lake.schema}")
     _, loads = world.read(statement, 99, 99)
     seen = set()
-    for second in range(loads // 2, loads + 1):
+    # A read takes seconds; the single view is tried at every place, the others at some.
+    for second in range(loads // 2, loads + 1, 1 if query == "alone" else 3):
         for first in (0, second - 1):
             answer, _ = world.read(statement, first, second)
             assert answer.rows is not None, answer.error

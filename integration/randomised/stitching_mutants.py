@@ -67,7 +67,7 @@ def _shares_deletion_vectors(history: History) -> bool:
 
 
 STITCHING_MUTANTS = (
-    Mutant("fresh keys match without NULL", _replaced(view_text, "_same_key", "<=>", "="), _focus(_ROWS)),
+    Mutant("fresh keys match without NULL", _replaced(view_text, "_without_keys", "k0 IS NULL", "false"), _focus(_ROWS)),
     Mutant("NULL keys read nothing", _rewrite(view_text, "needed_by", lambda reads: reads[:1]), _focus(_ROWS)),
     Mutant(
         "other columns are not seen",

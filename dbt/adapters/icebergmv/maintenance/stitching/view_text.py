@@ -198,8 +198,21 @@ def within_window(reader: Reader, text: str, until: str) -> str:
 
 
 def _fresh_arm(reader: Reader, groups: Sequence[KeyGroup]) -> str:
-    joins = "".join(f" LEFT ANTI JOIN {_keys(n)} ON {_same_key(group, n)}" for n, group in enumerate(groups))
+    joins = "".join(_without_keys(group, n) for n, group in enumerate(groups))
     return f"{_stored(reader)}{joins} LEFT ANTI JOIN {_WHOLE[0]}"
+
+
+def _without_keys(group: KeyGroup, number: int) -> str:
+    """Return the joins that leave out the rows of stale keys.
+
+    Spark looks up one plain key much faster than a null-safe one, so NULL is asked for by itself.
+    """
+    keys = _keys(number)
+    if len(group.columns) > 1:
+        return f" LEFT ANTI JOIN {keys} ON {_same_key(group, number)}"
+    row = group.columns[0].row.of(f"v.{identifier(group.columns[0].column)}")
+    null_key = f"(SELECT 1 AS one FROM {keys} WHERE k0 IS NULL) AS n{number}"
+    return f" LEFT ANTI JOIN {keys} ON {row} = {keys}.k0 LEFT ANTI JOIN {null_key} ON {row} IS NULL"
 
 
 def _stale_arm(reader: Reader, found: Watched, groups: Sequence[KeyGroup], number: int) -> str:
