@@ -156,7 +156,7 @@ def stitched_text(reader: Reader, found: Watched, groups: Sequence[KeyGroup]) ->
         gate(tables, tracked, reader.guard),
         *changed(followed),
         *((_found(n), found_query(group, found.by_reference)) for n, group in enumerate(groups)),
-        (_WHOLE[0], " UNION ALL ".join([_WHOLE[1], *_untold(groups, followed)])),
+        (_WHOLE[0], " UNION ALL ".join([_WHOLE[1], *map(_untold, range(len(groups)))])),
         *((_keys(n), _keys_query(n, len(groups))) for n in range(len(groups))),
     ]
     arms = [_fresh_arm(reader, groups), *(_stale_arm(reader, found, groups, n) for n in range(len(groups)))]
@@ -171,14 +171,13 @@ def _keys(number: int) -> str:
     return f"icebergmv_keys_{number}"
 
 
-def _untold(groups: Sequence[KeyGroup], followed: Sequence[WatchedTable]) -> list[str]:
-    """Return the SELECTs of a row when a changed file is of a partition spec that tells no key.
+def _untold(number: int) -> str:
+    """Return the SELECT of a row when a changed file is of a partition spec that tells no key.
 
-    A spec that came after the refresh shows in the log of metadata, so only tables that had several are asked.
+    A spec may come in one commit with its first files, as CREATE OR REPLACE TABLE ... AS SELECT makes it; then the log
+    of metadata shows nothing but a snapshot.
     """
-    if all(len(t.source.table.specs()) == 1 for t in followed):
-        return []
-    return [f"SELECT 1 AS one FROM {_found(n)} WHERE found IS NULL" for n in range(len(groups))]
+    return f"SELECT 1 AS one FROM {_found(number)} WHERE found IS NULL"
 
 
 def _keys_query(number: int, groups: int) -> str:

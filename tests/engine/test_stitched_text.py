@@ -1,0 +1,120 @@
+"""The SQL of views that look when they are read, over real metadata of tables."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import LongType, NestedField, StringType, TimestamptzType
+
+from dbt.adapters.icebergmv.maintenance.catalog import ColumnInfo, ViewInfo
+from dbt.adapters.icebergmv.maintenance.config import ViewConfig
+from dbt.adapters.icebergmv.maintenance.definition import definition_hash
+from dbt.adapters.icebergmv.maintenance.inspection import Inspection, RefreshRequest, inspect
+from dbt.adapters.icebergmv.maintenance.published import sql_hash, view_query
+from dbt.adapters.icebergmv.maintenance.snapshots import RecordedTable
+from dbt.adapters.icebergmv.maintenance.stale_reads import StaleReadBehavior
+from dbt.adapters.icebergmv.maintenance.state import BaseTableState, ViewState
+from dbt.adapters.icebergmv.maintenance.stitching.reads import read_text
+
+from .test_views import StubCatalog
+
+BASE = Schema(
+    NestedField(1, "region", StringType(), required=False),
+    NestedField(2, "n", LongType(), required=False),
+    NestedField(3, "at", TimestamptzType(), required=False),
+)
+STORED = Schema(
+    NestedField(1, "region", StringType(), required=False), NestedField(2, "total", LongType(), required=False)
+)
+BY_REGION = PartitionSpec(PartitionField(1, 1000, IdentityTransform(), "region"))
+SUM = "SELECT region, sum(n) AS total FROM t GROUP BY region"
+STORAGE = ("lake", "ns", "v__storage")
+TIME = "2024-01-01T00:00:00.000+00:00"
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Table]]:
+    folder: Path = tmp_path_factory.mktemp("warehouse")
+    made = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())
+    made.create_namespace("ns")
+    row = {"region": ["EU"], "n": [1], "at": [dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)]}
+    for name in ("t", "p"):
+        made.create_table(f"ns.{name}", BASE, partition_spec=BY_REGION).append(
+            pa.table(row, schema=schema_to_pyarrow(BASE))
+        )
+    properties = {"icebergmv.storage-of": "lake.ns.v"}
+    made.create_table("ns.v__storage", STORED, properties=properties).append(
+        pa.table({"region": ["EU"], "total": [1]}, schema=schema_to_pyarrow(STORED))
+    )
+    yield {f"ns.{n}": made.load_table(f"ns.{n}") for n in ("t", "p", "v__storage")}
+    made.close()
+
+
+def recorded(sql: str, tables: dict[str, Table], behavior: StaleReadBehavior, **changed: Any) -> ViewState:
+    """Return the state of a refresh that saw the tables as they are."""
+    config = request(sql, behavior).config
+    storage = tables["ns.v__storage"].metadata
+    bases = []
+    for name in ("t", "p"):
+        table = tables[f"ns.{name}"]
+        then = RecordedTable(str(table.metadata.table_uuid), table.metadata.current_snapshot_id, 0)
+        bases.append(BaseTableState(("lake", "ns", name), ("lake", "ns", name), then, table.metadata_location))
+    made = ViewState(
+        definition=sql,
+        definition_hash=config.definition_hash,
+        storage_table=STORAGE,
+        storage_uuid=str(storage.table_uuid),
+        storage_snapshot_id=storage.current_snapshot_id or 0,
+        base_tables=tuple(b for b in bases if b.name[2] in sql.split() or b.name[2] == "t"),
+        refresh_kind="full",
+        refresh_reason="first build",
+        started_at=TIME,
+        refreshed_at=TIME,
+        owner="me",
+        settings=config.settings,
+        config=config.recorded(),
+        stale_read_behavior=behavior,
+    )
+    return replace(made, **changed)
+
+
+def request(sql: str, behavior: StaleReadBehavior, **config: Any) -> RefreshRequest:
+    settings = {"spark.sql.session.timeZone": "UTC"}
+    made = ViewConfig(definition_hash(sql), STORAGE, settings=settings, stale_read_behavior=behavior, **config)
+    return RefreshRequest(("lake", "ns", "v"), sql, "ns", made, "me")
+
+
+def inspected(
+    sql: str, tables: dict[str, Table], state: ViewState, behavior: StaleReadBehavior, view_sql: str, **config: Any
+) -> Inspection:
+    columns = tuple(ColumnInfo(f.name, "", None) for f in STORED.fields)
+    view = ViewInfo("ns", "v", "u", view_sql, columns, state.to_properties(), None, (view_sql,))
+    return inspect(StubCatalog({"ns.v": view}, tables), request(sql, behavior, **config))
+
+
+def text(sql: str, tables: dict[str, Table], behavior: StaleReadBehavior = "use_stitching") -> str:
+    """Return the SQL of a view that was refreshed just now."""
+    state = recorded(sql, tables, behavior)
+    inspection = inspected(sql, tables, state, behavior, stored_query(state))
+    return read_text(inspection, state, tables["ns.v__storage"])
+
+
+def stored_query(state: ViewState) -> str:
+    return view_query(STORAGE, [f.name for f in STORED.fields], state.storage_snapshot_id)
+
+
+def test_a_partition_spec_may_come_with_its_first_files(tables: dict[str, Table]) -> None:
+    """CREATE OR REPLACE TABLE ... AS SELECT shows in the log as one snapshot, as an INSERT does."""
+    assert "SELECT 1 AS one FROM icebergmv_found_0 WHERE found IS NULL" in text(SUM, tables)
