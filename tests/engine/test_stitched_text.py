@@ -23,6 +23,7 @@ from dbt.adapters.icebergmv.maintenance.config import ViewConfig
 from dbt.adapters.icebergmv.maintenance.definition import definition_hash
 from dbt.adapters.icebergmv.maintenance.inspection import Inspection, RefreshRequest, inspect
 from dbt.adapters.icebergmv.maintenance.published import sql_hash, view_query
+from dbt.adapters.icebergmv.maintenance.refresh import _is_outdated
 from dbt.adapters.icebergmv.maintenance.snapshots import RecordedTable
 from dbt.adapters.icebergmv.maintenance.stale_reads import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.state import BaseTableState, ViewState
@@ -118,3 +119,15 @@ def stored_query(state: ViewState) -> str:
 def test_a_partition_spec_may_come_with_its_first_files(tables: dict[str, Table]) -> None:
     """CREATE OR REPLACE TABLE ... AS SELECT shows in the log as one snapshot, as an INSERT does."""
     assert "SELECT 1 AS one FROM icebergmv_found_0 WHERE found IS NULL" in text(SUM, tables)
+
+
+def test_a_view_that_runs_stitched_is_published_anew_when_runs_refresh_it(tables: dict[str, Table]) -> None:
+    state = recorded(SUM, tables, "use_stitching")
+    plain = stored_query(state)
+    assert _is_outdated(inspected(SUM, tables, state, "use_stitching", plain))
+    assert not _is_outdated(inspected(SUM, tables, state, "use_stitching", plain, refresh_on_run=False))
+    live = text(SUM, tables)
+    published = replace(state, view_sql_hash=sql_hash(live))
+    assert not _is_outdated(inspected(SUM, tables, published, "use_stitching", live))
+    stored = recorded(SUM, tables, "use_data_table")
+    assert not _is_outdated(inspected(SUM, tables, stored, "use_data_table", plain))
