@@ -131,3 +131,23 @@ def test_a_view_that_runs_stitched_is_published_anew_when_runs_refresh_it(tables
     assert not _is_outdated(inspected(SUM, tables, published, "use_stitching", live))
     stored = recorded(SUM, tables, "use_data_table")
     assert not _is_outdated(inspected(SUM, tables, stored, "use_data_table", plain))
+
+
+@pytest.mark.parametrize(
+    ("sql", "reads_the_zone"),
+    [
+        (SUM, False),
+        ("SELECT region, count(at) AS total FROM t GROUP BY region", True),
+        ("SELECT t.region, CAST(p.at AS string) AS total FROM t JOIN p VERSION AS OF 1 ON p.n = t.n", True),
+        ("SELECT t.region, t.n AS total FROM t NATURAL JOIN p", True),
+        ("SELECT region, date_format(DATE '2024-01-01', 'XXX') AS total FROM t", True),
+        ("SELECT region, dateadd(HOUR, n, DATE '2024-01-01') AS total FROM t", True),
+        ("SELECT region, hour(region) AS total FROM t", True),
+        ("SELECT region, to_date(region, 'yyyy-MM-dd HH:mm XXX') AS total FROM t", True),
+    ],
+)
+def test_sessions_in_which_values_are_the_same(tables: dict[str, Table], sql: str, reads_the_zone: bool) -> None:
+    for behavior in ("use_stitching", "use_view_query"):
+        found = text(sql, tables, behavior)
+        assert ("current_timezone() IN ('+00:00', " in found) == reads_the_zone
+        assert "typeof(1 + '1') = 'bigint'" in found

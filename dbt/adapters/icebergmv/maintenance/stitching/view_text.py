@@ -33,8 +33,7 @@ _CHECKED = "icebergmv_checked"
 class Reader:
     """What a view shows: columns (name, Spark DDL type) of its storage table at a snapshot, of a view by that name.
 
-    `guard` is a condition on the reader's session under which the stored rows mean the same as the definition's; None
-    when they always do.
+    `guard` is a condition on the reader's session under which the stored rows mean the same as the definition's.
     """
 
     view: TableName
@@ -42,7 +41,7 @@ class Reader:
     snapshot_id: int
     columns: tuple[tuple[str, str], ...]
     refreshed_at: str
-    guard: str | None = None
+    guard: str
 
 
 @dataclass(frozen=True)
