@@ -19,11 +19,13 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField, StringType, TimestamptzType
 
 from dbt.adapters.icebergmv.maintenance.catalog import ColumnInfo, ViewInfo
+from dbt.adapters.icebergmv.maintenance.commit import Lake
 from dbt.adapters.icebergmv.maintenance.config import ViewConfig
 from dbt.adapters.icebergmv.maintenance.definition import definition_hash
 from dbt.adapters.icebergmv.maintenance.inspection import Inspection, RefreshRequest, inspect
 from dbt.adapters.icebergmv.maintenance.published import sql_hash, view_query
 from dbt.adapters.icebergmv.maintenance.refresh import _is_outdated
+from dbt.adapters.icebergmv.maintenance.restitch import leave
 from dbt.adapters.icebergmv.maintenance.snapshots import RecordedTable
 from dbt.adapters.icebergmv.maintenance.stale_reads import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.state import BaseTableState, ViewState
@@ -45,10 +47,9 @@ STORAGE = ("lake", "ns", "v__storage")
 TIME = "2024-01-01T00:00:00.000+00:00"
 
 
-@pytest.fixture(scope="module")
-def tables(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Table]]:
-    folder: Path = tmp_path_factory.mktemp("warehouse")
-    made = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())
+@pytest.fixture
+def tables(tmp_path: Path) -> Iterator[dict[str, Table]]:
+    made = SqlCatalog("lake", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse=tmp_path.as_uri())
     made.create_namespace("ns")
     row = {"region": ["EU"], "n": [1], "at": [dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc)]}
     for name in ("t", "p"):
@@ -151,3 +152,27 @@ def test_sessions_in_which_values_are_the_same(tables: dict[str, Table], sql: st
         found = text(sql, tables, behavior)
         assert ("current_timezone() IN ('+00:00', " in found) == reads_the_zone
         assert "typeof(1 + '1') = 'bigint'" in found
+
+
+def test_what_a_run_stitched_is_not_mixed_in_another_session(tables: dict[str, Table]) -> None:
+    """The run sees an append: stored rows and appended ones, or the definition where the session is another one."""
+    sql = "SELECT region, n AS total FROM t"
+    before = recorded(sql, tables, "use_stitching")
+    table = tables["ns.t"]
+    row = {"region": ["US"], "n": [2], "at": [dt.datetime(2024, 1, 2, tzinfo=dt.timezone.utc)]}
+    table.append(pa.table(row, schema=schema_to_pyarrow(BASE)))
+    view = inspected(sql, tables, before, "use_stitching", stored_query(before), refresh_on_run=False)
+    said: list[str] = []
+
+    def spark(statement: str) -> list[tuple[str, str]]:
+        said.append(statement)
+        if statement == "SET":
+            return [("spark.sql.session.timeZone", "UTC")]
+        return [("region", "string"), ("total", "bigint")] if statement.startswith("DESCRIBE QUERY") else []
+
+    assert view.view is not None
+    leave(Lake(StubCatalog({"ns.v": view.view}, tables), spark), view)
+    (published,) = (s for s in said if s.startswith("CREATE OR REPLACE VIEW"))
+    now = table.metadata.current_snapshot_id
+    assert ") WHERE typeof(1 + '1') = 'bigint'\nUNION ALL\nSELECT `region`, `total` FROM (\n" in published
+    assert f"FROM `lake`.`ns`.`t` VERSION AS OF {now}\n)\n) WHERE NOT (typeof(1 + '1') = 'bigint')" in published
