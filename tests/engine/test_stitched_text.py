@@ -176,3 +176,9 @@ def test_what_a_run_stitched_is_not_mixed_in_another_session(tables: dict[str, T
     now = table.metadata.current_snapshot_id
     assert ") WHERE typeof(1 + '1') = 'bigint'\nUNION ALL\nSELECT `region`, `total` FROM (\n" in published
     assert f"FROM `lake`.`ns`.`t` VERSION AS OF {now}\n)\n) WHERE NOT (typeof(1 + '1') = 'bigint')" in published
+
+
+def test_fail_has_no_stored_row_to_satisfy_a_limit_with(tables: dict[str, Table]) -> None:
+    state = recorded(SUM, tables, "fail")
+    stored = f"VERSION AS OF {state.storage_snapshot_id} AS v LEFT ANTI JOIN icebergmv_whole\nUNION ALL"
+    assert stored in text(SUM, tables, "fail")

@@ -1,8 +1,8 @@
 """A run with `refresh_on_run: false`: no row is computed, though the view may be made to show the current ones.
 
 With `use_stitching` the view then reads its stored rows where they are fresh and the definition elsewhere, told by
-literals and with every table at the snapshot of the run: one exact cut, at the price of a commit of metadata. A view has
-no session settings of its own, so where these would give other values the definition alone is read, at the same cut.
+literals and with every table at the snapshot of the run: one exact cut, at the price of a commit of metadata. A view
+has no session settings of its own, so where these would give other values the definition alone is read, at that cut.
 """
 
 from __future__ import annotations

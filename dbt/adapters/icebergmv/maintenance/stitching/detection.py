@@ -75,7 +75,7 @@ class WatchedTable:
 
     @property
     def main(self) -> str:
-        """Return the name to read: the main branch, whatever branch or cached copy a session reads under the table's name.
+        """Return the name to read: the main branch, whatever branch or copy a session reads under the table's name.
 
         Of a materialized view it is its own, as its storage table may be ahead of what it shows.
         """

@@ -119,7 +119,8 @@ def fail_text(reader: Reader, found: Watched) -> str:
     """Return the SQL of `fail`: storage while no base table moved, an error otherwise.
 
     The error is raised below an aggregate without groups, where no condition, limit or join of the reader's on the rows
-    can come before it. The arm with it gives no row, though Spark does not know that.
+    can come before it. The arm with it gives no row, though Spark does not know that. A LIMIT is content with the rows
+    of the first arm, so that has none when the view is stale.
     """
     message = (
         f"{show(reader.view)} is stale: its base tables have changed since its last refresh at {reader.refreshed_at}. "
@@ -131,7 +132,8 @@ def fail_text(reader: Reader, found: Watched) -> str:
         (_CHECKED, f"SELECT count(*) AS n FROM (SELECT count(*) AS n FROM {_WHOLE[0]} HAVING {passes})"),
     ]
     nothing = ", ".join(f"{_never(ddl)} AS {identifier(c)}" for c, ddl in reader.columns)
-    return f"{_with(relations)}\n{_stored(reader)}\nUNION ALL\nSELECT {nothing} FROM {_CHECKED} WHERE n < 0"
+    stored = f"{_stored(reader)} LEFT ANTI JOIN {_WHOLE[0]}"
+    return f"{_with(relations)}\n{stored}\nUNION ALL\nSELECT {nothing} FROM {_CHECKED} WHERE n < 0"
 
 
 def _never(ddl: str) -> str:
