@@ -19,7 +19,7 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField, StringType, TimestamptzType
 
 from dbt.adapters.icebergmv.maintenance.catalog import ColumnInfo, ViewInfo
-from dbt.adapters.icebergmv.maintenance.commit import Lake
+from dbt.adapters.icebergmv.maintenance.commit import Lake, drop_unneeded_branches, new_branch_name
 from dbt.adapters.icebergmv.maintenance.config import ViewConfig
 from dbt.adapters.icebergmv.maintenance.definition import definition_hash
 from dbt.adapters.icebergmv.maintenance.inspection import Inspection, RefreshRequest, inspect
@@ -182,3 +182,17 @@ def test_fail_has_no_stored_row_to_satisfy_a_limit_with(tables: dict[str, Table]
     state = recorded(SUM, tables, "fail")
     stored = f"VERSION AS OF {state.storage_snapshot_id} AS v LEFT ANTI JOIN icebergmv_whole\nUNION ALL"
     assert stored in text(SUM, tables, "fail")
+
+
+@pytest.mark.parametrize("behavior", ["use_data_table", "use_stitching", "use_view_query", "fail"])
+def test_the_branch_that_a_view_reads_is_kept(tables: dict[str, Table], behavior: StaleReadBehavior) -> None:
+    """Else the snapshot could expire while the next refresh has moved main and not yet published."""
+    storage = tables["ns.v__storage"]
+    storage.manage_snapshots().create_branch(storage.metadata.current_snapshot_id or 0, new_branch_name()).commit()
+    state = recorded(SUM, tables, behavior)
+    view = inspected(SUM, tables, state, behavior, text(SUM, tables, behavior)).view
+
+    def spark(statement: str) -> list[tuple[str, str]]:
+        raise AssertionError(f"nothing is to be dropped: {statement}")
+
+    drop_unneeded_branches(Lake(StubCatalog({}, tables), spark), STORAGE, view)
