@@ -36,7 +36,7 @@ _ABANDONED_AFTER = timedelta(days=1)
 """A branch that no view version reads may belong to a refresh that still runs; after this it is taken for dead."""
 
 _STAMP = "%Y%m%dT%H%M%S"
-_PINNED = re.compile(r"VERSION AS OF (\d+)$")
+_PINNED = re.compile(r"VERSION AS OF (\d+)")
 
 
 class Spark(Protocol):
@@ -148,7 +148,7 @@ def view_moved(catalog: CatalogReader, view: TableName, expected: ViewInfo | Non
 def drop_unneeded_branches(lake: Lake, storage: TableName, view: ViewInfo | None) -> None:
     """Drop the branches of earlier refreshes that no retained version of the view reads."""
     table = load_storage(lake, storage)
-    pinned = {int(m[1]) for sql in (view.retained_sql if view else ()) if (m := _PINNED.search(sql.strip()))}
+    pinned = {int(found) for sql in (view.retained_sql if view else ()) for found in _PINNED.findall(sql)}
     head = table.metadata.current_snapshot_id
     published = set() if head is None else {s.snapshot_id for s in ancestry(table.metadata, head)}
     for name, ref in table.metadata.refs.items():

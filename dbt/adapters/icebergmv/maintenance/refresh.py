@@ -34,6 +34,7 @@ from dbt.adapters.icebergmv.maintenance.restitch import leave
 from dbt.adapters.icebergmv.maintenance.session_check import check_session
 from dbt.adapters.icebergmv.maintenance.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.sql import Dialect, disjunction
+from dbt.adapters.icebergmv.maintenance.stale_reads import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.state import BaseTableState, ViewState
 from dbt.adapters.icebergmv.maintenance.stitching.reads import read_text
 from dbt.adapters.icebergmv.maintenance.storage import (
@@ -48,6 +49,7 @@ from dbt.adapters.icebergmv.maintenance.storage import (
 )
 
 ATTEMPTS = 3
+_STORED: StaleReadBehavior = "use_data_table"
 
 
 @dataclass(frozen=True)
@@ -274,7 +276,7 @@ def _record_moved(lake: Lake, inspection: Inspection) -> None:
     if inspection.state is None or inspection.view is None:
         raise AssertionError("only a view that was refreshed before has ids that move")
     view, state = inspection.request.view, _moved(inspection, inspection.state)
-    if state.view_sql_hash:
+    if state.view_sql_hash or _is_outdated(inspection):
         publish_view(lake, inspection, state)
         return
     if view_moved(lake.catalog, view, inspection.view):
@@ -283,11 +285,15 @@ def _record_moved(lake: Lake, inspection: Inspection) -> None:
 
 
 def _is_outdated(inspection: Inspection) -> bool:
-    """Return whether the SQL of the view would be another one now: it knows the metadata files of its base tables."""
-    state = inspection.state
-    if state is None or inspection.storage is None or not state.view_sql_hash:
+    """Return whether the SQL of the view would be another one now.
+
+    It knows the metadata files of its base tables, and a view that was stitched by runs alone may be refreshed by runs
+    now (`refresh_on_run`).
+    """
+    state, view, storage = inspection.state, inspection.view, inspection.storage
+    if state is None or view is None or storage is None or inspection.request.config.stale_read_behavior == _STORED:
         return False
-    return sql_hash(read_text(inspection, _moved(inspection, state), inspection.storage)) != state.view_sql_hash
+    return sql_hash(read_text(inspection, _moved(inspection, state), storage)) != sql_hash(view.sql)
 
 
 def _refresh_state(job: _Job) -> str:

@@ -1,7 +1,8 @@
 """A run with `refresh_on_run: false`: no row is computed, though the view may be made to show the current ones.
 
 With `use_stitching` the view then reads its stored rows where they are fresh and the definition elsewhere, told by
-literals and with every table at the snapshot of the run: one exact cut, at the price of a commit of metadata.
+literals and with every table at the snapshot of the run: one exact cut, at the price of a commit of metadata. A view
+has no session settings of its own, so where these would give other values the definition alone is read, at that cut.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from dbt.adapters.icebergmv.maintenance.published import sql_hash
 from dbt.adapters.icebergmv.maintenance.publishing import publish_sql, publish_view
 from dbt.adapters.icebergmv.maintenance.session_check import check_session
 from dbt.adapters.icebergmv.maintenance.stitching.current import current_rows
+from dbt.adapters.icebergmv.maintenance.stitching.reads import reader_guard
 from dbt.adapters.icebergmv.maintenance.storage import alter_storage
 
 _REASON = "refresh_on_run is false"
@@ -41,7 +43,8 @@ def _restitch(lake: Lake, inspection: Inspection) -> RefreshResult:
     if inspection.status.has_moved:
         check_session(lake, request.config.settings)
     rows = current_rows(lake, inspection, lambda: inspect(lake.catalog, request, expand_views=False))
-    if sql_hash(rows.query) == sql_hash(view.sql) and not inspection.changes:
+    query = rows.where(reader_guard(inspection))
+    if sql_hash(query) == sql_hash(view.sql) and not inspection.changes:
         return nothing_done(inspection, rows.plan.reason)
     alter_storage(lake, inspection)
     state = replace(
@@ -50,5 +53,5 @@ def _restitch(lake: Lake, inspection: Inspection) -> RefreshResult:
         refresh_kind="restitch",
         refresh_reason=f"{_REASON}; {rows.plan.reason}",
     )
-    publish_sql(lake, inspection, state, rows.query, rows.columns)
+    publish_sql(lake, inspection, state, query, rows.columns)
     return replace(nothing_done(inspection, rows.plan.reason), kind="restitch")

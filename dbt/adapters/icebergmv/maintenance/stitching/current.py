@@ -14,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.planner import PlanRequest, RefreshPlan,
 from dbt.adapters.icebergmv.maintenance.render import SHOW_SETTINGS, pinned_query
 from dbt.adapters.icebergmv.maintenance.settings import TIME_ZONE, is_utc, meaning_settings
 from dbt.adapters.icebergmv.maintenance.sql import identifier, qualified
-from dbt.adapters.icebergmv.maintenance.stitching.literals import StoredRows, literal_query
+from dbt.adapters.icebergmv.maintenance.stitching.literals import StoredRows, as_stored, literal_query
 from dbt.adapters.icebergmv.maintenance.storage import Column, check_columns, describe, stored_partitioning
 
 
@@ -34,11 +34,23 @@ def current_query(lake: Lake, view: TableName) -> str:
 
 @dataclass(frozen=True)
 class CurrentRows:
-    """The rows that a refresh would leave, as a query of these columns, and the plan that it follows."""
+    """The rows that a refresh would leave, as a query of these columns, and the plan that it follows.
+
+    `definition` gives the same rows without stored ones; None where the query does not mix the two.
+    """
 
     query: str
     columns: tuple[str, ...]
     plan: RefreshPlan
+    definition: str | None = None
+
+    def where(self, guard: str) -> str:
+        """Return the query for sessions that a condition admits; in others the definition alone is the answer."""
+        if self.definition is None:
+            return self.query
+        listed = ", ".join(map(identifier, self.columns))
+        arms = ((self.query, guard), (self.definition, f"NOT ({guard})"))
+        return "\nUNION ALL\n".join(f"SELECT {listed} FROM (\n{query}\n) WHERE {when}" for query, when in arms)
 
 
 def _current_query(lake: Lake, view: TableName) -> str:
@@ -71,8 +83,12 @@ def current_rows(lake: Lake, inspection: Inspection, as_names: Callable[[], Insp
 def _rows(inspection: Inspection, plan: RefreshPlan, columns: Sequence[str]) -> CurrentRows:
     stored = _stored(inspection)
     query = literal_query(inspection.definition, inspection.bases, plan, columns, stored)
-    names = columns if plan.kind == "full" or stored is None else [f.name for f in stored.schema.fields]
-    return CurrentRows(query, tuple(names), plan)
+    if plan.kind == "full" or stored is None:
+        return CurrentRows(query, tuple(columns), plan)
+    names = tuple(f.name for f in stored.schema.fields)
+    if plan.kind == "none":
+        return CurrentRows(query, names, plan)
+    return CurrentRows(query, names, plan, as_stored(_everything(inspection), stored.schema))
 
 
 def _stored(inspection: Inspection) -> StoredRows | None:

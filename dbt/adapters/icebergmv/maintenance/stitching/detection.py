@@ -63,6 +63,11 @@ class WatchedTable:
         return f"icebergmv_files_{self.number}"
 
     @property
+    def specs(self) -> str:
+        """Return the name of the relation of the partition specs of its manifests."""
+        return f"icebergmv_specs_{self.number}"
+
+    @property
     def refs(self) -> str:
         """Return the name of the relation of its main branch."""
         return f"icebergmv_refs_{self.number}"
@@ -107,6 +112,15 @@ def file_lists(tables: Iterable[WatchedTable], tracked: Iterable[int] = ()) -> l
     return [(t.files, _files(t) if t.number in followed else here.format(t.metadata_table("files"))) for t in tables]
 
 
+def spec_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
+    """Return the relations of the specs that manifests have; one that is not known tells no key.
+
+    A spec may come in one commit with its first files, as CREATE OR REPLACE TABLE ... AS SELECT makes it; then the log
+    of metadata shows nothing but a snapshot.
+    """
+    return [(table.specs, _specs(table)) for table in tables]
+
+
 def last_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
     """Return the relations that must come after the base tables: a row for the main branch."""
     nothing = "CAST(NULL AS TIMESTAMP), CAST(NULL AS BIGINT), false, false, false"
@@ -131,7 +145,8 @@ def gate(tables: Sequence[WatchedTable], tracked: Iterable[int], guard: str | No
     everything += [_has_moved(t) for t in tables if t.number not in followed]
     everything += [] if guard is None else [f"NOT ({guard})"]
     bits = [f"CASE WHEN {_has_moved(t)} THEN {1 << t.number} ELSE 0 END" for t in tables if t.number in followed]
-    looks = " UNION ALL ".join(f"SELECT * FROM {name}" for t in tables for name in (t.log, t.refs))
+    names = [name for t in tables for name in (t.log, t.refs, *([t.specs] if t.number in followed else []))]
+    looks = " UNION ALL ".join(f"SELECT * FROM {name}" for name in names)
     return (
         GATE,
         f"SELECT CASE WHEN {' OR '.join(everything)} THEN {EVERYTHING} ELSE {' + '.join(bits) or '0'} END AS state"
@@ -164,7 +179,7 @@ def _is_altered(table: WatchedTable) -> str:
     snapshots = f"collect_set(nullif(snapshot_id, {table.snapshot_id})) FILTER (WHERE {new})"
     return (
         f"NOT {now} <=> {_main(table)} OR count_if({new}) <> size({snapshots})"
-        f" OR bool_or(t = {n} AND other_schema) OR NOT bool_or(t = {n} AND is_recorded)"
+        f" OR bool_or(t = {n} AND other_shape) OR NOT bool_or(t = {n} AND is_recorded)"
     )
 
 
@@ -188,10 +203,19 @@ def _log(table: WatchedTable) -> str:
         is_recorded = f"{name} = {string_literal(names[-1])}"
     columns = (
         f"{table.number} AS t, timestamp AS at, latest_snapshot_id AS snapshot_id, {is_new} AS is_new,"
-        f" {is_new} AND NOT latest_schema_id <=> {table.recorded.recorded.schema_id} AS other_schema,"
+        f" {is_new} AND NOT latest_schema_id <=> {table.recorded.recorded.schema_id} AS other_shape,"
         f" {is_recorded} AS is_recorded, CAST(NULL AS BIGINT) AS main"
     )
     return f"SELECT {columns} FROM {table.metadata_table('metadata_log_entries')}"
+
+
+def _specs(table: WatchedTable) -> str:
+    known = ", ".join(map(str, sorted(table.source.table.specs())))
+    nothing = "CAST(NULL AS TIMESTAMP), CAST(NULL AS BIGINT), false"
+    return (
+        f"SELECT {table.number}, {nothing}, partition_spec_id NOT IN ({known}), false, CAST(NULL AS BIGINT)"
+        f" FROM {table.metadata_table('manifests')}"
+    )
 
 
 def _files(table: WatchedTable) -> str:

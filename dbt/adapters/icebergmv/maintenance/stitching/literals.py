@@ -63,17 +63,17 @@ def literal_query(
     names, catalog = [f.name for f in stored.schema.fields], bases.catalog_name
     if plan.kind == "append":
         appended = render.appended_query(definition, bases, plan, names, catalog)
-        return f"{stored.query}\nUNION ALL\n{_as_stored(appended, stored.schema)}"
+        return f"{stored.query}\nUNION ALL\n{as_stored(appended, stored.schema)}"
     types = {f.name: spark_type(f.field_type) for f in stored.schema.fields}
     region = _named(plan.region, {n.lower(): n for n in names})
     kept = outside(region, types, Dialect(catalog, can_prune(stored.table, stored.schema, region)))
     in_query = render.bases_can_prune(definition, bases, plan.base_filters, region)
     stale = disjunction(region, types, Dialect(catalog, in_query))
     recomputed = render.pinned_query(definition, bases, plan.base_filters, catalog)
-    return f"{stored.query} WHERE {kept}\nUNION ALL\n{_as_stored(recomputed, stored.schema)} WHERE {stale}"
+    return f"{stored.query} WHERE {kept}\nUNION ALL\n{as_stored(recomputed, stored.schema)} WHERE {stale}"
 
 
-def _as_stored(query: str, schema: Schema) -> str:
+def as_stored(query: str, schema: Schema) -> str:
     """Return the SELECT of a query's rows in the types of the storage, so that these are the types of the union."""
     items = ", ".join(
         f"CAST({identifier(f.name)} AS {ddl_type(f.field_type)}) AS {identifier(f.name)}" for f in schema.fields

@@ -7,7 +7,6 @@ from datetime import datetime, timedelta, timezone
 
 from pyiceberg.table import Table
 
-from dbt.adapters.icebergmv.maintenance.bases import IcebergSource
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.inspection import Inspection
 from dbt.adapters.icebergmv.maintenance.published import view_query
@@ -95,13 +94,20 @@ def read_text(inspection: Inspection, state: ViewState, storage: Table) -> str:
         snapshot_id=state.storage_snapshot_id,
         columns=tuple((f.name, ddl_type(f.field_type)) for f in schema.fields),
         refreshed_at=state.refreshed_for_people,
-        guard=session_guard(inspection.definition, _sources(inspection), config.settings),
+        guard=reader_guard(inspection),
     )
     text = _behaving_text(plan, reader, inspection, state)
     if config.staleness_window is None:
         return text
     until = datetime.fromisoformat(state.started_at) + timedelta(seconds=config.staleness_window)
     return within_window(reader, text, f"{until.astimezone(timezone.utc):%Y-%m-%d %H:%M:%S.%f}Z")
+
+
+def reader_guard(inspection: Inspection) -> str:
+    """Return a condition on the reader's session under which stored rows may stand beside computed ones."""
+    definition, bases = inspection.definition, inspection.bases
+    sources = [bases.of(r).source for r in definition.references]
+    return session_guard(definition, sources, inspection.request.config.settings)
 
 
 def _behaving_text(plan: ReadPlan, reader: Reader, inspection: Inspection, state: ViewState) -> str:
@@ -124,7 +130,3 @@ def _groups(inspection: Inspection) -> tuple[KeyGroup, ...] | NotStitched:
 
 def _live(inspection: Inspection) -> list[TableReference]:
     return [r for r in inspection.definition.references if not r.pinned]
-
-
-def _sources(inspection: Inspection) -> list[IcebergSource]:
-    return [s for r in _live(inspection) if (s := inspection.bases.of(r).source) is not None]

@@ -6,7 +6,7 @@ other values without an error, stored rows are not mixed with recomputed ones.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from dbt.adapters.icebergmv.maintenance.bases import IcebergSource
 from dbt.adapters.icebergmv.maintenance.catalog import schema_columns
@@ -23,32 +23,48 @@ _READS_THE_ZONE = (
     "now",
     "current_",
     "localtime",
-    "date_trunc",
+    "date_",
+    "dateadd",
+    "datediff",
+    "datepart",
+    "to_date",
+    "extract",
+    "hour",
+    "minute",
+    "second",
+    "months_between",
     "interval",
     "window",
 )
-_READS_ANSI = frozenset({"size", "cardinality"})
-"""The length of a missing array is -1 or NULL; other functions differ by an error alone."""
+"""Parts of words that make an instant, of a date or of a text, or show one."""
 
 
 def session_guard(
-    definition: ViewDefinition, sources: Iterable[IcebergSource], settings: Mapping[str, str]
-) -> str | None:
-    """Return a condition on the reader's session under which it computes the same; None when there is none to ask."""
-    conditions = []
-    if _reads_the_zone(definition, sources):
+    definition: ViewDefinition, sources: Iterable[IcebergSource | None], settings: Mapping[str, str]
+) -> str:
+    """Return a condition on the reader's session under which it computes the same.
+
+    `sources` are those of all references, pinned ones too; None for a table whose columns are not known. ANSI mode
+    always counts: a text is compared and merged with a number as a text without it, and as a number with it.
+    """
+    # A number and a text add up to another type in each mode.
+    expected = "bigint" if settings.get(_ANSI, "true").lower() == "true" else "double"
+    conditions = [f"typeof(1 + '1') = '{expected}'"]
+    if _reads_the_zone(definition, list(sources)):
         zones = sorted(UTC_ZONES) if is_utc(settings) else [settings.get(TIME_ZONE, "")]
-        conditions.append(f"current_timezone() IN ({', '.join(string_literal(z) for z in zones)})")
-    if definition.mentions & _READS_ANSI:
-        # A number and a text add up to another type in each mode.
-        expected = "bigint" if settings.get(_ANSI, "true").lower() == "true" else "double"
-        conditions.append(f"typeof(1 + '1') = '{expected}'")
-    return " AND ".join(conditions) or None
+        conditions.insert(0, f"current_timezone() IN ({', '.join(string_literal(z) for z in zones)})")
+    return " AND ".join(conditions)
 
 
-def _reads_the_zone(definition: ViewDefinition, sources: Iterable[IcebergSource]) -> bool:
-    """Return whether the definition touches an instant, or a word that makes one."""
+def _reads_the_zone(definition: ViewDefinition, sources: Sequence[IcebergSource | None]) -> bool:
+    """Return whether the definition touches an instant, or a word that makes one.
+
+    A pinned table may be read under any of its schemas. `*` and NATURAL name columns without writing them.
+    """
     if any(part in word for word in definition.mentions for part in _READS_THE_ZONE):
         return True
-    instants = {c.name.lower() for s in sources for c in schema_columns(s.table_schema) if "timestamp" in c.type}
-    return bool(instants & definition.mentions) or (bool(instants) and "*" in definition.mentions)
+    schemas = [schema for s in sources if s is not None for schema in s.table.schemas().values()]
+    instants = {c.name.lower() for schema in schemas for c in schema_columns(schema) if "timestamp" in c.type}
+    if None in sources or (instants and definition.mentions & {"*", "natural"}):
+        return True
+    return bool(instants & definition.mentions)

@@ -22,6 +22,7 @@ from dbt.adapters.icebergmv.maintenance.stitching.detection import (
     first_looks,
     gate,
     last_looks,
+    spec_looks,
 )
 from dbt.adapters.icebergmv.maintenance.stitching.keys import KeyGroup, found_query
 
@@ -33,8 +34,7 @@ _CHECKED = "icebergmv_checked"
 class Reader:
     """What a view shows: columns (name, Spark DDL type) of its storage table at a snapshot, of a view by that name.
 
-    `guard` is a condition on the reader's session under which the stored rows mean the same as the definition's; None
-    when they always do.
+    `guard` is a condition on the reader's session under which the stored rows mean the same as the definition's.
     """
 
     view: TableName
@@ -42,7 +42,7 @@ class Reader:
     snapshot_id: int
     columns: tuple[tuple[str, str], ...]
     refreshed_at: str
-    guard: str | None = None
+    guard: str
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,8 @@ def fail_text(reader: Reader, found: Watched) -> str:
     """Return the SQL of `fail`: storage while no base table moved, an error otherwise.
 
     The error is raised below an aggregate without groups, where no condition, limit or join of the reader's on the rows
-    can come before it. The arm with it gives no row, though Spark does not know that.
+    can come before it. The arm with it gives no row, though Spark does not know that. A LIMIT is content with the rows
+    of the first arm, so that has none when the view is stale.
     """
     message = (
         f"{show(reader.view)} is stale: its base tables have changed since its last refresh at {reader.refreshed_at}. "
@@ -132,7 +133,8 @@ def fail_text(reader: Reader, found: Watched) -> str:
         (_CHECKED, f"SELECT count(*) AS n FROM (SELECT count(*) AS n FROM {_WHOLE[0]} HAVING {passes})"),
     ]
     nothing = ", ".join(f"{_never(ddl)} AS {identifier(c)}" for c, ddl in reader.columns)
-    return f"{_with(relations)}\n{_stored(reader)}\nUNION ALL\nSELECT {nothing} FROM {_CHECKED} WHERE n < 0"
+    stored = f"{_stored(reader)} LEFT ANTI JOIN {_WHOLE[0]}"
+    return f"{_with(relations)}\n{stored}\nUNION ALL\nSELECT {nothing} FROM {_CHECKED} WHERE n < 0"
 
 
 def _never(ddl: str) -> str:
@@ -174,7 +176,7 @@ def _keys(number: int) -> str:
 def _untold(groups: Sequence[KeyGroup], followed: Sequence[WatchedTable]) -> list[str]:
     """Return the SELECTs of a row when a changed file is of a partition spec that tells no key.
 
-    A spec that came after the refresh shows in the log of metadata, so only tables that had several are asked.
+    Specs that the refresh did not know are seen by the gate, so only tables that had several are asked.
     """
     if all(len(t.source.table.specs()) == 1 for t in followed):
         return []
@@ -268,7 +270,14 @@ def _recomputed(reader: Reader, sql: str) -> str:
 def _looks(tables: Sequence[WatchedTable], tracked: Iterable[int] = ()) -> list[Relation]:
     """Return the relations over base tables, the same in every view that reads them, in the order that makes a cut."""
     bases = [(t.base, f"SELECT * FROM {t.main}") for t in tables]
-    return [*first_looks(tables), *bases, *file_lists(tables, tracked), *last_looks(tables)]
+    followed = [t for t in tables if t.number in set(tracked)]
+    return [
+        *first_looks(tables),
+        *bases,
+        *file_lists(tables, tracked),
+        *spec_looks(followed),
+        *last_looks(tables),
+    ]
 
 
 def _with(relations: Sequence[Relation]) -> str:
