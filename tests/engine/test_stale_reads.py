@@ -9,7 +9,10 @@ from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition, analys
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.stale_reads import stale_read_behavior, staleness_window
 
-COLUMNS = (ColumnInfo("k", "int", None), ColumnInfo("v", "int", None), ColumnInfo("xs", "array<int>", None))
+COLUMNS = (
+    *(ColumnInfo("k", "int", None), ColumnInfo("v", "int", None), ColumnInfo("xs", "array<int>", None)),
+    *(ColumnInfo("name", "string", None), ColumnInfo("d", "date", None)),
+)
 
 
 def analysed(sql: str) -> ViewDefinition:
@@ -91,3 +94,39 @@ def test_rows_may_come_out_of_nothing(sql: str) -> None:
 )
 def test_subqueries_in_a_select_list(sql: str, selects: bool) -> None:
     assert analysed(sql).selects_subquery == selects
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT name, count(*) AS n, sum(v) AS s FROM t GROUP BY name",
+        "SELECT k, v FROM t WHERE v > 1 AND name = 'x' AND d >= '2024-01-01'",
+        "SELECT k, CASE WHEN v > 1 THEN 'many' ELSE 'few' END AS c FROM t",
+        "SELECT k, coalesce(v, 0) AS v, v * 2 + 1 AS w FROM t WHERE k IN (1, 2)",
+        "WITH c AS (SELECT k, sum(v) AS s FROM t GROUP BY k) SELECT k FROM c WHERE s > 10",
+        "SELECT a.k FROM t a JOIN t b ON a.k = b.k AND a.name = upper(b.name)",
+    ],
+)
+def test_values_of_one_kind_are_the_same_in_ansi_mode(sql: str) -> None:
+    assert not analysed(sql).ansi_matters
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT k FROM t WHERE name = 5",
+        "SELECT k, coalesce(name, 0) AS c FROM t",
+        "SELECT k, size(xs) AS s FROM t",
+        "SELECT k, name + 1 AS n FROM t",
+        "SELECT k, CASE WHEN v > 1 THEN 'many' ELSE v END AS c FROM t",
+        "SELECT k, CASE name WHEN 1 THEN 2 END AS c FROM t",
+        "SELECT k FROM t UNION ALL SELECT name FROM t",
+        "SELECT k FROM t WHERE my_function(v) = 1",
+        "SELECT a.k FROM t a JOIN u b USING (k)",
+        "SELECT k FROM t WHERE name IN (SELECT k FROM u)",
+        "SELECT k FROM t WHERE name BETWEEN 1 AND 2",
+        "SELECT k FROM (SELECT k, name AS v FROM t) AS x WHERE v = 1",
+    ],
+)
+def test_values_of_several_kinds_may_differ_in_ansi_mode(sql: str) -> None:
+    assert analysed(sql).ansi_matters

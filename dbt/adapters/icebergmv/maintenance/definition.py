@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -18,6 +18,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
+from dbt.adapters.icebergmv.maintenance.ansi import ansi_matters
 from dbt.adapters.icebergmv.maintenance.catalog import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.determinism import order_dependence, volatility
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
@@ -43,6 +44,7 @@ class ViewDefinition:
     whose name may be replaced by a subquery, because nothing in the SQL names them with a catalog or a schema.
     `mentions` are the words of the SQL in lower case. `reads_by_shape`: columns that it does not name may matter too.
     `needs_tables`: every output row comes from rows of tables. `selects_subquery`: a SELECT list holds a subquery.
+    `ansi_matters`: its values may be others in ANSI mode.
     """
 
     sql: str
@@ -58,6 +60,7 @@ class ViewDefinition:
     reads_by_shape: bool = False
     needs_tables: bool = False
     selects_subquery: bool = False
+    ansi_matters: bool = True
 
     def uses_of(self, index: int) -> tuple[Occurrence, ...]:
         """Return the occurrences that a reference stands for: several where a CTE around it is used again."""
@@ -137,8 +140,17 @@ def analyse(
         reads_by_shape=reads_by_shape(query),
         rewritable=_rewritable(query, references.tables),
         needs_tables=_needs_tables(query),
+        ansi_matters=ansi_matters(query, _types(known.values()), frozenset(t.text.lower() for t in tokens)),
         selects_subquery=any(item.find(exp.Query) for s in query.find_all(exp.Select) for item in s.expressions),
     )
+
+
+def _types(tables: Iterable[tuple[ColumnInfo, ...] | None]) -> dict[str, list[str | None]]:
+    """Return the types of all columns by name in lower case."""
+    found: dict[str, list[str | None]] = {}
+    for column in (c for columns in tables for c in columns or ()):
+        found.setdefault(column.name.lower(), []).append(column.type)
+    return found
 
 
 def _needs_tables(query: exp.Query) -> bool:

@@ -44,9 +44,9 @@ class CurrentRows:
     plan: RefreshPlan
     definition: str | None = None
 
-    def where(self, guard: str) -> str:
+    def where(self, guard: str | None) -> str:
         """Return the query for sessions that a condition admits; in others the definition alone is the answer."""
-        if self.definition is None:
+        if self.definition is None or guard is None:
             return self.query
         listed = ", ".join(map(identifier, self.columns))
         arms = ((self.query, guard), (self.definition, f"NOT ({guard})"))

@@ -103,8 +103,8 @@ def read_text(inspection: Inspection, state: ViewState, storage: Table) -> str:
     return within_window(reader, text, f"{until.astimezone(timezone.utc):%Y-%m-%d %H:%M:%S.%f}Z")
 
 
-def reader_guard(inspection: Inspection) -> str:
-    """Return a condition on the reader's session under which stored rows may stand beside computed ones."""
+def reader_guard(inspection: Inspection) -> str | None:
+    """Return a condition on the reader's session under which stored rows may stand beside computed ones, if any."""
     definition, bases = inspection.definition, inspection.bases
     sources = [bases.of(r).source for r in definition.references]
     return session_guard(definition, sources, inspection.request.config.settings)

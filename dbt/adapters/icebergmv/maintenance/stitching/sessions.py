@@ -41,19 +41,20 @@ _READS_THE_ZONE = (
 
 def session_guard(
     definition: ViewDefinition, sources: Iterable[IcebergSource | None], settings: Mapping[str, str]
-) -> str:
-    """Return a condition on the reader's session under which it computes the same.
+) -> str | None:
+    """Return a condition on the reader's session under which it computes the same; None when there is none to ask.
 
-    `sources` are those of all references, pinned ones too; None for a table whose columns are not known. ANSI mode
-    always counts: a text is compared and merged with a number as a text without it, and as a number with it.
+    `sources` are those of all references, pinned ones too; None for a table whose columns are not known.
     """
-    # A number and a text add up to another type in each mode.
-    expected = "bigint" if settings.get(_ANSI, "true").lower() == "true" else "double"
-    conditions = [f"typeof(1 + '1') = '{expected}'"]
+    conditions = []
     if _reads_the_zone(definition, list(sources)):
         zones = sorted(UTC_ZONES) if is_utc(settings) else [settings.get(TIME_ZONE, "")]
-        conditions.insert(0, f"current_timezone() IN ({', '.join(string_literal(z) for z in zones)})")
-    return " AND ".join(conditions)
+        conditions.append(f"current_timezone() IN ({', '.join(string_literal(z) for z in zones)})")
+    if definition.ansi_matters:
+        # A number and a text add up to another type in each mode.
+        expected = "bigint" if settings.get(_ANSI, "true").lower() == "true" else "double"
+        conditions.append(f"typeof(1 + '1') = '{expected}'")
+    return " AND ".join(conditions) or None
 
 
 def _reads_the_zone(definition: ViewDefinition, sources: Sequence[IcebergSource | None]) -> bool:

@@ -34,7 +34,8 @@ _CHECKED = "icebergmv_checked"
 class Reader:
     """What a view shows: columns (name, Spark DDL type) of its storage table at a snapshot, of a view by that name.
 
-    `guard` is a condition on the reader's session under which the stored rows mean the same as the definition's.
+    `guard` is a condition on the reader's session under which the stored rows mean the same as the definition's; None
+    when they always do.
     """
 
     view: TableName
@@ -42,7 +43,7 @@ class Reader:
     snapshot_id: int
     columns: tuple[tuple[str, str], ...]
     refreshed_at: str
-    guard: str
+    guard: str | None
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,109 @@
+"""Could a SELECT give other values, without an error, in ANSI mode and out of it?
+
+The two modes agree on values of one kind. Where a text meets a number, a date or a time they convert the one or the
+other; the length of a missing array is -1 or NULL. So every place where values meet is looked at, and what their kind
+is. An unknown kind counts as any (Spark, "ANSI Compliance": type promotion, functions).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Literal
+
+from sqlglot import exp
+
+Kind = Literal["text", "number", "time", "boolean", "other"]
+_MEET = (
+    *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.In, exp.Between),
+    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Coalesce, exp.Case, exp.If, exp.Greatest, exp.Least, exp.Nullif),
+)
+_NUMBERS = (
+    *(exp.Count, exp.Sum, exp.Avg, exp.Year, exp.Month, exp.Day, exp.Length, exp.Abs, exp.Round),
+    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg, exp.RowNumber, exp.Rank, exp.DenseRank),
+)
+_TEXTS = (exp.Upper, exp.Lower, exp.Concat, exp.Substring, exp.Trim, exp.Left)
+_TIMES = (exp.TsOrDsToDate, exp.TimestampTrunc, exp.DateTrunc, exp.CurrentDate, exp.CurrentTimestamp)
+_BOOLEANS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)
+_SAME = (exp.Paren, exp.Alias, exp.Max, exp.Min, exp.Window, exp.Filter, exp.First, exp.Last, exp.Lag, exp.Lead)
+_SENSITIVE = frozenset({"size", "cardinality", "array_size"})
+
+
+def ansi_matters(query: exp.Expr, types: Mapping[str, Iterable[str | None]], words: frozenset[str]) -> bool:
+    """Return whether values of different kinds, or of an unknown one, meet anywhere in the query.
+
+    `types` gives the Spark types of all base columns of a name (lower case), `words` the words of the SQL.
+    """
+    if words & _SENSITIVE or query.find(exp.SetOperation, exp.Values, exp.Pivot, exp.ArraySize):
+        return True
+    if "using" in words or "natural" in words:
+        return True
+    kinds = {name: _one(_kind_of_type(t) for t in found) for name, found in types.items()}
+    for alias in query.find_all(exp.Alias):
+        if not isinstance(alias.this, exp.Column) or alias.this.name.lower() != alias.alias.lower():
+            name, kind = alias.alias.lower(), _kind(alias.this, kinds)
+            kinds[name] = kind if kinds.get(name, kind) == kind else None
+    return any(_one(_met(node, kinds)) is None for node in query.find_all(*_MEET))
+
+
+def _met(node: exp.Expr, kinds: Mapping[str, Kind | None]) -> list[Kind | None]:
+    """Return the kinds of the values that meet in a node; a text literal that meets a time is read as a time."""
+    match node:
+        case exp.Case():
+            values: list[exp.Expr | None] = [*(i.args.get("true") for i in node.args["ifs"]), node.args.get("default")]
+            if node.this is not None:
+                return [None]
+        case exp.If():
+            values = [node.args.get("true"), node.args.get("false")]
+        case exp.In():
+            values = [node.this, *node.expressions, *([node.args["query"]] if node.args.get("query") else [])]
+        case _:
+            values = [v for v in node.iter_expressions() if isinstance(v, exp.Expr)]
+    given = [v for v in values if v is not None and not isinstance(v, exp.Null)]
+    found = [_kind(v, kinds) for v in given]
+    if "time" in found:
+        return ["time" if isinstance(v, exp.Literal) and v.is_string else k for v, k in zip(given, found, strict=True)]
+    return found
+
+
+def _kind(node: exp.Expr, kinds: Mapping[str, Kind | None]) -> Kind | None:
+    match node:
+        case exp.Column():
+            return kinds.get(node.name.lower())
+        case exp.Literal():
+            return "text" if node.is_string else "number"
+        case exp.Cast() | exp.TryCast():
+            return _kind_of_type(node.to.sql(dialect="spark").lower())
+        case exp.Coalesce() | exp.Case() | exp.If():
+            return _one(_met(node, kinds))
+    if isinstance(node, _SAME) and node.this is not None:
+        return _kind(node.this, kinds)
+    for kind, classes in _KINDS.items():
+        if isinstance(node, classes):
+            return kind
+    return None
+
+
+_KINDS: dict[Kind, tuple[type[exp.Expr], ...]] = {
+    "number": _NUMBERS,
+    "text": _TEXTS,
+    "time": _TIMES,
+    "boolean": _BOOLEANS,
+}
+
+
+def _one(kinds: Iterable[Kind | None]) -> Kind | None:
+    found = set(kinds)
+    return found.pop() if len(found) == 1 else None
+
+
+def _kind_of_type(spark_type: str | None) -> Kind | None:
+    if spark_type is None:
+        return None
+    name = spark_type.lower().split("(")[0].split("<")[0]
+    if name in ("string", "varchar", "char"):
+        return "text"
+    if name in ("tinyint", "smallint", "int", "bigint", "float", "double", "decimal"):
+        return "number"
+    if name == "boolean":
+        return "boolean"
+    return "time" if name.startswith(("date", "timestamp")) else None
