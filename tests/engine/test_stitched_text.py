@@ -177,7 +177,8 @@ def test_what_a_run_stitched_is_not_mixed_in_another_session(tables: dict[str, T
     (published,) = (s for s in said if s.startswith("CREATE OR REPLACE VIEW"))
     now = table.metadata.current_snapshot_id
     assert ") WHERE typeof(1 + '1') = 'bigint'\nUNION ALL\nSELECT `region`, `total` FROM (\n" in published
-    assert f"FROM `lake`.`ns`.`t` VERSION AS OF {now} WHERE region <> 5\n)\n) WHERE NOT (typeof(1 + '1') = 'bigint')" in published
+    alone = f"FROM `lake`.`ns`.`t` VERSION AS OF {now} WHERE region <> 5"
+    assert f"{alone}\n)\n) WHERE NOT (typeof(1 + '1') = 'bigint')" in published
 
 
 def test_fail_has_no_stored_row_to_satisfy_a_limit_with(tables: dict[str, Table]) -> None:
