@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
+from pyiceberg.transforms import IdentityTransform
 
 from dbt.adapters.icebergmv.maintenance import render
 from dbt.adapters.icebergmv.maintenance.bases import BaseTables
@@ -39,6 +40,23 @@ class StoredRows:
         if snapshot is None or snapshot.schema_id is None:
             return self.table.schema()
         return self.table.schemas()[snapshot.schema_id]
+
+    @property
+    def never_null(self) -> frozenset[str]:
+        """Return the columns that partition the rows by their values, of which no partition is NULL.
+
+        Manifest lists tell (Iceberg spec, "Manifest Lists", `contains_null`).
+        """
+        snapshot, spec = self.table.metadata.snapshot_by_id(self.snapshot_id), self.table.spec()
+        manifests = [] if snapshot is None else snapshot.manifests(self.table.io)
+        if not manifests or any(m.partition_spec_id != spec.spec_id or m.partitions is None for m in manifests):
+            return frozenset()
+        return frozenset(
+            self.schema.find_column_name(field.source_id) or ""
+            for n, field in enumerate(spec.fields)
+            if isinstance(field.transform, IdentityTransform)
+            and not any(m.partitions[n].contains_null for m in manifests if m.partitions is not None)
+        )
 
     @property
     def query(self) -> str:

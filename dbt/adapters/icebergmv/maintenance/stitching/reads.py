@@ -81,7 +81,8 @@ def read_text(inspection: Inspection, state: ViewState, storage: Table) -> str:
 
     A view that is stitched by runs alone (restitch.py) holds the rows of the refresh until then.
     """
-    schema = StoredRows(state.storage_table, storage, state.storage_snapshot_id).schema
+    stored = StoredRows(state.storage_table, storage, state.storage_snapshot_id)
+    schema = stored.schema
     names = [f.name for f in schema.fields]
     plan = read_plan(inspection)
     is_static = plan.behavior == "use_stitching" and not inspection.request.config.refresh_on_run
@@ -95,6 +96,7 @@ def read_text(inspection: Inspection, state: ViewState, storage: Table) -> str:
         columns=tuple((f.name, ddl_type(f.field_type)) for f in schema.fields),
         refreshed_at=state.refreshed_for_people,
         guard=reader_guard(inspection),
+        never_null=stored.never_null,
     )
     text = _behaving_text(plan, reader, inspection, state)
     if config.staleness_window is None:

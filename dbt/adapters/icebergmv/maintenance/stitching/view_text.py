@@ -35,7 +35,7 @@ class Reader:
     """What a view shows: columns (name, Spark DDL type) of its storage table at a snapshot, of a view by that name.
 
     `guard` is a condition on the reader's session under which the stored rows mean the same as the definition's; None
-    when they always do.
+    when they always do. `never_null` are columns of which the stored rows are known to hold no NULL.
     """
 
     view: TableName
@@ -44,6 +44,7 @@ class Reader:
     columns: tuple[tuple[str, str], ...]
     refreshed_at: str
     guard: str | None
+    never_null: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -201,11 +202,11 @@ def within_window(reader: Reader, text: str, until: str) -> str:
 
 
 def _fresh_arm(reader: Reader, groups: Sequence[KeyGroup]) -> str:
-    joins = "".join(_without_keys(group, n) for n, group in enumerate(groups))
+    joins = "".join(_without_keys(reader, group, n) for n, group in enumerate(groups))
     return f"{_stored(reader)}{joins} LEFT ANTI JOIN {_WHOLE[0]}"
 
 
-def _without_keys(group: KeyGroup, number: int) -> str:
+def _without_keys(reader: Reader, group: KeyGroup, number: int) -> str:
     """Return the joins that leave out the rows of stale keys.
 
     Spark looks up one plain key much faster than a null-safe one, so NULL is asked for by itself.
@@ -213,7 +214,10 @@ def _without_keys(group: KeyGroup, number: int) -> str:
     keys = _keys(number)
     if len(group.columns) > 1:
         return f" LEFT ANTI JOIN {keys} ON {_same_key(group, number)}"
-    row = group.columns[0].row.of(f"v.{identifier(group.columns[0].column)}")
+    column = group.columns[0].column
+    row = group.columns[0].row.of(f"v.{identifier(column)}")
+    if column in reader.never_null:
+        return f" LEFT ANTI JOIN {keys} ON {row} = {keys}.k0"
     null_key = f"(SELECT 1 AS one FROM {keys} WHERE k0 IS NULL) AS n{number}"
     return f" LEFT ANTI JOIN {keys} ON {row} = {keys}.k0 LEFT ANTI JOIN {null_key} ON {row} IS NULL"
 
