@@ -126,6 +126,12 @@ def test_values_of_one_kind_are_the_same_in_ansi_mode(sql: str) -> None:
         "SELECT k FROM t WHERE name IN (SELECT k FROM u)",
         "SELECT k FROM t WHERE name BETWEEN 1 AND 2",
         "SELECT k FROM (SELECT k, name AS v FROM t) AS x WHERE v = 1",
+        "SELECT k, CAST(v AS float) + 1 AS f FROM t",
+        "SELECT k, to_json(array(v, name)) AS a FROM t",
+        "SELECT k, to_json(map(1, v, 2, name)) AS m FROM t",
+        "SELECT k, nvl2(v, name, k) AS n FROM t",
+        "SELECT k, pmod(name, 2) AS p FROM t",
+        "SELECT k, concat(xs, xs) AS c FROM t",
     ],
 )
 def test_values_of_several_kinds_may_differ_in_ansi_mode(sql: str) -> None:

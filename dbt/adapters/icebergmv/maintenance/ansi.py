@@ -1,8 +1,9 @@
 """Could a SELECT give other values, without an error, in ANSI mode and out of it?
 
 The two modes agree on values of one kind. Where a text meets a number, a date or a time they convert the one or the
-other; the length of a missing array is -1 or NULL. So every place where values meet is looked at, and what their kind
-is. An unknown kind counts as any (Spark, "ANSI Compliance": type promotion, functions).
+other; an integer and a float are a double in ANSI mode and a float out of it; the length of a missing array is -1 or
+NULL. So every place where values meet is looked at, and what their kind is. An unknown kind counts as any (Spark, "ANSI
+Compliance": type promotion, functions).
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ _TEXTS = (exp.Upper, exp.Lower, exp.Concat, exp.Substring, exp.Trim, exp.Left)
 _TIMES = (exp.TsOrDsToDate, exp.TimestampTrunc, exp.DateTrunc, exp.CurrentDate, exp.CurrentTimestamp)
 _BOOLEANS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)
 _SAME = (exp.Paren, exp.Alias, exp.Max, exp.Min, exp.Window, exp.Filter, exp.First, exp.Last, exp.Lag, exp.Lead)
-_SENSITIVE = frozenset({"size", "cardinality", "array_size"})
+_SENSITIVE = frozenset({"size", "cardinality", "array_size", "array", "map", "nvl2", "pmod"})
+_FLOATS = ("float", "real")
 
 
 def ansi_matters(query: exp.Expr, types: Mapping[str, Iterable[str | None]], words: frozenset[str]) -> bool:
@@ -37,12 +39,22 @@ def ansi_matters(query: exp.Expr, types: Mapping[str, Iterable[str | None]], wor
         return True
     if "using" in words or "natural" in words:
         return True
+    if _reads_floats(types, words) and query.find(*_MEET):
+        return True
     kinds = {name: _one(_kind_of_type(t) for t in found) for name, found in types.items()}
     for alias in query.find_all(exp.Alias):
         if not isinstance(alias.this, exp.Column) or alias.this.name.lower() != alias.alias.lower():
             name, kind = alias.alias.lower(), _kind(alias.this, kinds)
             kinds[name] = kind if kinds.get(name, kind) == kind else None
+    if any(_kind(v, kinds) is None for node in query.find_all(exp.Concat) for v in node.expressions):
+        return True  # It may be one of arrays.
     return any(_one(_met(node, kinds)) is None for node in query.find_all(*_MEET))
+
+
+def _reads_floats(types: Mapping[str, Iterable[str | None]], words: frozenset[str]) -> bool:
+    """Return whether a float may be among the values; `*` names columns without writing them."""
+    floats = {name for name, found in types.items() if any(t in _FLOATS for t in found)}
+    return bool(words & floats) or bool(words.intersection(_FLOATS)) or (bool(floats) and "*" in words)
 
 
 def _met(node: exp.Expr, kinds: Mapping[str, Kind | None]) -> list[Kind | None]:
