@@ -29,6 +29,9 @@ def leave(lake: Lake, inspection: Inspection) -> RefreshResult:
         raise AssertionError("a view that was never refreshed is built, whatever refresh_on_run says")
     if request.config.stale_read_behavior == "use_stitching":
         return _restitch(lake, inspection)
+    if inspection.redefined is not None:
+        # The stored rows are those of the former SQL of a view, which only a refresh replaces.
+        return nothing_done(inspection, f"{_REASON}; {inspection.redefined}")
     if not inspection.changes:
         return nothing_done(inspection, _REASON)
     alter_storage(lake, inspection)

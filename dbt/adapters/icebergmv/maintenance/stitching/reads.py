@@ -28,6 +28,9 @@ from dbt.adapters.icebergmv.maintenance.stitching.view_text import (
     within_window,
 )
 
+_MOST_TABLES = 30
+"""Each has a bit in the state of the gate, which is an INT."""
+
 
 @dataclass(frozen=True)
 class ReadPlan:
@@ -47,13 +50,13 @@ def read_plan(inspection: Inspection) -> ReadPlan:
     wanted = config.stale_read_behavior
     if wanted == "use_data_table" or inspection.request.partial is not None:
         return ReadPlan("use_data_table")
-    if wanted == "use_stitching" and not config.refresh_on_run:
-        return ReadPlan(wanted)
     if "${" in definition.sql:
         raise InvalidConfig(
             f"its SELECT holds ${{...}}, which Spark would substitute in the session of every reader. "
             f"Write it in another way, or leave out stale_read_behavior {wanted}."
         )
+    if wanted == "use_stitching" and not config.refresh_on_run:
+        return ReadPlan(wanted)
     unknown = definition.always_full or next(
         (b.untrackable for r in definition.references if not r.pinned and (b := bases.of(r)).source is None), None
     )
@@ -70,6 +73,8 @@ def read_plan(inspection: Inspection) -> ReadPlan:
         reason = "its SELECT names columns with a schema"
     if reason is None and definition.selects_subquery:
         reason = "Spark fails to plan a subquery in a SELECT list where its table is read in parts"
+    if reason is None and len({bases.of(r).name for r in definition.references}) > _MOST_TABLES:
+        reason = f"it reads more than {_MOST_TABLES} tables"
     groups = _groups(inspection) if reason is None else ()
     if isinstance(groups, NotStitched):
         reason = groups.reason
