@@ -1,8 +1,13 @@
-"""One Hypothesis profile for every machine: no deadline, the same examples at every run."""
+"""One Hypothesis profile for every machine (no deadline, the same examples at every run), and an empty catalog."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
 from hypothesis import HealthCheck, settings
+from pyiceberg.catalog.sql import SqlCatalog
 
 settings.register_profile(
     "engine",
@@ -13,3 +18,12 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 settings.load_profile("engine")
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlCatalog]:
+    folder: Path = tmp_path_factory.mktemp("warehouse")
+    made = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())
+    made.create_namespace("ns")
+    yield made
+    made.close()

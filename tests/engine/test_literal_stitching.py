@@ -5,9 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import duckdb
@@ -135,15 +134,6 @@ SCHEMA = Schema(
 BASE = Schema(
     NestedField(1, "ts", TimestamptzType(), required=False), NestedField(2, "k", StringType(), required=False)
 )
-
-
-@pytest.fixture(scope="module")
-def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlCatalog]:
-    folder: Path = tmp_path_factory.mktemp("warehouse")
-    made = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())
-    made.create_namespace("ns")
-    yield made
-    made.close()
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterator
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -59,15 +58,6 @@ Make = Callable[..., Table]
 def transforms(monkeypatch: pytest.MonkeyPatch) -> None:
     for transform in TRANSFORMS:
         monkeypatch.setattr(transform, "pyarrow_transform", on_arrow)
-
-
-@pytest.fixture(scope="module")
-def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlCatalog]:
-    folder: Path = tmp_path_factory.mktemp("warehouse")
-    made = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())
-    made.create_namespace("ns")
-    yield made
-    made.close()
 
 
 @pytest.fixture

@@ -38,11 +38,10 @@ from dbt.adapters.icebergmv.maintenance.stale_reads import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.state import BaseTableState, ViewState
 from dbt.adapters.icebergmv.maintenance.stitching.reads import read_text
 from dbt.adapters.icebergmv.maintenance.storage import (
-    Column,
     alter_storage,
     check_columns,
+    columns_of_definition,
     create_storage,
-    describe,
     is_of_one_spec,
     misfit,
     stored_partitioning,
@@ -100,7 +99,7 @@ def _decide(lake: Lake, inspection: Inspection) -> RefreshResult:
             _record_moved(lake, inspection)
         return nothing_done(inspection, plan.reason)
     check_session(lake, request.config.settings)
-    columns = _columns(lake, inspection)
+    columns = columns_of_definition(lake, inspection)
     if columns is None:
         return _decide(lake, inspect(lake.catalog, request, expand_views=False))
     inspection = check_columns(inspection, columns)
@@ -122,23 +121,6 @@ def _query(definition: ViewDefinition, bases: BaseTables, plan: RefreshPlan, col
     if plan.kind != "append":
         return render.pinned_query(definition, bases, plan.base_filters, catalog)
     return render.appended_query(definition, bases, plan, columns, catalog)
-
-
-def _columns(lake: Lake, inspection: Inspection) -> tuple[Column, ...] | None:
-    """Return the columns of the definition; None when Spark reads the views in it otherwise than their SQL.
-
-    The SELECT as it is written comes first: what is wrong with a view is then said by Spark, in the user's words.
-    """
-    everything = render.pinned_query(inspection.definition, inspection.bases, {}, lake.catalog.name)
-    if not inspection.views:
-        return describe(lake, everything)
-    written = describe(lake, inspection.request.sql)
-    try:
-        expanded = describe(lake, everything)
-    except Exception:
-        # Whatever Spark has against the SQL of a view in this place, the SELECT itself is right.
-        return None
-    return expanded if expanded == written else None
 
 
 def _plan(

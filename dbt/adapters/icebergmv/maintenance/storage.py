@@ -42,6 +42,27 @@ def describe(lake: Lake, query: str) -> tuple[Column, ...]:
     return tuple(Column(str(row[0]), _stored_type(str(row[1]))) for row in lake.spark(render.describe_query(query)))
 
 
+def pinned_definition(inspection: Inspection) -> str:
+    """Return the definition over all rows of its base tables, at the snapshots that were inspected."""
+    return render.pinned_query(inspection.definition, inspection.bases, {}, inspection.bases.catalog_name)
+
+
+def columns_of_definition(lake: Lake, inspection: Inspection) -> tuple[Column, ...] | None:
+    """Return the columns of the definition; None when Spark reads the views in it otherwise than their SQL.
+
+    The SELECT as it is written comes first: what is wrong with a view is then said by Spark, in the user's words.
+    """
+    if not inspection.views:
+        return describe(lake, pinned_definition(inspection))
+    written = describe(lake, inspection.request.sql)
+    try:
+        expanded = describe(lake, pinned_definition(inspection))
+    except Exception:
+        # Whatever Spark has against the SQL of a view in this place, the SELECT itself is right.
+        return None
+    return expanded if expanded == written else None
+
+
 def check_columns(inspection: Inspection, columns: Sequence[Column]) -> Inspection:
     """Refuse columns that no table can hold; give up tracking when Spark's columns are not those of the analysis.
 

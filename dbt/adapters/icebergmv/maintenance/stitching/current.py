@@ -11,11 +11,18 @@ from dbt.adapters.icebergmv.maintenance.evaluation import evaluated
 from dbt.adapters.icebergmv.maintenance.inspection import Inspection, inspect_recorded
 from dbt.adapters.icebergmv.maintenance.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.planner import PlanRequest, RefreshPlan, plan_refresh
-from dbt.adapters.icebergmv.maintenance.render import SHOW_SETTINGS, pinned_query
+from dbt.adapters.icebergmv.maintenance.render import SHOW_SETTINGS
 from dbt.adapters.icebergmv.maintenance.settings import TIME_ZONE, is_utc, meaning_settings
 from dbt.adapters.icebergmv.maintenance.sql import identifier, qualified
 from dbt.adapters.icebergmv.maintenance.stitching.literals import StoredRows, as_stored, literal_query
-from dbt.adapters.icebergmv.maintenance.storage import Column, check_columns, describe, stored_partitioning
+from dbt.adapters.icebergmv.maintenance.storage import (
+    Column,
+    check_columns,
+    columns_of_definition,
+    describe,
+    pinned_definition,
+    stored_partitioning,
+)
 
 
 def current_query(lake: Lake, view: TableName) -> str:
@@ -68,11 +75,11 @@ def current_rows(lake: Lake, inspection: Inspection, as_names: Callable[[], Insp
     plan = _plan(inspection)
     if plan.kind == "none" and not inspection.status.schema_moved:
         return _rows(inspection, plan, ())
-    columns = _columns(lake, inspection)
+    columns = columns_of_definition(lake, inspection)
     if columns is None:
         inspection = as_names()
         _show_snapshots(lake, inspection)
-        columns = describe(lake, _everything(inspection))
+        columns = describe(lake, pinned_definition(inspection))
     inspection = check_columns(inspection, columns)
     if plan.kind in ("overwrite", "full"):
         definition = evaluated(inspection.definition, inspection.status, lake.spark)
@@ -88,7 +95,7 @@ def _rows(inspection: Inspection, plan: RefreshPlan, columns: Sequence[str]) -> 
     names = tuple(f.name for f in stored.schema.fields)
     if plan.kind == "none":
         return CurrentRows(query, names, plan)
-    return CurrentRows(query, names, plan, as_stored(_everything(inspection), stored.schema))
+    return CurrentRows(query, names, plan, as_stored(pinned_definition(inspection), stored.schema))
 
 
 def _stored(inspection: Inspection) -> StoredRows | None:
@@ -106,23 +113,6 @@ def _plan(inspection: Inspection, unfit: str | None = None) -> RefreshPlan:
         partitioning=[(f.column, f.transform) for f in stored_partitioning(inspection.storage)],
     )
     return plan_refresh(inspection.definition, inspection.status, request)
-
-
-def _columns(lake: Lake, inspection: Inspection) -> tuple[Column, ...] | None:
-    """Return the columns of the definition; None when Spark reads the views in it otherwise than their SQL."""
-    if not inspection.views:
-        return describe(lake, _everything(inspection))
-    written = describe(lake, inspection.request.sql)
-    try:
-        expanded = describe(lake, _everything(inspection))
-    except Exception:
-        # Whatever Spark has against the SQL of a view in this place, the SELECT itself is right.
-        return None
-    return expanded if expanded == written else None
-
-
-def _everything(inspection: Inspection) -> str:
-    return pinned_query(inspection.definition, inspection.bases, {}, inspection.bases.catalog_name)
 
 
 def _misfit(lake: Lake, inspection: Inspection, columns: tuple[Column, ...]) -> str | None:
