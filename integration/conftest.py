@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
+from dbt.adapters.factory import reset_adapters
 
 from integration.lake import Lake
 
@@ -40,7 +42,7 @@ def dbt_profile_target(warehouse: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def lake(request: pytest.FixtureRequest, warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+def lake(request: pytest.FixtureRequest, warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
     """A dbt project of the test module's own, in a schema of its own; Spark is started if it does not run yet."""
     name = request.module.__name__.rsplit(".", 1)[-1]
     target = {
@@ -55,4 +57,6 @@ def lake(request: pytest.FixtureRequest, warehouse: Path, tmp_path_factory: pyte
     made = Lake(tmp_path_factory.mktemp(name) / "project", target)
     assert made.dbt("debug").success
     made.sql(f"CREATE NAMESPACE IF NOT EXISTS lake.`{target['schema']}`")
-    return made
+    yield made
+    # `dbt debug` registers an adapter that knows its profile alone; dbt's own fixtures would take it over.
+    reset_adapters()

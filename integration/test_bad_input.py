@@ -29,7 +29,8 @@ def base(lake: Lake) -> str:
         ("unnamed", "select k, count(*) from {b} group by k", {}, ["no name", "COUNT(*)", "AS"]),
         ("policy", "select k from {b}", {"refresh_policy": "sometimes"}, ["sometimes", "incremental_strict"]),
         ("layout", "select k from {b}", {"layout": "table"}, ["layout", "not available"]),
-        ("stitched", "select k from {b}", {"stale_read_behavior": "use_stitching"}, ["not available"]),
+        ("behavior", "select k from {b}", {"stale_read_behavior": "stitch"}, ["stitch", "use_stitching"]),
+        ("window", "select k from {b}", {"staleness_window": "a while"}, ["a while", "15 minutes"]),
         (
             "strict_random",
             "select k, rand() as x from {b}",
