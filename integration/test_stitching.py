@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from integration.lake import Lake
 
@@ -54,6 +55,18 @@ def test_stitched_reads_follow_every_change(lake: Lake, orders: str) -> None:
         lake.assert_equals_definition("stitched")
         lake.assert_equals_definition("viewed")
         assert lake.sql(f"SELECT * FROM {lake.view('stored')} ORDER BY ALL") == before
+
+
+def test_a_file_that_is_added_once_more(lake: Lake, orders: str) -> None:
+    lake.model("added_again", DAILY.format(t=orders), stale_read_behavior="use_stitching")
+    lake.run("--select", "added_again")
+    spark = SparkSession.active()
+    table = spark._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, orders)
+    file = table.newScan().planFiles().iterator().next().file()
+    table.newFastAppend().appendFile(file).commit()
+    lake.assert_equals_definition("added_again")
+    lake.run("--select", "added_again")
+    lake.assert_equals_definition("added_again")
 
 
 def test_fail_names_the_view_and_its_last_refresh(lake: Lake, orders: str) -> None:

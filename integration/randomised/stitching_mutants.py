@@ -77,7 +77,7 @@ STITCHING_MUTANTS = (
     Mutant(
         "files are counted, not compared",
         _replaced(
-            view_text, "changed", "GROUP BY file_path, content_offset HAVING min(side) = max(side)",
+            view_text, "changed", "GROUP BY file_path, content_offset HAVING count_if(side = 0) <> count_if(side = 1)",
             "GROUP BY file_path HAVING count(*) = 1",
         ),
         _focus(frozenset({"delete"})),

@@ -24,6 +24,7 @@ class MaterializedViewResponse(AdapterResponse):
     seconds: float = 0.0
     stale_read_behavior: str = "use_data_table"
     storage_table: str = ""
+    partition_by: list[str] = field(default_factory=list)
     storage_snapshot_id: int | None = None
     base_tables: list[dict[str, Any]] = field(default_factory=list)
 
@@ -42,6 +43,7 @@ def response_of(result: RefreshResult, stale_read_behavior: str, seconds: float)
         seconds=round(seconds, 3),
         stale_read_behavior=stale_read_behavior,
         storage_table=show(result.storage_table),
+        partition_by=list(result.partition_by),
         storage_snapshot_id=result.storage_snapshot_id,
         base_tables=[_base_table(b, result.base_partitions.get(b.base.name)) for b in result.base_tables],
     )

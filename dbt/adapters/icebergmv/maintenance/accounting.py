@@ -11,6 +11,7 @@ from pyiceberg.table import Table
 from dbt.adapters.icebergmv.maintenance.bases import BaseTable
 from dbt.adapters.icebergmv.maintenance.inspection import Inspection
 from dbt.adapters.icebergmv.maintenance.names import TableName
+from dbt.adapters.icebergmv.maintenance.partitioning import spec_fields
 from dbt.adapters.icebergmv.maintenance.planner import RefreshPlan
 from dbt.adapters.icebergmv.maintenance.snapshots import ancestry, changed_partitions, partitions_of
 from dbt.adapters.icebergmv.maintenance.status import BaseTableStatus
@@ -25,6 +26,7 @@ class RefreshResult:
 
     Partition counts are of the storage table: `stale_partitions` were written or emptied, `total_partitions` held rows
     before or after. `base_partitions` gives, for the base tables where that is cheap to know, how many they have.
+    `partition_by` is the partitioning of the storage table in Spark's DDL, as far as the refresh opened the table.
     """
 
     kind: Literal["none", "append", "overwrite", "full", "restitch"]
@@ -37,6 +39,7 @@ class RefreshResult:
     stale_partitions: int = 0
     total_partitions: int | None = None
     base_partitions: Mapping[TableName, int] = field(default_factory=dict)
+    partition_by: tuple[str, ...] = ()
 
 
 def nothing_done(inspection: Inspection, reason: str) -> RefreshResult:
@@ -67,6 +70,7 @@ def done(inspection: Inspection, plan: RefreshPlan, table: Table, start: int, sn
         base_partitions={
             b.base.name: n for b in inspection.status.base_tables if (n := _partitions(b.base)) is not None
         },
+        partition_by=tuple(f.ddl() for f in spec_fields(table.spec(), table.schema())),
     )
 
 

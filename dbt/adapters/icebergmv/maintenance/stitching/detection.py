@@ -155,10 +155,10 @@ def gate(tables: Sequence[WatchedTable], tracked: Iterable[int], guard: str | No
 
 
 def changed(tables: Iterable[WatchedTable]) -> list[Relation]:
-    """Return the relations of changed files: spec_id and p0, p1, ... of the files that one side alone has.
+    """Return the relations of changed files: spec_id and p0, p1, ... of the files that one side has more often.
 
-    Nothing is scanned unless the table moved; the gate stands above both sides, where Spark does not move it. Sides are
-    compared, not counted: in format version 3 one file holds the deletion vectors of many.
+    Nothing is scanned unless the table moved; the gate stands above both sides, where Spark does not move it. In format
+    version 3 one file holds the deletion vectors of many, each at an offset; and a file may be added once more.
     """
     relations = []
     for table in tables:
@@ -166,7 +166,7 @@ def changed(tables: Iterable[WatchedTable]) -> list[Relation]:
         moved = f"SELECT 1 AS one FROM {GATE} WHERE state >= 0 AND state & {1 << table.number} <> 0"
         query = (
             f"SELECT max(spec_id) AS spec_id{values} FROM {table.files} CROSS JOIN ({moved})"
-            " GROUP BY file_path, content_offset HAVING min(side) = max(side)"
+            " GROUP BY file_path, content_offset HAVING count_if(side = 0) <> count_if(side = 1)"
         )
         relations.append((table.changed, query))
     return relations
