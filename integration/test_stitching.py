@@ -57,6 +57,40 @@ def test_stitched_reads_follow_every_change(lake: Lake, orders: str) -> None:
         assert lake.sql(f"SELECT * FROM {lake.view('stored')} ORDER BY ALL") == before
 
 
+SEVERAL_USES = {
+    "joined_with_itself": "select a.region, a.id, b.amount from {t} a join {t} b on a.id = b.id + 1",
+    "share_of_total": "select a.region, a.id, b.s from {t} a cross join (select sum(amount) as s from {t}) b",
+    "above_average": "select region, id, amount from {t} where amount > (select avg(amount) from {t})",
+    "cte_used_twice": "with c as (select region, id, amount from {t}) select a.region, a.id, b.amount from c a"
+    " left join c b on a.id = b.id + 1",
+    "filled_in": "select coalesce(o.region, 'none') as region, l.id from {l} l left join {t} o on l.id = o.id",
+    "filled_in_case": "select case when o.region is null then 'none' else o.region end as region, count(*) as n"
+    " from {l} l left join {t} o on l.id = o.id group by 1",
+    "one_table_told": "select l.region, l.id, o.s from {l} l cross join (select sum(amount) as s from {t}) o"
+    " left join {t} p on p.region = l.region and p.id = l.id + 1",
+}
+
+
+def test_a_use_of_a_table_that_tells_no_key(lake: Lake, orders: str) -> None:
+    labels = f"lake.{lake.schema}.labels"
+    lake.sql(f"CREATE TABLE {labels} (id bigint, region string) USING iceberg PARTITIONED BY (region)")
+    lake.sql(f"INSERT INTO {labels} SELECT id, if(id % 2 = 0, 'EU', 'US') FROM range(0, 200, 3)")
+    for name, sql in SEVERAL_USES.items():
+        lake.model(name, sql.format(t=orders, l=labels), stale_read_behavior="use_stitching")
+    lake.run("--select", *SEVERAL_USES)
+    assert all(
+        any(f"{name} cannot have use_stitching" in m for m in lake.last_messages)
+        for name in SEVERAL_USES.keys() - {"one_table_told"}
+    )
+    lake.sql(f"UPDATE {orders} SET amount = 1000 WHERE id = 7")
+    for name in SEVERAL_USES:
+        lake.assert_equals_definition(name)
+    lake.sql(f"INSERT INTO {orders} VALUES (102, 'EU', NULL, 50)")
+    lake.sql(f"INSERT INTO {labels} VALUES (300, 'APAC')")
+    for name in ("filled_in", "filled_in_case", "one_table_told"):
+        lake.assert_equals_definition(name)
+
+
 def test_a_file_that_is_added_once_more(lake: Lake, orders: str) -> None:
     lake.model("added_again", DAILY.format(t=orders), stale_read_behavior="use_stitching")
     lake.run("--select", "added_again")

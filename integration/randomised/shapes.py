@@ -67,6 +67,10 @@ SHAPES = (
     _shape("join_dimension", "SELECT {g:l} AS key, l.id, o.r AS other FROM {a} l JOIN {b} o ON l.v = o.v", tracked="a"),
     _shape("cross_join", "SELECT {g:l} AS key, l.id, o.id AS oid FROM {a} l CROSS JOIN (SELECT max(id) AS id FROM {b}) o", tracked="a"),
     _shape("self_join", "SELECT {g:l} AS key, l.id, o.id AS oid FROM {a} l JOIN {a} o ON l.{key} = o.{key} AND l.id < o.id"),
+    _shape("self_join_elsewhere", "SELECT {g:l} AS key, l.id, o.v AS ov FROM {a} l JOIN {a} o ON l.v = o.id", tracked="-"),
+    _shape("cte_twice_elsewhere", "WITH x AS (SELECT {g:} AS key, id, v FROM {a}) SELECT p.key, p.id, q.v FROM x p LEFT JOIN x q ON p.v = q.id", tracked="-"),
+    _shape("share_of_total", "SELECT {g:l} AS key, l.id, o.s FROM {a} l CROSS JOIN (SELECT sum(v) AS s FROM {a}) o", tracked="-"),
+    _shape("left_join_filled", "SELECT coalesce(CAST(o.{key} AS string), 'none') AS filled, l.id FROM {a} l LEFT JOIN {b} o ON l.v = o.v", tracked="-", bare=True),
     _shape("semi_join", "SELECT {g:l} AS key, l.id FROM {a} l LEFT SEMI JOIN {b} o ON l.{key} = o.{key}"),
     _shape("anti_join", "SELECT {g:l} AS key, l.id FROM {a} l LEFT ANTI JOIN {b} o ON l.{key} = o.{key}"),
     _shape("exists", "SELECT {g:l} AS key, l.id FROM {a} l WHERE EXISTS (SELECT 1 FROM {b} o WHERE o.{key} = l.{key} AND o.v > 1)"),
@@ -100,7 +104,7 @@ BY_NAME = {shape.name: shape for shape in SHAPES}
 OF_THE_VIEW_BELOW = "group_by"
 """The shape of {mv}."""
 
-NEVER = frozenset({"window_elsewhere", "rollup", "global_aggregate"})
+NEVER = frozenset(shape.name for shape in SHAPES if shape.tracked == {"-"})
 INTENDED = frozenset(BY_NAME) - NEVER
 """Shapes that the completeness rules can follow."""
 

@@ -11,7 +11,7 @@ from dbt.adapters.icebergmv.maintenance.stale_reads import stale_read_behavior, 
 
 COLUMNS = (
     *(ColumnInfo("k", "int", None), ColumnInfo("v", "int", None), ColumnInfo("xs", "array<int>", None)),
-    *(ColumnInfo("name", "string", None), ColumnInfo("d", "date", None)),
+    *(ColumnInfo("name", "string", None), ColumnInfo("d", "date", None), ColumnInfo("price", "decimal(38,18)", None)),
 )
 
 
@@ -105,6 +105,8 @@ def test_subqueries_in_a_select_list(sql: str, selects: bool) -> None:
         "SELECT k, coalesce(v, 0) AS v, v * 2 + 1 AS w FROM t WHERE k IN (1, 2)",
         "WITH c AS (SELECT k, sum(v) AS s FROM t GROUP BY k) SELECT k FROM c WHERE s > 10",
         "SELECT a.k FROM t a JOIN t b ON a.k = b.k AND a.name = upper(b.name)",
+        "SELECT k, upper(name) AS name, CAST(v AS string) AS v FROM t",
+        "SELECT k, sum(price) * 2 AS total, max(round(price, 2)) AS m FROM t WHERE price > 0.5 AND v > 1 GROUP BY k",
     ],
 )
 def test_values_of_one_kind_are_the_same_in_ansi_mode(sql: str) -> None:
@@ -132,6 +134,11 @@ def test_values_of_one_kind_are_the_same_in_ansi_mode(sql: str) -> None:
         "SELECT k, nvl2(v, name, k) AS n FROM t",
         "SELECT k, pmod(name, 2) AS p FROM t",
         "SELECT k, concat(xs, xs) AS c FROM t",
+        "SELECT k, CAST(price AS string) AS p FROM t",
+        "SELECT k, price || ' EUR' AS p FROM t",
+        "SELECT k, upper(price) AS p FROM t",
+        "SELECT k, CAST(0.0000001 AS string) AS p FROM t",
+        "SELECT k, CAST(CAST(v AS decimal(38, 18)) AS string) AS p FROM t",
     ],
 )
 def test_values_of_several_kinds_may_differ_in_ansi_mode(sql: str) -> None:

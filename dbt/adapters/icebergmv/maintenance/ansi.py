@@ -2,8 +2,8 @@
 
 The two modes agree on values of one kind. Where a text meets a number, a date or a time they convert the one or the
 other; an integer and a float are a double in ANSI mode and a float out of it; the length of a missing array is -1 or
-NULL. So every place where values meet is looked at, and what their kind is. An unknown kind counts as any (Spark, "ANSI
-Compliance": type promotion, functions).
+NULL; a decimal of many places is 0.0000001 or 1E-7 as a text. So every place where values meet is looked at, and what
+their kind is. An unknown kind counts as any (Spark, "ANSI Compliance": type promotion, functions).
 """
 
 from __future__ import annotations
@@ -28,6 +28,13 @@ _BOOLEANS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)
 _SAME = (exp.Paren, exp.Alias, exp.Max, exp.Min, exp.Window, exp.Filter, exp.First, exp.Last, exp.Lag, exp.Lead)
 _SENSITIVE = frozenset({"size", "cardinality", "array_size", "array", "map", "nvl2", "pmod"})
 _FLOATS = ("float", "real")
+_DECIMALS = ("decimal", "dec", "numeric")
+_NO_TEXT = (
+    *(exp.Count, exp.Sum, exp.Avg, exp.Max, exp.Min, exp.Abs, exp.Round, exp.RowNumber, exp.Rank, exp.DenseRank),
+    *(exp.Coalesce, exp.Case, exp.If, exp.Greatest, exp.Least, exp.Nullif, exp.First, exp.Last, exp.Lag, exp.Lead),
+    *(exp.Connector, exp.Year, exp.Month, exp.Day, exp.TsOrDsToDate, exp.TimestampTrunc, exp.DateTrunc),
+)
+"""Functions that make no text of a number; where kinds meet in them is looked at apart."""
 
 
 def ansi_matters(query: exp.Expr, types: Mapping[str, Iterable[str | None]], words: frozenset[str]) -> bool:
@@ -39,7 +46,10 @@ def ansi_matters(query: exp.Expr, types: Mapping[str, Iterable[str | None]], wor
         return True
     if "using" in words or "natural" in words:
         return True
-    if _reads_floats(types, words) and query.find(*_MEET):
+    if _reads(_FLOATS, types, words) and query.find(*_MEET):
+        return True
+    has_decimals = _reads(_DECIMALS, types, words) or any(_is_decimal(v) for v in query.find_all(exp.Literal))
+    if has_decimals and any(_may_make_text(node) for node in query.find_all(exp.Func, exp.DPipe, exp.Like)):
         return True
     kinds = {name: _one(_kind_of_type(t) for t in found) for name, found in types.items()}
     for alias in query.find_all(exp.Alias):
@@ -51,10 +61,21 @@ def ansi_matters(query: exp.Expr, types: Mapping[str, Iterable[str | None]], wor
     return any(_one(_met(node, kinds)) is None for node in query.find_all(*_MEET))
 
 
-def _reads_floats(types: Mapping[str, Iterable[str | None]], words: frozenset[str]) -> bool:
-    """Return whether a float may be among the values; `*` names columns without writing them."""
-    floats = {name for name, found in types.items() if any(t in _FLOATS for t in found)}
-    return bool(words & floats) or bool(words.intersection(_FLOATS)) or (bool(floats) and "*" in words)
+def _reads(of_types: Iterable[str], types: Mapping[str, Iterable[str | None]], words: frozenset[str]) -> bool:
+    """Return whether a value of one of the types may be read; `*` names columns without writing them."""
+    wanted = frozenset(of_types)
+    found = {name for name, given in types.items() if any(t is None or t.split("(")[0] in wanted for t in given)}
+    return bool(words & found) or bool(words & wanted) or (bool(found) and "*" in words)
+
+
+def _is_decimal(literal: exp.Literal) -> bool:
+    return not literal.is_string and "." in literal.this
+
+
+def _may_make_text(node: exp.Expr) -> bool:
+    if isinstance(node, (exp.Cast, exp.TryCast)):
+        return _kind_of_type(node.to.sql(dialect="spark").lower()) in ("text", None)
+    return not isinstance(node, _NO_TEXT)
 
 
 def _met(node: exp.Expr, kinds: Mapping[str, Kind | None]) -> list[Kind | None]:

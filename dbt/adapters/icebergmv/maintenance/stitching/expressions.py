@@ -37,10 +37,14 @@ IDENTITY = template("{}")
 def expression_of(function: KeyFunction) -> Expression | None:
     """Return the steps as SQL, None when one of them cannot be written so.
 
-    `or NULL` keeps values as they are: who follows it has to think of NULL too.
+    `or NULL` keeps values as they are: who follows it has to think of NULL too. So what comes after it has to leave
+    NULL as it is, which is not known of what a user wrote, such as coalesce(c, 'none').
     """
-    expression = IDENTITY
+    expression, may_be_null = IDENTITY, False
     for step in function:
+        may_be_null = may_be_null or isinstance(step, OrNull)
+        if may_be_null and isinstance(step, Computed):
+            return None
         found = _step(step)
         if found is None:
             return None

@@ -13,6 +13,7 @@ from pyiceberg.partitioning import PartitionField
 
 from dbt.adapters.icebergmv.maintenance.bases import BaseTables, IcebergSource
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.names import TableName
 from dbt.adapters.icebergmv.maintenance.rules.relation import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.steps import Monotone, OrNull, Step
@@ -86,9 +87,12 @@ def key_groups(
 ) -> tuple[KeyGroup, ...] | NotStitched:
     """Return the groups by which a view is stitched, at least one; or why it cannot be.
 
-    Occurrences that no output column tracks belong to no group: when such a table changed, everything is stale.
+    A table counts only if every occurrence of it gives keys: whether it moved is known of the table, not of one use. Of
+    one that does not, every change makes everything stale.
     """
     found: dict[Occurrence, dict[KeyColumn, PartitionValue]] = {}
+    untold: set[TableName] = set()
+    named = {r.index: bases.of(r).name for r in definition.references}
     for reference in definition.references:
         source = None if reference.pinned else bases.of(reference).source
         if source is None:
@@ -97,8 +101,11 @@ def key_groups(
             candidates = _candidates(definition, occurrence, source, session_is_utc, bases.catalog_name)
             if candidates:
                 found[occurrence] = candidates
+            else:
+                untold.add(named[reference.index])
+    found = {o: candidates for o, candidates in found.items() if named[o.index] not in untold}
     if not found:
-        return NotStitched("no output column follows the partitions of a base table")
+        return NotStitched("no output column follows the partitions of a base table through all its uses")
     groups: list[tuple[list[KeyColumn], list[Occurrence]]] = []
     for occurrence, candidates in found.items():
         for columns, members in groups:
