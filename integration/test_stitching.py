@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -101,6 +103,27 @@ def test_a_file_that_is_added_once_more(lake: Lake, orders: str) -> None:
     lake.assert_equals_definition("added_again")
     lake.run("--select", "added_again")
     lake.assert_equals_definition("added_again")
+
+
+def test_columns_changed_by_a_writer_whose_clock_is_behind(lake: Lake, orders: str) -> None:
+    """The last snapshot came from a clock that is 40 seconds ahead; the columns change by one that is right."""
+    lake.sql(f"INSERT INTO {orders} VALUES (200, 'EU', date'2024-01-02', 5)")
+    found = lake.reader().table(lake.schema, "orders")
+    assert found is not None
+    file = Path(found.metadata_location.removeprefix("file:"))
+    text = file.read_text()
+    moments = {found.metadata.last_updated_ms, found.metadata.snapshots[-1].timestamp_ms}
+    for moment in moments:
+        text = text.replace(str(moment), str(moment + 40_000))
+    file.write_text(text)
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+    lake.model("behind", DAILY.format(t=orders), stale_read_behavior="use_stitching")
+    lake.run("--select", "behind")
+    spark = SparkSession.active()
+    table = spark._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, orders)
+    number = spark._jvm.org.apache.iceberg.types.Types.IntegerType.get()
+    table.updateSchema().deleteColumn("amount").addColumn("amount", number).commit()
+    lake.assert_equals_definition("behind")
 
 
 def test_fail_names_the_view_and_its_last_refresh(lake: Lake, orders: str) -> None:

@@ -192,18 +192,19 @@ def _main(table: WatchedTable) -> str:
 
 
 def _log(table: WatchedTable) -> str:
-    is_new, is_recorded = "true", "false"
+    is_new, is_earlier, is_recorded = "true", "true", "false"
     known = _known_files(table)
     if known is not None:
-        since, names = known
+        then, names = known
         name = "substring_index(file, '/', -1)"
-        is_new = (
-            f"timestamp >= {literal(since, 'timestamp')} AND {name} NOT IN ({', '.join(map(string_literal, names))})"
-        )
+        since = literal((then - CLOCK_SKEW_MS) * 1000, "timestamp")
+        is_new = f"timestamp >= {since} AND {name} NOT IN ({', '.join(map(string_literal, names))})"
+        # Iceberg shows the snapshot of a file's time, so of one that says it is the earlier, another's.
+        is_earlier = f"timestamp < {literal(then * 1000, 'timestamp')}"
         is_recorded = f"{name} = {string_literal(names[-1])}"
     columns = (
         f"{table.number} AS t, timestamp AS at, latest_snapshot_id AS snapshot_id, {is_new} AS is_new,"
-        f" {is_new} AND NOT latest_schema_id <=> {table.recorded.recorded.schema_id} AS other_shape,"
+        f" {is_new} AND (NOT latest_schema_id <=> {table.recorded.recorded.schema_id} OR {is_earlier}) AS other_shape,"
         f" {is_recorded} AS is_recorded, CAST(NULL AS BIGINT) AS main"
     )
     return f"SELECT {columns} FROM {table.metadata_table('metadata_log_entries')}"
@@ -227,9 +228,10 @@ def _files(table: WatchedTable) -> str:
 
 
 def _known_files(table: WatchedTable) -> tuple[int, Sequence[str]] | None:
-    """Return the time (microseconds) since which metadata files count as new, and the names of those that do not.
+    """Return the time (milliseconds) of the metadata file of the refresh, and the names of those known then, it last.
 
-    None when the file of the refresh is in the table's log no more.
+    Of the latter only those that a file which came since could claim to be as old as. None when the file of the refresh
+    is in the table's log no more.
     """
     metadata = table.source.table.metadata
     log = [(e.timestamp_ms, e.metadata_file) for e in metadata.metadata_log]
@@ -237,5 +239,5 @@ def _known_files(table: WatchedTable) -> tuple[int, Sequence[str]] | None:
     at = next((i for i, (_, f) in enumerate(log) if f == table.recorded.metadata_location), None)
     if at is None:
         return None
-    since = log[at][0] - CLOCK_SKEW_MS
-    return since * 1000, [f.rsplit("/", 1)[-1] for ms, f in log[: at + 1] if ms >= since]
+    then = log[at][0]
+    return then, [f.rsplit("/", 1)[-1] for ms, f in log[: at + 1] if ms >= then - CLOCK_SKEW_MS]
