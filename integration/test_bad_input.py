@@ -32,6 +32,12 @@ def base(lake: Lake) -> str:
         ("behavior", "select k from {b}", {"stale_read_behavior": "stitch"}, ["stitch", "use_stitching"]),
         ("window", "select k from {b}", {"staleness_window": "a while"}, ["a while", "15 minutes"]),
         (
+            "reserved",
+            "with icebergmv_base_0 as (select k from {b}) select k from icebergmv_base_0",
+            {"stale_read_behavior": "use_stitching"},
+            ["icebergmv_base_0", "Rename it"],
+        ),
+        (
             "strict_random",
             "select k, rand() as x from {b}",
             {"refresh_policy": "incremental_strict"},

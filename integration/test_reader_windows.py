@@ -6,7 +6,7 @@ The reader is a process of its own, over a catalog that lets the test choose wha
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pyspark
@@ -25,7 +25,7 @@ REGIONS = "('A', 1), ('A', 2), ('B', 1), ('B', 2), ('C', 1), ('C', 2), ('D', 1)"
 
 
 class World:
-    """A table with three committed states, views refreshed at the first one, and a reader that sees any of them."""
+    """A table with five committed states, views refreshed at the first one, and a reader that sees any of them."""
 
     def __init__(self, lake: Lake, warehouse: Path, reader: Outside) -> None:
         self.lake, self.reader = lake, reader
@@ -52,6 +52,14 @@ class World:
             " ON t.id = s.id AND t.region = s.region WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT *"
         )
         self._remember()
+        found = self.lake.reader().table(self.lake.schema, "orders")
+        assert found is not None
+        first_insert = found.metadata.snapshots[1].snapshot_id
+        self.lake.sql(f"CALL lake.system.rollback_to_snapshot('{self.lake.schema}.orders', {first_insert})")
+        self._remember()
+        self.lake.sql(f"ALTER TABLE {self.table} DROP COLUMN v")
+        self.lake.sql(f"ALTER TABLE {self.table} ADD COLUMN v int")
+        self._remember()
 
     def _remember(self) -> None:
         table = self.lake.reader().table(self.lake.schema, "orders")
@@ -59,14 +67,17 @@ class World:
         self.files.append(table.metadata_location)
         self.wanted.append(Counter(repr(tuple(r)) for r in self.lake.sql(TOTALS.format(orders=self.table))))
 
-    def read(self, statement: str, first: int, second: int) -> tuple[Answer, int]:
-        """Run a statement; commit before the loads with these two numbers. Return the answer and the number of loads."""
+    def read(self, statement: str, states: Sequence[int], first: int, second: int) -> tuple[Answer, int]:
+        """Run a statement. The table is in the first state, and in the others from the loads with these numbers on.
+
+        Return the answer and the number of loads.
+        """
         count = 0
 
         def before(name: str) -> None:
             nonlocal count
             if name == "orders":
-                self.catalog.shown[name] = self.files[(count >= first) + (count >= second)]
+                self.catalog.shown[name] = self.files[states[(count >= first) + (count >= second)]]
                 count += 1
 
         self.catalog.before_load = before
@@ -101,13 +112,25 @@ QUERIES = {
 @pytest.mark.parametrize("query", QUERIES)
 def test_commits_between_two_loads(world: World, query: str) -> None:
     statement = QUERIES[query].format(v=f"lake.{world.lake.schema}")
-    _, loads = world.read(statement, 99, 99)
+    _, loads = world.read(statement, (0, 1, 2), 99, 99)
     seen = set()
     # A read takes seconds; the single view is tried at every place, the others at some.
     for second in range(loads // 2, loads + 1, 1 if query == "alone" else 3):
         for first in (0, second - 1):
-            answer, _ = world.read(statement, first, second)
+            answer, _ = world.read(statement, (0, 1, 2), first, second)
             assert answer.rows is not None, answer.error
             for part in {r[0] for r in answer.rows}:
                 seen.add(world.state(r[1:] for r in answer.rows if r[0] == part))
     assert seen >= {1, 2}
+
+
+@pytest.mark.parametrize("states", [(1, 2, 3), (1, 3, 4)], ids=["undone again", "other columns"])
+def test_commits_that_leave_main_where_it_was(world: World, states: tuple[int, int, int]) -> None:
+    """The first and the last look see the same snapshot of main, and what lies between is another state."""
+    statement = f"SELECT * FROM lake.{world.lake.schema}.stitched"
+    _, loads = world.read(statement, states, 99, 99)
+    for first in range(loads // 2, loads, 2):
+        for second in (first + 1, first + 3):
+            answer, _ = world.read(statement, states, first, second)
+            assert answer.rows is not None, answer.error
+            world.state(answer.rows)

@@ -190,6 +190,21 @@ def test_views_over_stitched_views(lake: Lake, orders: str) -> None:
     lake.assert_equals_definition("upper_stored")
 
 
+def test_a_view_over_one_that_goes_live(lake: Lake, orders: str) -> None:
+    """What the upper view reads is another thing now, though nothing was refreshed."""
+    sql = DAILY.format(t=orders)
+    lake.model("turning", sql)
+    lake.model(
+        "over_turning", "select region, total + 1 as t from {{ ref('turning') }}", stale_read_behavior="use_stitching"
+    )
+    lake.run("--select", "turning+")
+    lake.model("turning", sql, stale_read_behavior="use_stitching")
+    assert lake.run("--select", "turning")["turning"]["refresh_kind"] == "none"
+    insert(lake, orders)
+    lake.assert_equals_definition("turning")
+    lake.assert_equals_definition("over_turning")
+
+
 SCHEMA_CHANGES = {
     "column added": "ALTER TABLE {t} ADD COLUMN note string",
     "column dropped and added": "ALTER TABLE {t} DROP COLUMN amount; ALTER TABLE {t} ADD COLUMN amount int",

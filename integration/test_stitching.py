@@ -134,3 +134,54 @@ def test_fail_names_the_view_and_its_last_refresh(lake: Lake, orders: str) -> No
     for query in ("SELECT * FROM {v}", "SELECT count(*) FROM {v}", "SELECT n FROM {v} WHERE region = 'nowhere'"):
         with pytest.raises(PySparkException, match=r"failing is stale: .* last refresh at 20.*dbt run"):
             lake.sql(query.format(v=lake.view("failing")))
+
+
+def test_fail_over_columns_of_every_kind(lake: Lake, orders: str) -> None:
+    columns = "map(1, named_struct('a b', array(amount))) as m, named_struct('x', amount, 'y', map(id, day)) as s"
+    sql = f"select region, {columns}, amount > 5 as b, unhex('00') as u from {orders}"
+    lake.model("failing_kinds", sql, stale_read_behavior="fail")
+    lake.run("--select", "failing_kinds")
+    assert lake.sql(f"SELECT count(m), count(s), count(u) FROM {lake.view('failing_kinds')}") == [(60, 60, 60)]
+    lake.sql(CHANGES["insert"].format(t=orders))
+    lake.sql("SET spark.sql.ansi.enabled = true")
+    for where in ("m IS NULL", "m[1] IS NOT NULL", "s.x = 7", "u = X'01'", "region IS NULL", "b IS NULL", "b"):
+        with pytest.raises(PySparkException, match="failing_kinds is stale"):
+            lake.sql(f"SELECT region FROM {lake.view('failing_kinds')} WHERE {where}")
+    lake.sql("SET spark.sql.ansi.enabled = false")
+
+
+def test_keys_that_would_fail_where_the_definition_does_not(lake: Lake) -> None:
+    """A computed key is not evaluated on partitions that the WHERE leaves out, nor of a type that cannot be a key."""
+    table = f"lake.{lake.schema}.codes"
+    lake.sql(f"CREATE TABLE {table} (code string, n int) USING iceberg PARTITIONED BY (code)")
+    lake.sql(f"INSERT INTO {table} VALUES ('1', 1), ('2', 2), ('abc', 3)")
+    lake.model(
+        "cast_codes",
+        f"select cast(code as int) as c, sum(n) as s from {table} where code rlike '^[0-9]+$' group by 1",
+        stale_read_behavior="use_stitching",
+    )
+    lake.model(
+        "mapped_codes",
+        f"select code, upper(code) as u, map('c', code) as m, n from {table}",
+        stale_read_behavior="use_stitching",
+    )
+    lake.run("--select", "cast_codes", "mapped_codes")
+    assert any("cast_codes cannot have use_stitching" in m for m in lake.last_messages)
+    sql = lake.reader().view(lake.schema, "mapped_codes").sql
+    assert ("icebergmv_keys_0" in sql, "UPPER" in sql.upper().split("UNION ALL")[0]) == (True, False)
+    lake.sql(f"INSERT INTO {table} VALUES ('abc', 4), ('2', 5)")
+    reader = SparkSession.active().newSession()
+    for key, value in SparkSession.active().sql("SET").collect():
+        if key.startswith("spark.sql.catalog.lake"):
+            reader.conf.set(key, value)
+    reader.conf.set("spark.sql.session.timeZone", "UTC")
+    reader.conf.set("spark.sql.ansi.enabled", "true")
+    assert sorted(map(tuple, reader.table(lake.view("cast_codes")).collect())) == [(1, 1), (2, 7)]
+    found = reader.sql(f"SELECT code, m['c'], n FROM {lake.view('mapped_codes')} ORDER BY ALL").collect()
+    assert [tuple(r) for r in found] == [
+        ("1", "1", 1),
+        ("2", "2", 2),
+        ("2", "2", 5),
+        ("abc", "abc", 3),
+        ("abc", "abc", 4),
+    ]

@@ -35,6 +35,7 @@ _NO_TEXT = (
     *(exp.Connector, exp.Year, exp.Month, exp.Day, exp.TsOrDsToDate, exp.TimestampTrunc, exp.DateTrunc),
 )
 """Functions that make no text of a number; where kinds meet in them is looked at apart."""
+_MATCHES = (exp.DPipe, exp.Like, exp.ILike, exp.SimilarTo)
 
 
 def ansi_matters(query: exp.Expr, types: Mapping[str, Iterable[str | None]], words: frozenset[str]) -> bool:
@@ -46,10 +47,11 @@ def ansi_matters(query: exp.Expr, types: Mapping[str, Iterable[str | None]], wor
         return True
     if "using" in words or "natural" in words:
         return True
-    if _reads(_FLOATS, types, words) and query.find(*_MEET):
+    has_floats = _reads(_FLOATS, types, words) or any(_to(c) in _FLOATS for c in query.find_all(exp.Cast))
+    if has_floats and query.find(*_MEET):
         return True
     has_decimals = _reads(_DECIMALS, types, words) or any(_is_decimal(v) for v in query.find_all(exp.Literal))
-    if has_decimals and any(_may_make_text(node) for node in query.find_all(exp.Func, exp.DPipe, exp.Like)):
+    if has_decimals and any(_may_make_text(node) for node in query.find_all(exp.Func, *_MATCHES)):
         return True
     kinds = {name: _one(_kind_of_type(t) for t in found) for name, found in types.items()}
     for alias in query.find_all(exp.Alias):
@@ -68,13 +70,18 @@ def _reads(of_types: Iterable[str], types: Mapping[str, Iterable[str | None]], w
     return bool(words & found) or bool(words & wanted) or (bool(found) and "*" in words)
 
 
+def _to(cast: exp.Cast) -> str:
+    """Return the type that a cast leads to; `0.1F` is a cast too."""
+    return cast.to.sql(dialect="spark").lower()
+
+
 def _is_decimal(literal: exp.Literal) -> bool:
     return not literal.is_string and "." in literal.this
 
 
 def _may_make_text(node: exp.Expr) -> bool:
     if isinstance(node, (exp.Cast, exp.TryCast)):
-        return _kind_of_type(node.to.sql(dialect="spark").lower()) in ("text", None)
+        return _kind_of_type(_to(node)) in ("text", None)
     return not isinstance(node, _NO_TEXT)
 
 
@@ -105,7 +112,7 @@ def _kind(node: exp.Expr, kinds: Mapping[str, Kind | None]) -> Kind | None:
         case exp.Literal():
             return "text" if node.is_string else "number"
         case exp.Cast() | exp.TryCast():
-            return _kind_of_type(node.to.sql(dialect="spark").lower())
+            return _kind_of_type(_to(node))
         case exp.Coalesce() | exp.Case() | exp.If():
             return _one(_met(node, kinds))
     if isinstance(node, _SAME) and node.this is not None:

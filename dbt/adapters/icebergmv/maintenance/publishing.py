@@ -9,7 +9,8 @@ from dbt.adapters.icebergmv.maintenance import render
 from dbt.adapters.icebergmv.maintenance.commit import Lake, Publication, load_storage, publish
 from dbt.adapters.icebergmv.maintenance.inspection import Inspection
 from dbt.adapters.icebergmv.maintenance.published import sql_hash, view_query
-from dbt.adapters.icebergmv.maintenance.state import ViewState
+from dbt.adapters.icebergmv.maintenance.stale_reads import LIVE
+from dbt.adapters.icebergmv.maintenance.state import PREFIX, ViewState
 from dbt.adapters.icebergmv.maintenance.stitching.literals import StoredRows
 from dbt.adapters.icebergmv.maintenance.stitching.reads import read_plan, read_text
 
@@ -25,11 +26,11 @@ def publish_sql(lake: Lake, inspection: Inspection, state: ViewState, query: str
     """Publish the state with a SELECT of the given columns."""
     config = inspection.request.config
     is_plain = query == view_query(state.storage_table, columns, state.storage_snapshot_id)
-    state = replace(
-        state,
-        view_sql_hash="" if is_plain else sql_hash(query),
-        stale_read_behavior=read_plan(inspection).behavior,
-    )
+    behavior, before = read_plan(inspection).behavior, inspection.state
+    if before is not None and (before.stale_read_behavior in LIVE) != (behavior in LIVE):
+        # A view over this one watches the storage table, or what lies below; it must see that the other counts now.
+        lake.spark(render.set_table_properties(state.storage_table, {f"{PREFIX}stale-read-behavior": behavior}))
+    state = replace(state, view_sql_hash="" if is_plain else sql_hash(query), stale_read_behavior=behavior)
     view = render.View(
         name=inspection.request.view,
         columns=tuple(columns),

@@ -13,6 +13,7 @@ LIVE: frozenset[StaleReadBehavior] = frozenset({"use_stitching", "use_view_query
 """Behaviours under which a view always shows the current result, as a plain view does."""
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
+_LONGEST = 366 * 86_400
 _WINDOW = re.compile(r"\s*([0-9]{1,9})\s+(second|minute|hour|day|week)s?\s*", re.IGNORECASE)
 
 
@@ -34,4 +35,7 @@ def staleness_window(value: object) -> int | None:
             f"Cannot use staleness_window {value!r}: give a number of seconds, minutes, hours, days or weeks, "
             "such as '15 minutes'."
         )
-    return int(matched[1]) * _SECONDS[matched[2].lower()]
+    seconds = int(matched[1]) * _SECONDS[matched[2].lower()]
+    if seconds > _LONGEST:
+        raise InvalidConfig(f"Cannot use staleness_window {value!r}: a year is the longest.")
+    return seconds

@@ -1,9 +1,9 @@
 """How a view finds out, when it is read, what changed in its base tables: SQL over Iceberg's metadata tables.
 
 Spark loads every table that a query names once, in the order of the text, metadata tables each on their own. So a
-writer may commit between two loads. The logs of metadata files are named first, then the base tables, then their lists
-of files, their refs last: where the first and the last agree, what lies between is of one cut. Where they do not, the
-view answers with its definition over the tables as loaded, which is a cut too.
+writer may commit between two loads. The logs of metadata files are named first, then the base tables, their lists of
+files and their refs, and the logs last once more, by another spelling: where both name the same files, what lies
+between is of one cut. Where they do not, the view answers with its definition over the tables as loaded, a cut too.
 """
 
 from __future__ import annotations
@@ -73,6 +73,11 @@ class WatchedTable:
         return f"icebergmv_refs_{self.number}"
 
     @property
+    def last_log(self) -> str:
+        """Return the name of the relation of its metadata files, looked at last."""
+        return f"icebergmv_last_{self.number}"
+
+    @property
     def snapshot_id(self) -> str:
         """Return the recorded snapshot as SQL."""
         found = self.recorded.recorded.snapshot_id
@@ -88,9 +93,10 @@ class WatchedTable:
             return qualified(*self.recorded.name)
         return qualified(*self.source.storage, "branch_main")
 
-    def metadata_table(self, name: str) -> str:
-        """Return the name of one of Iceberg's metadata tables of the table; their case is free."""
-        return qualified(*self.source.storage, name.upper() if self.apart else name)
+    def metadata_table(self, name: str, *, again: bool = False) -> str:
+        """Return the name of one of Iceberg's metadata tables of the table; their case is free, and parts the loads."""
+        spelled = name.capitalize() if again else name
+        return qualified(*self.source.storage, spelled.swapcase() if self.apart else spelled)
 
 
 def first_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
@@ -122,15 +128,13 @@ def spec_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
 
 
 def last_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
-    """Return the relations that must come after the base tables: a row for the main branch."""
-    nothing = "CAST(NULL AS TIMESTAMP), CAST(NULL AS BIGINT), false, false, false"
-    return [
-        (
-            table.refs,
-            f"SELECT {table.number}, {nothing}, snapshot_id FROM {table.metadata_table('refs')} WHERE name = 'main'",
-        )
-        for table in tables
-    ]
+    """Return the relations that must come after the base tables: a row for the main branch, one per metadata file."""
+    relations = []
+    for table in tables:
+        refs, log = table.metadata_table("refs"), table.metadata_table("metadata_log_entries", again=True)
+        relations.append((table.refs, f"SELECT {_look(table, main='snapshot_id')} FROM {refs} WHERE name = 'main'"))
+        relations.append((table.last_log, f"SELECT {_look(table, last_file='file')} FROM {log}"))
+    return relations
 
 
 def gate(tables: Sequence[WatchedTable], tracked: Iterable[int], guard: str | None) -> Relation:
@@ -145,7 +149,7 @@ def gate(tables: Sequence[WatchedTable], tracked: Iterable[int], guard: str | No
     everything += [_has_moved(t) for t in tables if t.number not in followed]
     everything += [] if guard is None else [f"NOT ({guard})"]
     bits = [f"CASE WHEN {_has_moved(t)} THEN {1 << t.number} ELSE 0 END" for t in tables if t.number in followed]
-    names = [name for t in tables for name in (t.log, t.refs, *([t.specs] if t.number in followed else []))]
+    names = [n for t in tables for n in (t.log, t.refs, t.last_log, *([t.specs] if t.number in followed else []))]
     looks = " UNION ALL ".join(f"SELECT * FROM {name}" for name in names)
     return (
         GATE,
@@ -174,49 +178,58 @@ def changed(tables: Iterable[WatchedTable]) -> list[Relation]:
 
 def _is_altered(table: WatchedTable) -> str:
     n = table.number
-    now = f"max_by(snapshot_id, at) FILTER (WHERE t = {n} AND at IS NOT NULL)"
     new = f"t = {n} AND is_new"
     snapshots = f"collect_set(nullif(snapshot_id, {table.snapshot_id})) FILTER (WHERE {new})"
+    first, last = (f"sort_array(collect_set({f}) FILTER (WHERE t = {n}))" for f in ("first_file", "last_file"))
     return (
-        f"NOT {now} <=> {_main(table)} OR count_if({new}) <> size({snapshots})"
+        f"NOT {first} <=> {last} OR count_if({new}) <> size({snapshots})"
         f" OR bool_or(t = {n} AND other_shape) OR NOT bool_or(t = {n} AND is_recorded)"
     )
 
 
 def _has_moved(table: WatchedTable) -> str:
-    return f"NOT {_main(table)} <=> {table.snapshot_id}"
+    return f"NOT max(main) FILTER (WHERE t = {table.number}) <=> {table.snapshot_id}"
 
 
-def _main(table: WatchedTable) -> str:
-    return f"max(main) FILTER (WHERE t = {table.number})"
+def _look(table: WatchedTable, **seen: str) -> str:
+    """Return the columns of a row of the gate, of which a look sees some."""
+    columns = {
+        "first_file": "CAST(NULL AS STRING)",
+        "last_file": "CAST(NULL AS STRING)",
+        "snapshot_id": "CAST(NULL AS BIGINT)",
+        "main": "CAST(NULL AS BIGINT)",
+        **dict.fromkeys(("is_new", "is_recorded", "other_shape"), "false"),
+    }
+    return ", ".join([f"{table.number} AS t", *(f"{seen.get(c, nothing)} AS {c}" for c, nothing in columns.items())])
 
 
 def _log(table: WatchedTable) -> str:
-    is_new, is_earlier, is_recorded = "true", "true", "false"
+    is_new, is_recorded, other_shape = "true", "false", "true"
     known = _known_files(table)
     if known is not None:
-        then, names = known
         name = "substring_index(file, '/', -1)"
-        since = literal((then - CLOCK_SKEW_MS) * 1000, "timestamp")
-        is_new = f"timestamp >= {since} AND {name} NOT IN ({', '.join(map(string_literal, names))})"
-        # Iceberg shows the snapshot of a file's time, so of one that says it is the earlier, another's.
-        is_earlier = f"timestamp < {literal(then * 1000, 'timestamp')}"
-        is_recorded = f"{name} = {string_literal(names[-1])}"
-    columns = (
-        f"{table.number} AS t, timestamp AS at, latest_snapshot_id AS snapshot_id, {is_new} AS is_new,"
-        f" {is_new} AND (NOT latest_schema_id <=> {table.recorded.recorded.schema_id} OR {is_earlier}) AS other_shape,"
-        f" {is_recorded} AS is_recorded, CAST(NULL AS BIGINT) AS main"
+        since = literal((known.recorded_at - CLOCK_SKEW_MS) * 1000, "timestamp")
+        is_new = f"timestamp >= {since} AND {name} NOT IN ({', '.join(map(string_literal, known.names))})"
+        is_recorded = f"{name} = {string_literal(known.names[-1])}"
+        # Iceberg shows the snapshot of a file's time; of a file that says it is earlier than another, another's.
+        is_earlier = f"timestamp < {literal(known.latest * 1000, 'timestamp')}"
+        other_columns = f"NOT latest_schema_id <=> {table.recorded.recorded.schema_id}"
+        other_shape = f"{is_new} AND ({other_columns} OR {is_earlier})"
+    looked = _look(
+        table,
+        first_file="file",
+        snapshot_id="latest_snapshot_id",
+        is_new=is_new,
+        is_recorded=is_recorded,
+        other_shape=other_shape,
     )
-    return f"SELECT {columns} FROM {table.metadata_table('metadata_log_entries')}"
+    return f"SELECT {looked} FROM {table.metadata_table('metadata_log_entries')}"
 
 
 def _specs(table: WatchedTable) -> str:
     known = ", ".join(map(str, sorted(table.source.table.specs())))
-    nothing = "CAST(NULL AS TIMESTAMP), CAST(NULL AS BIGINT), false"
-    return (
-        f"SELECT {table.number}, {nothing}, partition_spec_id NOT IN ({known}), false, CAST(NULL AS BIGINT)"
-        f" FROM {table.metadata_table('manifests')}"
-    )
+    looked = _look(table, other_shape=f"partition_spec_id NOT IN ({known})")
+    return f"SELECT {looked} FROM {table.metadata_table('manifests')}"
 
 
 def _files(table: WatchedTable) -> str:
@@ -227,12 +240,21 @@ def _files(table: WatchedTable) -> str:
     return now if then is None else f"{now} UNION ALL SELECT 1 AS side, {columns} FROM {name} VERSION AS OF {then}"
 
 
-def _known_files(table: WatchedTable) -> tuple[int, Sequence[str]] | None:
-    """Return the time (milliseconds) of the metadata file of the refresh, and the names of those known then, it last.
+@dataclass(frozen=True)
+class _KnownFiles:
+    """The metadata files that a table had when it was read for the refresh; times in milliseconds.
 
-    Of the latter only those that a file which came since could claim to be as old as. None when the file of the refresh
-    is in the table's log no more.
+    `names` are those that a file which came since could claim to be as old as, that of the refresh last. `latest`: no
+    snapshot known then is later.
     """
+
+    recorded_at: int
+    latest: int
+    names: tuple[str, ...]
+
+
+def _known_files(table: WatchedTable) -> _KnownFiles | None:
+    """Return the files known at the refresh, None when the one of the refresh is in the table's log no more."""
     metadata = table.source.table.metadata
     log = [(e.timestamp_ms, e.metadata_file) for e in metadata.metadata_log]
     log.append((metadata.last_updated_ms, table.source.table.metadata_location))
@@ -240,4 +262,5 @@ def _known_files(table: WatchedTable) -> tuple[int, Sequence[str]] | None:
     if at is None:
         return None
     then = log[at][0]
-    return then, [f.rsplit("/", 1)[-1] for ms, f in log[: at + 1] if ms >= then - CLOCK_SKEW_MS]
+    names = tuple(f.rsplit("/", 1)[-1] for ms, f in log[: at + 1] if ms >= then - CLOCK_SKEW_MS)
+    return _KnownFiles(then, max([then, *(e.timestamp_ms for e in metadata.snapshot_log)]), names)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.local_time import LocalTime
 from dbt.adapters.icebergmv.maintenance.steps import Computed, KeyFunction, Monotone, OrNull, Prefix, Step
+from dbt.adapters.icebergmv.maintenance.stitching.computed import is_safe
 
 _HOLE = "\0"
 _WORDS = {"cast as date": "CAST({} AS DATE)", "cast as timestamp": "CAST({} AS TIMESTAMP)", "year": "YEAR({})"}
@@ -60,7 +61,7 @@ def _step(step: Step) -> Expression | None:
             return template("CAST({} AS TIMESTAMP_NTZ)")
         case Prefix():
             return template(f"SUBSTRING({{}}, 1, {step.length})")
-        case Computed() if step.text:
+        case Computed() if is_safe(step):
             return Expression(("(" + step.text[0], *step.text[1:-1], step.text[-1] + ")"))
         case Monotone():
             return _monotone(step.name)

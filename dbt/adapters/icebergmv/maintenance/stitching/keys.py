@@ -16,7 +16,7 @@ from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.names import TableName
 from dbt.adapters.icebergmv.maintenance.rules.relation import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.spark_types import spark_type
-from dbt.adapters.icebergmv.maintenance.steps import Monotone, OrNull, Step
+from dbt.adapters.icebergmv.maintenance.steps import Computed, Monotone, OrNull, Step
 from dbt.adapters.icebergmv.maintenance.stitching.detection import WatchedTable
 from dbt.adapters.icebergmv.maintenance.stitching.expressions import IDENTITY, Expression, expression_of
 from dbt.adapters.icebergmv.maintenance.stitching.grains import ORDERED, Grain, grain_of
@@ -36,11 +36,15 @@ class KeyColumn:
 
 @dataclass(frozen=True)
 class PartitionValue:
-    """What a key column gets from a field of a base's partition: `value` of the field, and NULL if `adds_null`."""
+    """What a key column gets from a field of a base's partition: `value` of the field, and NULL if `adds_null`.
+
+    `is_computed`: by an expression of the user's, which makes keys of many types and costs more.
+    """
 
     field: str
     value: Expression
     adds_null: bool
+    is_computed: bool
 
 
 @dataclass(frozen=True)
@@ -118,6 +122,8 @@ def key_groups(
             groups.append(([*candidates], [occurrence]))
     if len(groups) > _MOST_GROUPS:
         return NotStitched(f"its base tables are tracked by more than {_MOST_GROUPS} different sets of columns")
+    for columns, members in groups:
+        columns[:] = [c for c in columns if not any(found[o][c].is_computed for o in members)] or columns
     known = {r.index: s for r in definition.references if not r.pinned and (s := bases.of(r).source) is not None}
     return tuple(
         KeyGroup(
@@ -140,7 +146,8 @@ def _candidates(
             for field, field_name in fields:
                 grain = _grain(source, field, track, session_is_utc, catalog)
                 if grain is not None:
-                    value = PartitionValue(field_name, grain.value, grain.adds_null)
+                    computed = any(isinstance(step, Computed) for step in track.function)
+                    value = PartitionValue(field_name, grain.value, grain.adds_null, computed)
                     found.setdefault(KeyColumn(name, grain.row), value)
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
@@ -12,7 +13,6 @@ from dbt.adapters.icebergmv.maintenance.inspection import Inspection
 from dbt.adapters.icebergmv.maintenance.published import view_query
 from dbt.adapters.icebergmv.maintenance.references import TableReference
 from dbt.adapters.icebergmv.maintenance.settings import is_utc
-from dbt.adapters.icebergmv.maintenance.spark_types import ddl_type
 from dbt.adapters.icebergmv.maintenance.stale_reads import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.state import ViewState
 from dbt.adapters.icebergmv.maintenance.stitching.keys import KeyGroup, NotStitched, key_groups
@@ -28,6 +28,7 @@ from dbt.adapters.icebergmv.maintenance.stitching.view_text import (
     within_window,
 )
 
+_OURS = re.compile("icebergmv_(gate|whole|checked|(base|changed|log|last|files|specs|refs|found|keys)_[0-9]+)")
 _MOST_TABLES = 30
 """Each has a bit in the state of the gate, which is an INT."""
 
@@ -54,6 +55,12 @@ def read_plan(inspection: Inspection) -> ReadPlan:
         raise InvalidConfig(
             f"its SELECT holds ${{...}}, which Spark would substitute in the session of every reader. "
             f"Write it in another way, or leave out stale_read_behavior {wanted}."
+        )
+    taken = next((word for word in sorted(definition.mentions) if _OURS.fullmatch(word)), None)
+    if taken is not None:
+        raise InvalidConfig(
+            f"its SELECT names {taken}, as the view names a relation of its own. "
+            f"Rename it, or leave out stale_read_behavior {wanted}."
         )
     if wanted == "use_stitching" and not config.refresh_on_run:
         return ReadPlan(wanted)
@@ -90,6 +97,10 @@ def read_text(inspection: Inspection, state: ViewState, storage: Table) -> str:
     schema = stored.schema
     names = [f.name for f in schema.fields]
     plan = read_plan(inspection)
+    analysed = [c.name.lower() for c in inspection.definition.columns or ()]
+    if plan.behavior == "use_stitching" and analysed != [n.lower() for n in names]:
+        # Spark has the last word on columns; where the analysis took them for others, its keys are not to be trusted.
+        plan = ReadPlan("use_view_query", "its columns cannot be followed through the SELECT")
     is_static = plan.behavior == "use_stitching" and not inspection.request.config.refresh_on_run
     if plan.behavior == "use_data_table" or is_static or not _live(inspection):
         return view_query(state.storage_table, names, state.storage_snapshot_id)
@@ -98,7 +109,7 @@ def read_text(inspection: Inspection, state: ViewState, storage: Table) -> str:
         view=inspection.request.view,
         storage=state.storage_table,
         snapshot_id=state.storage_snapshot_id,
-        columns=tuple((f.name, ddl_type(f.field_type)) for f in schema.fields),
+        columns=tuple((f.name, f.field_type) for f in schema.fields),
         refreshed_at=state.refreshed_for_people,
         guard=reader_guard(inspection),
         never_null=stored.never_null,

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from pyiceberg.types import IcebergType
+
 from dbt.adapters.icebergmv.maintenance.bases import BaseTables
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.references import TableReference, splice
+from dbt.adapters.icebergmv.maintenance.spark_types import ddl_type
 from dbt.adapters.icebergmv.maintenance.sql import identifier, qualified, string_literal
 from dbt.adapters.icebergmv.maintenance.state import BaseTableState
 from dbt.adapters.icebergmv.maintenance.stitching.base_reads import gated, in_place_of, needed_by
@@ -32,7 +35,7 @@ _CHECKED = "icebergmv_checked"
 
 @dataclass(frozen=True)
 class Reader:
-    """What a view shows: columns (name, Spark DDL type) of its storage table at a snapshot, of a view by that name.
+    """What a view shows: columns (name, type) of its storage table at a snapshot, of a view by that name.
 
     `guard` is a condition on the reader's session under which the stored rows mean the same as the definition's; None
     when they always do. `never_null` are columns of which the stored rows are known to hold no NULL.
@@ -41,7 +44,7 @@ class Reader:
     view: TableName
     storage: TableName
     snapshot_id: int
-    columns: tuple[tuple[str, str], ...]
+    columns: tuple[tuple[str, IcebergType], ...]
     refreshed_at: str
     guard: str | None
     never_null: frozenset[str] = frozenset()
@@ -122,28 +125,24 @@ def fail_text(reader: Reader, found: Watched) -> str:
     """Return the SQL of `fail`: storage while no base table moved, an error otherwise.
 
     The error is raised below an aggregate without groups, where no condition, limit or join of the reader's on the rows
-    can come before it. The arm with it gives no row, though Spark does not know that. A LIMIT is content with the rows
-    of the first arm, so that has none when the view is stale.
+    can come before it. The arm with it gives no row, nor anything but NULL, though Spark does not know that: what an
+    aggregate gives is not told before it runs. A LIMIT is content with the rows of the first arm, so that has none when
+    the view is stale.
     """
     message = (
         f"{show(reader.view)} is stale: its base tables have changed since its last refresh at {reader.refreshed_at}. "
         "Refresh it with dbt run, or set another stale_read_behavior."
     )
     passes = f"assert_true(count(*) = 0, {string_literal(message)}) IS NULL"
+    types = [ddl_type(type_) for _, type_ in reader.columns]
+    nulls = "".join(f", any_value(CAST(NULL AS {ddl})) AS c{n}" for n, ddl in enumerate(types))
     relations = [
         *(*first_looks(found.tables), *last_looks(found.tables), gate(found.tables, (), None), _WHOLE),
-        (_CHECKED, f"SELECT count(*) AS n FROM (SELECT count(*) AS n FROM {_WHOLE[0]} HAVING {passes})"),
+        (_CHECKED, f"SELECT count(*) AS n{nulls} FROM (SELECT count(*) AS n FROM {_WHOLE[0]} HAVING {passes})"),
     ]
-    nothing = ", ".join(f"{_never(ddl)} AS {identifier(c)}" for c, ddl in reader.columns)
+    nothing = ", ".join(f"c{n} AS {identifier(c)}" for n, (c, _) in enumerate(reader.columns))
     stored = f"{_stored(reader)} LEFT ANTI JOIN {_WHOLE[0]}"
     return f"{_with(relations)}\n{stored}\nUNION ALL\nSELECT {nothing} FROM {_CHECKED} WHERE n < 0"
-
-
-def _never(ddl: str) -> str:
-    """Return a value of a type that is always NULL, which Spark cannot tell before it runs."""
-    text = "CASE WHEN n < 0 THEN CAST(n AS STRING) END"
-    is_nested = ddl.lower().startswith(("array", "map", "struct"))
-    return f"from_json({text}, {string_literal(f'c {ddl}')}).c" if is_nested else f"CAST({text} AS {ddl})"
 
 
 def stitched_text(reader: Reader, found: Watched, groups: Sequence[KeyGroup]) -> str:
@@ -268,7 +267,7 @@ def _stored(reader: Reader) -> str:
 
 def _recomputed(reader: Reader, sql: str) -> str:
     """Select from the definition, under the types of the storage table: those of a base column may widen."""
-    listed = ", ".join(f"CAST(v.{identifier(c)} AS {ddl}) AS {identifier(c)}" for c, ddl in reader.columns)
+    listed = ", ".join(f"CAST(v.{identifier(c)} AS {ddl_type(t)}) AS {identifier(c)}" for c, t in reader.columns)
     return f"SELECT {listed} FROM (\n{sql}\n) AS v"
 
 

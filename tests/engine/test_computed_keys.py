@@ -1,0 +1,62 @@
+"""Which expressions of a column a view may evaluate itself, on any of its values."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.steps import Computed
+from dbt.adapters.icebergmv.maintenance.stitching.computed import is_safe
+
+
+def is_known(expression: str, argument_type: str) -> bool:
+    return is_safe(Computed(expression, tuple(expression.split("?")), argument_type))
+
+
+@pytest.mark.parametrize(
+    ("expression", "argument_type"),
+    [
+        ("upper(?)", "string"),
+        ("coalesce(?, 'none')", "string"),
+        ("CASE WHEN ? IS NULL THEN 'none' WHEN ? IN ('a', 'b') THEN 'ab' ELSE ? END", "string"),
+        ("lpad(substr(?, 2), 3, '0') || '-x'", "string"),
+        ("length(?)", "string"),
+        ("CASE WHEN month(?) = 2 THEN date_add(?, 1000) ELSE ? END", "date"),
+        ("coalesce(?, DATE '1900-01-01')", "date"),
+        ("year(?) * 100 + month(?)", "date"),
+        ("date_format(?, 'yyyy-MM')", "timestamp"),
+        ("cast(? AS string)", "date"),
+        ("cast(? AS bigint)", "int"),
+        ("? + 1", "int"),
+        ("? % 10", "bigint"),
+        ("? div 10", "int"),
+    ],
+)
+def test_never_an_error(expression: str, argument_type: str) -> None:
+    assert is_known(expression, argument_type)
+
+
+@pytest.mark.parametrize(
+    ("expression", "argument_type"),
+    [
+        ("cast(? AS int)", "string"),
+        ("cast(? AS date)", "string"),
+        ("cast(? AS int)", "bigint"),
+        ("year(?)", "string"),
+        ("? + 1", "string"),
+        ("? = 5", "string"),
+        ("? % 0", "int"),
+        ("10 div ?", "int"),
+        ("? % other", "int"),
+        ("trunc(?, unit)", "date"),
+        ("element_at(array(1, 2), ?)", "int"),
+        ("my_function(?)", "int"),
+        ("raise_error(?)", "string"),
+    ],
+)
+def test_may_be_an_error(expression: str, argument_type: str) -> None:
+    assert not is_known(expression, argument_type)
+
+
+@pytest.mark.parametrize("expression", ["map('r', ?)", "struct(?)", "array(?)", "named_struct('r', ?)"])
+def test_not_one_value(expression: str) -> None:
+    assert not is_known(expression, "string")
