@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pyiceberg.types import IcebergType
+from pyiceberg.types import DecimalType, IcebergType, IntegerType
 
 from dbt.adapters.icebergmv.maintenance.bases import BaseTables
 from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
@@ -267,8 +267,22 @@ def _stored(reader: Reader) -> str:
 
 def _recomputed(reader: Reader, sql: str) -> str:
     """Select from the definition, under the types of the storage table: those of a base column may widen."""
-    listed = ", ".join(f"CAST(v.{identifier(c)} AS {ddl_type(t)}) AS {identifier(c)}" for c, t in reader.columns)
+    listed = ", ".join(f"{_as_stored(c, type_)} AS {identifier(c)}" for c, type_ in reader.columns)
     return f"SELECT {listed} FROM (\n{sql}\n) AS v"
+
+
+def _as_stored(column: str, type_: IcebergType) -> str:
+    """Return a column under its stored type, an error where a wider one does not fit.
+
+    A cast has no such error outside ANSI mode. The question for the type is answered when Spark plans, so all this is gone where nothing was widened.
+    """
+    value, ddl = f"v.{identifier(column)}", ddl_type(type_)
+    cast = f"CAST({value} AS {ddl})"
+    if not isinstance(type_, (IntegerType, DecimalType)):
+        return cast
+    message = string_literal(f"A value of {column} does not fit into {ddl}. Run dbt to give the view its new type.")
+    fits = f"coalesce(try_cast({value} AS {ddl}), IF({value} IS NULL, NULL, raise_error({message})))"
+    return f"IF(typeof({value}) = '{ddl}', {cast}, {fits})"
 
 
 def _looks(tables: Sequence[WatchedTable], tracked: Iterable[int] = ()) -> list[Relation]:
