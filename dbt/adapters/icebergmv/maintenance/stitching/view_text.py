@@ -274,7 +274,8 @@ def _recomputed(reader: Reader, sql: str) -> str:
 def _as_stored(column: str, type_: IcebergType) -> str:
     """Return a column under its stored type, an error where a wider one does not fit.
 
-    A cast has no such error outside ANSI mode. The question for the type is answered when Spark plans, so all this is gone where nothing was widened.
+    A cast has no such error outside ANSI mode. The question for the type is answered when Spark plans, so all this is
+    gone where nothing was widened.
     """
     value, ddl = f"v.{identifier(column)}", ddl_type(type_)
     cast = f"CAST({value} AS {ddl})"
