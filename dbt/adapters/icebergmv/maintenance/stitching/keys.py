@@ -86,15 +86,39 @@ class NotStitched:
     reason: str
 
 
+_Found = dict[Occurrence, dict[KeyColumn, PartitionValue]]
+
+
 def key_groups(
     definition: ViewDefinition, bases: BaseTables, session_is_utc: bool
 ) -> tuple[KeyGroup, ...] | NotStitched:
     """Return the groups by which a view is stitched, at least one; or why it cannot be.
 
-    A table counts only if every occurrence of it gives keys: whether it moved is known of the table, not of one use. Of
-    one that does not, every change makes everything stale.
+    Of a table that gives no keys every change makes everything stale.
     """
-    found: dict[Occurrence, dict[KeyColumn, PartitionValue]] = {}
+    found = _found(definition, bases, session_is_utc)
+    if not found:
+        return NotStitched("no output column follows the partitions of a base table through all its uses")
+    groups = _grouped(found)
+    if len(groups) > _MOST_GROUPS:
+        return NotStitched(f"its base tables are tracked by more than {_MOST_GROUPS} different sets of columns")
+    known = {r.index: s for r in definition.references if not r.pinned and (s := bases.of(r).source) is not None}
+    return tuple(
+        KeyGroup(
+            tuple(columns),
+            tuple(StaleSource(o, tuple(found[o][c] for c in columns)) for o in members),
+            {i: wanted for i, s in known.items() if (wanted := _wanted(definition, i, s, columns))},
+        )
+        for columns, members in groups
+    )
+
+
+def _found(definition: ViewDefinition, bases: BaseTables, session_is_utc: bool) -> _Found:
+    """Return the keys of every base occurrence of the tables that give some.
+
+    A table gives none unless every occurrence of it does: whether it moved is known of the table, not of one use.
+    """
+    found: _Found = {}
     untold: set[TableName] = set()
     named = {r.index: bases.of(r).name for r in definition.references}
     for reference in definition.references:
@@ -107,9 +131,11 @@ def key_groups(
                 found[occurrence] = candidates
             else:
                 untold.add(named[reference.index])
-    found = {o: candidates for o, candidates in found.items() if named[o.index] not in untold}
-    if not found:
-        return NotStitched("no output column follows the partitions of a base table through all its uses")
+    return {o: candidates for o, candidates in found.items() if named[o.index] not in untold}
+
+
+def _grouped(found: _Found) -> list[tuple[list[KeyColumn], list[Occurrence]]]:
+    """Return the key columns that occurrences have in common, with these; computed ones where there is no other."""
     groups: list[tuple[list[KeyColumn], list[Occurrence]]] = []
     for occurrence, candidates in found.items():
         for columns, members in groups:
@@ -120,19 +146,9 @@ def key_groups(
                 break
         else:
             groups.append(([*candidates], [occurrence]))
-    if len(groups) > _MOST_GROUPS:
-        return NotStitched(f"its base tables are tracked by more than {_MOST_GROUPS} different sets of columns")
     for columns, members in groups:
         columns[:] = [c for c in columns if not any(found[o][c].is_computed for o in members)] or columns
-    known = {r.index: s for r in definition.references if not r.pinned and (s := bases.of(r).source) is not None}
-    return tuple(
-        KeyGroup(
-            tuple(columns),
-            tuple(StaleSource(o, tuple(found[o][c] for c in columns)) for o in members),
-            {i: wanted for i, s in known.items() if (wanted := _wanted(definition, i, s, columns))},
-        )
-        for columns, members in groups
-    )
+    return groups
 
 
 def _candidates(
