@@ -93,6 +93,22 @@ def test_a_use_of_a_table_that_tells_no_key(lake: Lake, orders: str) -> None:
         lake.assert_equals_definition(name)
 
 
+def test_a_computed_key_reached_through_a_column_of_another_type(lake: Lake) -> None:
+    small, large = (f"lake.{lake.schema}.{name}" for name in ("small_keys", "large_keys"))
+    for table, type_ in ((small, "int"), (large, "bigint")):
+        lake.sql(f"CREATE TABLE {table} (k {type_}, v int) USING iceberg PARTITIONED BY (k)")
+        lake.sql(f"INSERT INTO {table} VALUES (1, 1), (5000, 1)")
+    lake.model(
+        "multiplied",
+        f"select l.k * 1000000 as m, count(*) as n from {small} s join {large} l on s.k = l.k group by l.k * 1000000",
+        stale_read_behavior="use_stitching",
+    )
+    lake.run("--select", "multiplied")
+    assert "icebergmv_keys_0" in lake.reader().view(lake.schema, "multiplied").sql
+    lake.sql(f"INSERT INTO {small} VALUES (5000, 2)")
+    lake.assert_equals_definition("multiplied")
+
+
 def test_a_file_that_is_added_once_more(lake: Lake, orders: str) -> None:
     lake.model("added_again", DAILY.format(t=orders), stale_read_behavior="use_stitching")
     lake.run("--select", "added_again")

@@ -180,7 +180,7 @@ def _way(text: str) -> str:
 
 def _follows_all(text: str) -> bool:
     """Return whether the partitions of every table give keys."""
-    return len(set(re.findall(r"icebergmv_log_\d+", text))) == len(set(re.findall(r"icebergmv_files_\d+", text)))
+    return len(set(re.findall(r"icebergmv_log_\d+", text))) == len(set(re.findall(r"icebergmv_changed_\d+", text)))
 
 
 def _snapshots(cut: Cut | None) -> dict[str, int | None]:

@@ -19,7 +19,7 @@ from dbt.adapters.icebergmv.maintenance.definition import definition_hash
 from dbt.adapters.icebergmv.maintenance.inspection import RefreshRequest, inspect
 from dbt.adapters.icebergmv.maintenance.names import show
 from dbt.adapters.icebergmv.maintenance.refresh import refresh
-from dbt.adapters.icebergmv.maintenance.stale_reads import stale_read_behavior
+from dbt.adapters.icebergmv.maintenance.stale_reads import LIVE, stale_read_behavior
 from integration.randomised.shapes import Shape
 
 Rows = Counter[str]
@@ -181,22 +181,26 @@ class Subject:
 
     def live_cut(self) -> Cut:
         """Return the cut of the tables as they are now, read without the engine."""
-        return tuple(sorted(self._live(name) for name in self.reads.values()))
+        return tuple(sorted({found for name in self.reads.values() for found in self._live(name)}))
 
-    def _live(self, name: str) -> tuple[str, str, int | None, int]:
+    def _live(self, name: str) -> Cut:
+        """Return the cut of a table, or of a materialized view: its storage, or what a view that is live reads."""
         world, shown = self.world, show((CATALOG, self.world.namespace, name))
         table = world.table(name)
         if table is not None:
             m = table.metadata
-            return (shown, str(m.table_uuid), m.current_snapshot_id, m.current_schema_id)
+            return ((shown, str(m.table_uuid), m.current_snapshot_id, m.current_schema_id),)
         view = world.reader.view(world.namespace, name)
         storage = world.table(f"__mv_storage__{name}")
         assert view is not None, name
         assert storage is not None, name
+        if view.properties["icebergmv.stale-read-behavior"] in LIVE:
+            below = [b["name"].rpartition(".")[2] for b in json.loads(view.properties["icebergmv.base-tables"])]
+            return tuple(found for table in below for found in self._live(table))
         snapshot = storage.metadata.snapshot_by_id(int(view.properties["icebergmv.storage-snapshot-id"]))
         assert snapshot is not None, name
         assert snapshot.schema_id is not None, name
-        return (shown, str(storage.metadata.table_uuid), snapshot.snapshot_id, snapshot.schema_id)
+        return ((shown, str(storage.metadata.table_uuid), snapshot.snapshot_id, snapshot.schema_id),)
 
     def learn(self) -> Cut:
         """Compute what the definition gives on the live tables, and return their cut."""

@@ -44,7 +44,7 @@ class ViewDefinition:
     whose name may be replaced by a subquery, because nothing in the SQL names them with a catalog or a schema.
     `mentions` are the words of the SQL in lower case. `reads_by_shape`: columns that it does not name may matter too.
     `needs_tables`: every output row comes from rows of tables. `selects_subquery`: a SELECT list holds a subquery.
-    `ansi_matters`: its values may be others in ANSI mode.
+    `ansi_matters`: its values may be others in ANSI mode. `lists_aliases`: a list gives columns other names.
     """
 
     sql: str
@@ -61,6 +61,7 @@ class ViewDefinition:
     needs_tables: bool = False
     selects_subquery: bool = False
     ansi_matters: bool = True
+    lists_aliases: bool = True
 
     def uses_of(self, index: int) -> tuple[Occurrence, ...]:
         """Return the occurrences that a reference stands for: several where a CTE around it is used again."""
@@ -141,6 +142,7 @@ def analyse(
         rewritable=_rewritable(query, references.tables),
         needs_tables=_needs_tables(query),
         ansi_matters=ansi_matters(query, _types(known.values()), frozenset(t.text.lower() for t in tokens)),
+        lists_aliases=any(alias.columns for alias in query.find_all(exp.TableAlias)),
         selects_subquery=any(item.find(exp.Query) for s in query.find_all(exp.Select) for item in s.expressions),
     )
 

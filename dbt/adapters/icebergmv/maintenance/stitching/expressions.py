@@ -62,7 +62,9 @@ def _step(step: Step) -> Expression | None:
         case Prefix():
             return template(f"SUBSTRING({{}}, 1, {step.length})")
         case Computed() if is_safe(step):
-            return Expression(("(" + step.text[0], *step.text[1:-1], step.text[-1] + ")"))
+            # Through an equality the value may come from a column of another type: 5000 * 1000000 is no int.
+            typed = template(f"CAST({{}} AS {step.argument_type})")
+            return typed.then(Expression(("(" + step.text[0], *step.text[1:-1], step.text[-1] + ")")))
         case Monotone():
             return _monotone(step.name)
         case _:

@@ -37,6 +37,7 @@ _READS_THE_ZONE = (
     "window",
 )
 """Parts of words that make an instant, of a date or of a text, or show one."""
+_READS_UNNAMED = frozenset({"*", "natural", "table", "pivot", "unpivot"})
 
 
 def session_guard(
@@ -60,12 +61,12 @@ def session_guard(
 def _reads_the_zone(definition: ViewDefinition, sources: Sequence[IcebergSource | None]) -> bool:
     """Return whether the definition touches an instant, or a word that makes one.
 
-    A pinned table may be read under any of its schemas. `*` and NATURAL name columns without writing them.
+    A pinned table may be read under any of its schemas. Some words read columns without naming them.
     """
     if any(part in word for word in definition.mentions for part in _READS_THE_ZONE):
         return True
     schemas = [schema for s in sources if s is not None for schema in s.table.schemas().values()]
     instants = {c.name.lower() for schema in schemas for c in schema_columns(schema) if "timestamp" in c.type}
-    if None in sources or (instants and definition.mentions & {"*", "natural"}):
+    if None in sources or (instants and (definition.lists_aliases or definition.mentions & _READS_UNNAMED)):
         return True
     return bool(instants & definition.mentions)
