@@ -48,7 +48,8 @@ def _restitch(lake: Lake, inspection: Inspection) -> RefreshResult:
     rows = current_rows(lake, inspection, lambda: inspect(lake.catalog, request, expand_views=False))
     query = rows.where(reader_guard(inspection))
     if sql_hash(query) == sql_hash(view.sql) and not inspection.changes:
-        return nothing_done(inspection, rows.plan.reason)
+        is_fresh = rows.plan.kind == "none"
+        return nothing_done(inspection, rows.plan.reason if is_fresh else f"stitched already ({rows.plan.reason})")
     alter_storage(lake, inspection)
     state = replace(
         state,

@@ -7,7 +7,7 @@ view with the same key are stale. Several groups are needed where occurrences ar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyiceberg.partitioning import PartitionField
 
@@ -78,6 +78,11 @@ class KeyGroup:
     sources: tuple[StaleSource, ...]
     filters: Mapping[int, tuple[BaseFilter, ...]]
 
+    @property
+    def is_computed(self) -> bool:
+        """Return whether an expression of the user's makes its keys."""
+        return any(v.is_computed for s in self.sources for v in s.values)
+
 
 @dataclass(frozen=True)
 class NotStitched:
@@ -103,14 +108,13 @@ def key_groups(
     if len(groups) > _MOST_GROUPS:
         return NotStitched(f"its base tables are tracked by more than {_MOST_GROUPS} different sets of columns")
     known = {r.index: s for r in definition.references if not r.pinned and (s := bases.of(r).source) is not None}
-    return tuple(
-        KeyGroup(
-            tuple(columns),
-            tuple(StaleSource(o, tuple(found[o][c] for c in columns)) for o in members),
-            {i: wanted for i, s in known.items() if (wanted := _wanted(definition, i, s, columns))},
-        )
-        for columns, members in groups
-    )
+    made = []
+    for columns, members in groups:
+        sources = tuple(StaleSource(o, tuple(found[o][c] for c in columns)) for o in members)
+        group = KeyGroup(tuple(columns), sources, {})
+        wanted = {i: _wanted(definition, i, s, columns, group.is_computed) for i, s in known.items()}
+        made.append(replace(group, filters={i: filters for i, filters in wanted.items() if filters}))
+    return tuple(made)
 
 
 def _found(definition: ViewDefinition, bases: BaseTables, session_is_utc: bool) -> _Found:
@@ -162,8 +166,7 @@ def _candidates(
             for field, field_name in fields:
                 grain = _grain(source, field, track, session_is_utc, catalog)
                 if grain is not None:
-                    computed = any(isinstance(step, Computed) for step in track.function)
-                    value = PartitionValue(field_name, grain.value, grain.adds_null, computed)
+                    value = PartitionValue(field_name, grain.value, grain.adds_null, _is_computed(track))
                     found.setdefault(KeyColumn(name, grain.row), value)
     return found
 
@@ -196,17 +199,24 @@ def _grain(
 
 
 def _wanted(
-    definition: ViewDefinition, index: int, source: IcebergSource, columns: Sequence[KeyColumn]
+    definition: ViewDefinition, index: int, source: IcebergSource, columns: Sequence[KeyColumn], computed: bool
 ) -> tuple[BaseFilter, ...]:
-    """Return the filters of a reference. Several uses of one reference read the same rows, so they must agree."""
+    """Return the filters of a reference. Several uses of one reference read the same rows, so they must agree.
+
+    Keys that are not `computed` are not sought by a computed expression either, which may fail where they do not.
+    """
     if index not in definition.rewritable:
         return ()
-    wanted = [_filters(definition, use, source, columns) for use in definition.uses_of(index)]
+    wanted = [_filters(definition, use, source, columns, computed) for use in definition.uses_of(index)]
     return wanted[0] if wanted and all(w == wanted[0] for w in wanted) else ()
 
 
 def _filters(
-    definition: ViewDefinition, occurrence: Occurrence, source: IcebergSource, columns: Sequence[KeyColumn]
+    definition: ViewDefinition,
+    occurrence: Occurrence,
+    source: IcebergSource,
+    columns: Sequence[KeyColumn],
+    computed: bool,
 ) -> tuple[BaseFilter, ...]:
     """Return, per key column that an occurrence gives, the rows that a key needs: the preimage of the key."""
     tracks = definition.tracks_of(occurrence)
@@ -214,13 +224,17 @@ def _filters(
     for position, key in enumerate(columns):
         for track in sorted(tracks.get(key.column, ()), key=lambda t: (len(t.function), t.column)):
             expression = expression_of(track.function)
-            if expression is not None:
+            if expression is not None and (computed or not _is_computed(track)):
                 row = expression.then(key.row)
                 in_order = row != IDENTITY and key.row in ORDERED and all(map(_keeps_order, track.function))
                 divided = cuts(source, track.column) if in_order else ()
                 found.append(BaseFilter(position, track.column, row, _adds_null(track), divided))
                 break
     return tuple(found)
+
+
+def _is_computed(track: Track) -> bool:
+    return any(isinstance(step, Computed) for step in track.function)
 
 
 def _keeps_order(step: Step) -> bool:

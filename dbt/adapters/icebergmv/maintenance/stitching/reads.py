@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
@@ -17,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.stale_reads import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.state import ViewState
 from dbt.adapters.icebergmv.maintenance.stitching.keys import KeyGroup, NotStitched, key_groups
 from dbt.adapters.icebergmv.maintenance.stitching.literals import StoredRows
-from dbt.adapters.icebergmv.maintenance.stitching.sessions import session_guard
+from dbt.adapters.icebergmv.maintenance.stitching.sessions import is_ansi, session_guard
 from dbt.adapters.icebergmv.maintenance.stitching.view_text import (
     Reader,
     definition_text,
@@ -104,38 +105,43 @@ def read_text(inspection: Inspection, state: ViewState, storage: Table) -> str:
     is_static = plan.behavior == "use_stitching" and not inspection.request.config.refresh_on_run
     if plan.behavior == "use_data_table" or is_static or not _live(inspection):
         return view_query(state.storage_table, names, state.storage_snapshot_id)
-    config = inspection.request.config
+    config, groups = inspection.request.config, _groups(inspection) if plan.behavior == "use_stitching" else ()
+    if isinstance(groups, NotStitched):
+        raise AssertionError("a view that cannot be stitched was planned to be")
     reader = Reader(
         view=inspection.request.view,
         storage=state.storage_table,
         snapshot_id=state.storage_snapshot_id,
         columns=tuple((f.name, f.field_type) for f in schema.fields),
         refreshed_at=state.refreshed_for_people,
-        guard=reader_guard(inspection),
+        guard=reader_guard(inspection, groups),
         never_null=stored.never_null,
     )
-    text = _behaving_text(plan, reader, inspection, state)
+    text = _behaving_text(plan, reader, inspection, state, groups)
     if config.staleness_window is None:
         return text
     until = datetime.fromisoformat(state.started_at) + timedelta(seconds=config.staleness_window)
     return within_window(reader, text, f"{until.astimezone(timezone.utc):%Y-%m-%d %H:%M:%S.%f}Z")
 
 
-def reader_guard(inspection: Inspection) -> str | None:
-    """Return a condition on the reader's session under which stored rows may stand beside computed ones, if any."""
+def reader_guard(inspection: Inspection, groups: Sequence[KeyGroup] = ()) -> str | None:
+    """Return a condition on the reader's session under which stored rows may stand beside computed ones, if any.
+
+    `groups` are those that the view stitches by itself.
+    """
     definition, bases = inspection.definition, inspection.bases
     sources = [bases.of(r).source for r in definition.references]
-    return session_guard(definition, sources, inspection.request.config.settings)
+    computed = any(group.is_computed for group in groups)
+    return session_guard(definition, sources, inspection.request.config.settings, computed)
 
 
-def _behaving_text(plan: ReadPlan, reader: Reader, inspection: Inspection, state: ViewState) -> str:
+def _behaving_text(
+    plan: ReadPlan, reader: Reader, inspection: Inspection, state: ViewState, groups: Sequence[KeyGroup]
+) -> str:
     definition, bases = inspection.definition, inspection.bases
     if plan.always_definition:
         return definition_text(reader, definition)
     if plan.behavior == "use_stitching":
-        groups = _groups(inspection)
-        if isinstance(groups, NotStitched):
-            raise AssertionError("a view that cannot be stitched was planned to be")
         return stitched_text(reader, watched(definition, bases, state.base_tables, groups), groups)
     if plan.behavior == "fail":
         return fail_text(reader, watched(definition, bases, state.base_tables, apart=False))
@@ -143,7 +149,11 @@ def _behaving_text(plan: ReadPlan, reader: Reader, inspection: Inspection, state
 
 
 def _groups(inspection: Inspection) -> tuple[KeyGroup, ...] | NotStitched:
-    return key_groups(inspection.definition, inspection.bases, is_utc(inspection.request.config.settings))
+    settings = inspection.request.config.settings
+    groups = key_groups(inspection.definition, inspection.bases, is_utc(settings))
+    if isinstance(groups, tuple) and is_ansi(settings) and any(group.is_computed for group in groups):
+        return NotStitched("in ANSI mode an expression in its key may fail on rows that the SELECT never sees")
+    return groups
 
 
 def _live(inspection: Inspection) -> list[TableReference]:

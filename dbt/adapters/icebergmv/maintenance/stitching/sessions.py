@@ -41,21 +41,30 @@ _READS_UNNAMED = frozenset({"*", "natural", "table", "pivot", "unpivot"})
 
 
 def session_guard(
-    definition: ViewDefinition, sources: Iterable[IcebergSource | None], settings: Mapping[str, str]
+    definition: ViewDefinition,
+    sources: Iterable[IcebergSource | None],
+    settings: Mapping[str, str],
+    computed_keys: bool = False,
 ) -> str | None:
     """Return a condition on the reader's session under which it computes the same; None when there is none to ask.
 
-    `sources` are those of all references, pinned ones too; None for a table whose columns are not known.
+    `sources` are those of all references, pinned ones too; None for a table whose columns are not known. In ANSI mode
+    `computed_keys` may fail on rows that the SELECT never sees.
     """
     conditions = []
     if _reads_the_zone(definition, list(sources)):
         zones = sorted(UTC_ZONES) if is_utc(settings) else [settings.get(TIME_ZONE, "")]
         conditions.append(f"current_timezone() IN ({', '.join(string_literal(z) for z in zones)})")
-    if definition.ansi_matters:
+    if definition.ansi_matters or computed_keys:
         # A number and a text add up to another type in each mode.
-        expected = "bigint" if settings.get(_ANSI, "true").lower() == "true" else "double"
+        expected = "bigint" if is_ansi(settings) else "double"
         conditions.append(f"typeof(1 + '1') = '{expected}'")
     return " AND ".join(conditions) or None
+
+
+def is_ansi(settings: Mapping[str, str]) -> bool:
+    """Return whether the settings of a session say ANSI mode, Spark's default."""
+    return settings.get(_ANSI, "true").lower() == "true"
 
 
 def _reads_the_zone(definition: ViewDefinition, sources: Sequence[IcebergSource | None]) -> bool:
