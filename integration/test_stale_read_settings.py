@@ -103,14 +103,17 @@ def test_static_stitching_is_metadata_only_and_one_cut(lake: Lake, orders: str) 
     lake.assert_equals_definition("static")
 
 
-def test_static_stitching_reads_appended_rows_alone(lake: Lake, orders: str) -> None:
+def test_static_stitching_is_not_moved_by_later_columns(lake: Lake, orders: str) -> None:
     select = f"select id, amount from {orders} where amount > 0"
     lake.model("filtered", select, stale_read_behavior="use_stitching", refresh_on_run=False)
     lake.run("--select", "filtered")
     insert(lake, orders)
     assert lake.run("--select", "filtered")["filtered"]["refresh_kind"] == "restitch"
-    assert "start-snapshot-id" in view_sql(lake, "filtered")
     lake.assert_equals_definition("filtered")
+    before = rows(lake, "filtered")
+    lake.sql(f"ALTER TABLE {orders} RENAME COLUMN amount TO former")
+    lake.sql(f"ALTER TABLE {orders} ADD COLUMN amount int")
+    assert rows(lake, "filtered") == before
 
 
 def test_settings_are_altered_where_rows_are_left_alone(lake: Lake, orders: str) -> None:
@@ -204,6 +207,24 @@ def test_a_view_over_one_that_goes_live(lake: Lake, orders: str) -> None:
     insert(lake, orders)
     lake.assert_equals_definition("turning")
     lake.assert_equals_definition("over_turning")
+
+
+def test_a_column_added_below_a_star(lake: Lake) -> None:
+    table = f"lake.{lake.schema}.starred"
+    lake.sql(f"CREATE TABLE {table} (region string, v int) USING iceberg PARTITIONED BY (region)")
+    lake.sql(f"INSERT INTO {table} VALUES ('EU', 1), ('US', 2)")
+    lake.model("starred_lower", f"select * from {table}", stale_read_behavior="use_stitching")
+    lake.model(
+        "starred_upper",
+        "select region, sum(v) as s from {{ ref('starred_lower') }} group by region",
+        stale_read_behavior="use_stitching",
+    )
+    lake.run("--select", "starred_lower+")
+    lake.sql(f"ALTER TABLE {table} ADD COLUMN z int FIRST")
+    lake.sql(f"INSERT INTO {table} VALUES (7, 'EU', 5)")
+    lake.assert_equals_definition("starred_upper")
+    lake.run("--select", "starred_lower+")
+    lake.assert_equals_definition("starred_upper")
 
 
 SCHEMA_CHANGES = {

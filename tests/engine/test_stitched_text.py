@@ -154,7 +154,7 @@ def test_sessions_in_which_values_are_the_same(tables: dict[str, Table], sql: st
     for behavior in ("use_stitching", "use_view_query"):
         found = text(sql, tables, behavior)
         assert ("current_timezone() IN ('+00:00', " in found) == reads_the_zone
-        assert ("typeof(1 + '1') = 'bigint'" in found) == ("NATURAL" in sql)
+        assert ("typeof(1 + '1') = 'bigint'" in found) == ("NATURAL" in sql or "x(a" in sql)
 
 
 def test_what_a_run_stitched_is_not_mixed_in_another_session(tables: dict[str, Table]) -> None:

@@ -35,7 +35,9 @@ def read_materialized_view(spark: SparkSession | ConnectSession, name: str) -> D
     def run(sql: str) -> Sequence[Sequence[object]]:
         return spark.sql(sql).collect()
 
-    return spark.sql(current_query(Lake(reader_for(_settings(spark, view[0])), run), view))
+    # A Connect session sends its query anew at every action.
+    at_once = not type(spark).__module__.startswith("pyspark.sql.connect")
+    return spark.sql(current_query(Lake(reader_for(_settings(spark, view[0])), run), view, at_once=at_once))
 
 
 def _parsed(name: str) -> TableName:

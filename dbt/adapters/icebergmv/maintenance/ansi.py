@@ -18,6 +18,8 @@ _MEET = (
     *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.In, exp.Between),
     *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Coalesce, exp.Case, exp.If, exp.Greatest, exp.Least, exp.Nullif),
 )
+_COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.Between)
+"""Here a text literal beside a time is read as a time in both modes; elsewhere the time becomes a text in one."""
 _NUMBERS = (
     *(exp.Count, exp.Sum, exp.Avg, exp.Year, exp.Month, exp.Day, exp.Length, exp.Abs, exp.Round),
     *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg, exp.RowNumber, exp.Rank, exp.DenseRank),
@@ -45,6 +47,8 @@ def ansi_matters(query: exp.Expr, types: Mapping[str, Iterable[str | None]], wor
     """
     if words & _SENSITIVE or query.find(exp.SetOperation, exp.Values, exp.Pivot, exp.ArraySize):
         return True
+    if words & {"table", "unpivot"} or any(alias.columns for alias in query.find_all(exp.TableAlias)):
+        return True  # Columns are read by other names than their own.
     if "using" in words or "natural" in words:
         return True
     has_floats = _reads(_FLOATS, types, words) or any(_to(c) in _FLOATS for c in query.find_all(exp.Cast))
@@ -86,7 +90,7 @@ def _may_make_text(node: exp.Expr) -> bool:
 
 
 def _met(node: exp.Expr, kinds: Mapping[str, Kind | None]) -> list[Kind | None]:
-    """Return the kinds of the values that meet in a node; a text literal that meets a time is read as a time."""
+    """Return the kinds of the values that meet in a node; a text literal compared with a time is read as a time."""
     match node:
         case exp.Case():
             values: list[exp.Expr | None] = [*(i.args.get("true") for i in node.args["ifs"]), node.args.get("default")]
@@ -100,7 +104,7 @@ def _met(node: exp.Expr, kinds: Mapping[str, Kind | None]) -> list[Kind | None]:
             values = [v for v in node.iter_expressions() if isinstance(v, exp.Expr)]
     given = [v for v in values if v is not None and not isinstance(v, exp.Null)]
     found = [_kind(v, kinds) for v in given]
-    if "time" in found:
+    if "time" in found and isinstance(node, _COMPARED):
         return ["time" if isinstance(v, exp.Literal) and v.is_string else k for v, k in zip(given, found, strict=True)]
     return found
 

@@ -62,7 +62,8 @@ class PlanRequest:
     `rebuild` says why the contents must be rebuilt whatever changed (first build, --full-refresh, a changed SELECT);
     `lost` why what is stored cannot be kept although nobody asked for a rebuild (storage dropped, columns changed).
     `partitioning` are the (column, transform) pairs that partition the storage, which the region had better name.
-    Without `incremental` nothing is planned but to do nothing, or everything.
+    Without `incremental` nothing is planned but to do nothing, or everything. Without `appends` new rows are not read
+    by themselves: Iceberg reads them under the columns of the day, so that is for a query that runs at once.
     """
 
     policy: RefreshPolicy
@@ -71,6 +72,7 @@ class PlanRequest:
     lost: str | None = None
     partitioning: Sequence[tuple[str, str]] = ()
     incremental: bool = True
+    appends: bool = True
 
 
 def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:
@@ -104,7 +106,8 @@ def _plan(definition: ViewDefinition, status: MaterializedViewStatus, request: P
         return RefreshPlan("full", f"refresh_policy is full ({_changes(stale)})")
     if definition.full_when_changed is not None:
         return RefreshPlan("full", f"{definition.full_when_changed} ({_changes(stale)})")
-    return _append(definition, stale, request) or _overwrite(definition, stale, request)
+    appended = _append(definition, stale, request) if request.appends else None
+    return appended or _overwrite(definition, stale, request)
 
 
 def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus], request: PlanRequest) -> RefreshPlan | None:

@@ -45,7 +45,7 @@ def _restitch(lake: Lake, inspection: Inspection) -> RefreshResult:
         raise AssertionError("a view that was never refreshed has nothing to be stitched to")
     if inspection.status.has_moved:
         check_session(lake, request.config.settings)
-    rows = current_rows(lake, inspection, lambda: inspect(lake.catalog, request, expand_views=False))
+    rows = current_rows(lake, inspection, lambda: inspect(lake.catalog, request, expand_views=False), at_once=False)
     query = rows.where(reader_guard(inspection))
     if sql_hash(query) == sql_hash(view.sql) and not inspection.changes:
         is_fresh = rows.plan.kind == "none"

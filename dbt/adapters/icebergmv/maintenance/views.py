@@ -205,7 +205,11 @@ def _as_recorded(view: ViewInfo, sql: str, expansion: _Expansion) -> str:
         same = actual is not None and actual.type == column.type
         listed.append(quoted if same else f"CAST({quoted} AS {ddl}) AS {quoted}")
     given = ", ".join(identifier(n) for n in (*names, *(f"{_INNER_ALIAS}_{i}" for i in range(surplus))))
-    return f"(SELECT {', '.join(listed)} FROM (\n{sql}\n) AS {identifier(_INNER_ALIAS)}({given}))"
+    as_named = all(b is not None and b.name.lower() == n.lower() for b, n in zip(below, names, strict=True))
+    if "*" in sql and as_named and surplus == 0:
+        # Under their own names they can be told from columns that a `*` comes to mean.
+        given = ""
+    return f"(SELECT {', '.join(listed)} FROM (\n{sql}\n) AS {identifier(_INNER_ALIAS)}{given and f'({given})'})"
 
 
 def _columns_of(

@@ -25,14 +25,15 @@ from dbt.adapters.icebergmv.maintenance.storage import (
 )
 
 
-def current_query(lake: Lake, view: TableName) -> str:
+def current_query(lake: Lake, view: TableName, *, at_once: bool = True) -> str:
     """Return one SELECT of the rows that the view would hold if it were refreshed now; nothing is written.
 
+    `at_once`: Spark analyses it now, and not again when the columns of a table may be others.
     Its tables are read at the snapshots that the catalog shows at this moment. Raises MaintenanceError, with the view's
     name, where those rows cannot be told.
     """
     try:
-        return _current_query(lake, view)
+        return _current_query(lake, view, at_once)
     except MaintenanceError as error:
         if show(view) in str(error):
             raise
@@ -60,19 +61,23 @@ class CurrentRows:
         return "\nUNION ALL\n".join(f"SELECT {listed} FROM (\n{query}\n) WHERE {when}" for query, when in arms)
 
 
-def _current_query(lake: Lake, view: TableName) -> str:
+def _current_query(lake: Lake, view: TableName, at_once: bool) -> str:
     inspection = inspect_recorded(lake.catalog, view)
     _check_session(lake, inspection)
-    return current_rows(lake, inspection, lambda: inspect_recorded(lake.catalog, view, expand_views=False)).query
+    as_names = lambda: inspect_recorded(lake.catalog, view, expand_views=False)  # noqa: E731
+    return current_rows(lake, inspection, as_names, at_once=at_once).query
 
 
-def current_rows(lake: Lake, inspection: Inspection, as_names: Callable[[], Inspection]) -> CurrentRows:
+def current_rows(
+    lake: Lake, inspection: Inspection, as_names: Callable[[], Inspection], *, at_once: bool
+) -> CurrentRows:
     """Return the current rows of an inspected view.
 
     `as_names` inspects it again with plain views left as names, for when Spark reads them otherwise than their SQL.
+    `at_once`: the query is analysed once, now.
     """
     _show_snapshots(lake, inspection)
-    plan = _plan(inspection)
+    plan = _plan(inspection, at_once)
     if plan.kind == "none" and not inspection.status.schema_moved:
         return _rows(inspection, plan, ())
     columns = columns_of_definition(lake, inspection)
@@ -84,7 +89,7 @@ def current_rows(lake: Lake, inspection: Inspection, as_names: Callable[[], Insp
     if plan.kind in ("overwrite", "full"):
         definition = evaluated(inspection.definition, inspection.status, lake.spark)
         inspection = replace(inspection, definition=definition)
-    return _rows(inspection, _plan(inspection, _misfit(lake, inspection, columns)), [c.name for c in columns])
+    return _rows(inspection, _plan(inspection, at_once, _misfit(lake, inspection, columns)), [c.name for c in columns])
 
 
 def _rows(inspection: Inspection, plan: RefreshPlan, columns: Sequence[str]) -> CurrentRows:
@@ -105,12 +110,13 @@ def _stored(inspection: Inspection) -> StoredRows | None:
     return StoredRows(state.storage_table, storage, state.storage_snapshot_id)
 
 
-def _plan(inspection: Inspection, unfit: str | None = None) -> RefreshPlan:
+def _plan(inspection: Inspection, at_once: bool, unfit: str | None = None) -> RefreshPlan:
     request = PlanRequest(
         policy="auto",
         refreshed_at=inspection.state.refreshed_for_people if inspection.state else "",
         lost=inspection.lost or inspection.redefined or unfit,
         partitioning=[(f.column, f.transform) for f in stored_partitioning(inspection.storage)],
+        appends=at_once,
     )
     return plan_refresh(inspection.definition, inspection.status, request)
 
