@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from dbt.adapters.base import BaseRelation, available
-from dbt.adapters.base.impl import ConstraintSupport
+from dbt.adapters.base.impl import DEFAULT_BASE_BEHAVIOR_FLAGS, ConstraintSupport
 from dbt.adapters.base.relation import InformationSchema
 from dbt.adapters.contracts.relation import RelationConfig, RelationType
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
@@ -69,7 +69,9 @@ class IcebergMVAdapter(MaterializedViewMixin, SparkAdapter):
     @property
     def _behavior_flags(self) -> list[BehaviorFlag]:
         """The switches that a project sets under `flags`."""
-        return [*super()._behavior_flags, *BEHAVIOR_FLAGS]
+        # dbt adds these to one list of the process each time it is invoked, and renders all that are in it.
+        known = {flag["name"] for flag in DEFAULT_BASE_BEHAVIOR_FLAGS}
+        return [flag for flag in (*super()._behavior_flags, *BEHAVIOR_FLAGS) if flag["name"] not in known]
 
     @property
     def catalog_reader(self) -> CatalogReader:
