@@ -11,8 +11,8 @@ import yaml
 from dbt.cli.main import dbtRunner, dbtRunnerResult
 from pyspark.sql import Row, SparkSession
 
-from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader
-from dbt.adapters.icebergmv.readers import reader_for
+from dbt.adapters.icebergmv.catalog_readers import reader_for
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 
 CATALOG = "lake"
 

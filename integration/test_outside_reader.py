@@ -15,7 +15,7 @@ from pyiceberg.exceptions import CommitFailedException
 from pyiceberg.expressions import In
 
 from dbt.adapters.icebergmv.catalog_properties import catalog_settings
-from dbt.adapters.icebergmv.jars import local_jars, required_jars
+from dbt.adapters.icebergmv.spark.jars import local_jars, required_jars
 from integration.lake import Lake
 from integration.outside_reader import Answer, Outside
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.icebergmv.jars import cache_folder
+from dbt.adapters.icebergmv.spark.jars import cache_folder
 
 PROFILE = """
 shop:

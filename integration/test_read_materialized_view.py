@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from dbt.adapters.icebergmv.maintenance.errors import NotReadable
-from dbt.adapters.icebergmv.maintenance.stitching import current
+from dbt.adapters.icebergmv.maintenance.stitching import current_rows as current
 from dbt.adapters.icebergmv.reading import read_materialized_view
 from integration.lake import Lake
 

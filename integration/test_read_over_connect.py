@@ -25,7 +25,7 @@ CLIENT = """
 import json, sys
 from pyspark.sql.connect.session import SparkSession
 from dbt.adapters.icebergmv.maintenance.errors import NotReadable
-from dbt.adapters.icebergmv.maintenance.stitching import current
+from dbt.adapters.icebergmv.maintenance.stitching import current_rows as current
 from dbt.adapters.icebergmv.reading import read_materialized_view
 original, seen = current.literal_query, []
 current.literal_query = lambda *arguments: seen.append(original(*arguments)) or seen[-1]

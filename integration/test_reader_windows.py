@@ -12,7 +12,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from dbt.adapters.icebergmv.jars import local_jars, required_jars
+from dbt.adapters.icebergmv.spark.jars import local_jars, required_jars
 from integration.lake import Lake
 from integration.outside_reader import Answer, Outside
 from integration.slow_catalog import SlowCatalog

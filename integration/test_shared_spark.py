@@ -8,7 +8,7 @@ from typing import Any
 from dbt.tests.util import run_dbt
 
 from dbt.adapters.icebergmv.catalog_properties import catalog_settings
-from dbt.adapters.icebergmv.spark_session import SparkRequest, spark_session
+from dbt.adapters.icebergmv.spark.session import SparkRequest, spark_session
 
 
 def request(warehouse: Path, logs: Path, **parameters: str) -> SparkRequest:

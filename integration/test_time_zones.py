@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from dbt.adapters.icebergmv.maintenance.settings import TIME_ZONE
+from dbt.adapters.icebergmv.maintenance.status.session_settings import TIME_ZONE
 from integration.conftest import SPARK
 from integration.lake import Lake
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.icebergmv.session import SessionCursor
+from dbt.adapters.icebergmv.spark.cursor import SessionCursor
 from integration.lake import Lake
 
 

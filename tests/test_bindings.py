@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from dbt.adapters.icebergmv.bindings import bind, literal
+from dbt.adapters.icebergmv.spark.seed_values import bind, literal
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.icebergmv import jars
-from dbt.adapters.icebergmv.jars import JarsUnavailable, local_jars, required_jars
-from dbt.adapters.icebergmv.java import JavaUnusable, java_version, require_java
+from dbt.adapters.icebergmv.spark import jars
+from dbt.adapters.icebergmv.spark.jars import JarsUnavailable, local_jars, required_jars
+from dbt.adapters.icebergmv.spark.java import JavaUnusable, java_version, require_java
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from dbt.adapters.icebergmv.listing import list_relations, rendered_storage_table
-from dbt.adapters.icebergmv.maintenance.catalog import CatalogEntry, ViewInfo
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo
 
 
 class FakeReader:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dbt.adapters.icebergmv.catalog_properties import catalog_settings
-from dbt.adapters.icebergmv.spark_settings import EXTENSIONS, launch_conf, runtime_conf, spark_conf
+from dbt.adapters.icebergmv.spark.settings import EXTENSIONS, launch_conf, runtime_conf, spark_conf
 
 CATALOG = catalog_settings("lake", "/wh", {}, "/project")
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from dbt.adapters.icebergmv.maintenance.catalog import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition, analyse
-from dbt.adapters.icebergmv.maintenance.references import TableReference
-from dbt.adapters.icebergmv.maintenance.rules.relation import Occurrence, Track
-from dbt.adapters.icebergmv.maintenance.steps import Computed, Inverse, OrNull
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Inverse, OrNull
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs" / "tpch-views.md"

@@ -6,13 +6,13 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from dbt.adapters.icebergmv.maintenance.commit import Lake as EngineLake
-from dbt.adapters.icebergmv.maintenance.inspection import Inspection, inspect
-from dbt.adapters.icebergmv.maintenance.refresh import _moved
-from dbt.adapters.icebergmv.maintenance.stale_reads import stale_read_behavior
-from dbt.adapters.icebergmv.maintenance.stitching.current import current_query
-from dbt.adapters.icebergmv.maintenance.stitching.detection import EVERYTHING
-from dbt.adapters.icebergmv.maintenance.stitching.reads import read_plan, read_text
+from dbt.adapters.icebergmv.maintenance.refresh.refresh import _moved
+from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import Lake as EngineLake
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, inspect
+from dbt.adapters.icebergmv.maintenance.status.stale_read_config import stale_read_behavior
+from dbt.adapters.icebergmv.maintenance.stitching.change_detection import EVERYTHING
+from dbt.adapters.icebergmv.maintenance.stitching.current_rows import current_query
+from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan, read_text
 from integration.randomised.history import BEHAVIORS, LITERAL
 from integration.randomised.statistics import Statistics
 from integration.randomised.subject import CATALOG, Cut, Recorder, Rows, Subject, World, WrongResult

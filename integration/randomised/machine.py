@@ -13,7 +13,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
-from dbt.adapters.icebergmv.maintenance.settings import meaning_settings
+from dbt.adapters.icebergmv.maintenance.status.session_settings import meaning_settings
 from integration.lake import Lake
 from integration.randomised import shapes
 from integration.randomised.changes import WRITES

@@ -11,9 +11,13 @@ from typing import Any
 import pytest
 from pyiceberg.manifest import DataFileContent, ManifestEntryStatus
 
-from dbt.adapters.icebergmv.maintenance import manifests, planner, render, snapshots, status
-from dbt.adapters.icebergmv.maintenance.domain import TupleDomain
-from dbt.adapters.icebergmv.maintenance.sql import identifier, qualified
+from dbt.adapters.icebergmv.maintenance.catalog.reader import manifests
+from dbt.adapters.icebergmv.maintenance.catalog.reader import table_changes as snapshots
+from dbt.adapters.icebergmv.maintenance.planning import pinned_queries as render
+from dbt.adapters.icebergmv.maintenance.planning import planner
+from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
+from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified
+from dbt.adapters.icebergmv.maintenance.status.status import status
 from integration.lake import Lake
 from integration.randomised.generator import Focus, generate
 from integration.randomised.history import History

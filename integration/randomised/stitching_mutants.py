@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.stitching import detection, keys, view_text
+from dbt.adapters.icebergmv.maintenance.stitching import change_detection as detection
+from dbt.adapters.icebergmv.maintenance.stitching import key_groups as keys
+from dbt.adapters.icebergmv.maintenance.stitching import reader_sql as view_text
 from integration.randomised.generator import Focus
 from integration.randomised.history import History
 from integration.randomised.mutants import Mutant

@@ -11,15 +11,15 @@ from pyiceberg.manifest import DataFileContent
 from pyiceberg.table import Table as IcebergTable
 from pyspark.sql import SparkSession
 
-from dbt.adapters.icebergmv.maintenance.accounting import RefreshResult
-from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader
-from dbt.adapters.icebergmv.maintenance.commit import Lake as EngineLake
-from dbt.adapters.icebergmv.maintenance.config import ViewConfig
-from dbt.adapters.icebergmv.maintenance.definition import definition_hash
-from dbt.adapters.icebergmv.maintenance.inspection import RefreshRequest, inspect
-from dbt.adapters.icebergmv.maintenance.names import show
-from dbt.adapters.icebergmv.maintenance.refresh import refresh
-from dbt.adapters.icebergmv.maintenance.stale_reads import LIVE, stale_read_behavior
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
+from dbt.adapters.icebergmv.maintenance.definition.definition import definition_hash
+from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
+from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
+from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import Lake as EngineLake
+from dbt.adapters.icebergmv.maintenance.sql.names import show
+from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshRequest, inspect
+from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE, stale_read_behavior
+from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
 from integration.randomised.shapes import Shape
 
 Rows = Counter[str]

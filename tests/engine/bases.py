@@ -8,14 +8,14 @@ from typing import Any, Literal
 from pyiceberg.transforms import parse_transform
 from pyiceberg.types import DateType, IcebergType, IntegerType, StringType, TimestamptzType
 
-from dbt.adapters.icebergmv.maintenance.bases import BaseTable
-from dbt.adapters.icebergmv.maintenance.catalog import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition, analyse
-from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.snapshots import RecordedTable, StaleDataConstraints, TableChange
-from dbt.adapters.icebergmv.maintenance.state import BaseTableState
-from dbt.adapters.icebergmv.maintenance.status import BaseTableStatus, MaterializedViewStatus
-from dbt.adapters.icebergmv.maintenance.transforms import partition_domain
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import RecordedTable, StaleDataConstraints, TableChange
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import partition_domain
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
 COLUMNS: dict[str, tuple[IcebergType, str]] = {
     "id": (IntegerType(), "int"),

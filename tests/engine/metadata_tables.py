@@ -31,7 +31,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from pyiceberg.typedef import Record
 from pyiceberg.types import NestedField, PrimitiveType, StringType, StructType
 
-from dbt.adapters.icebergmv.maintenance.snapshots import RecordedTable, TableChange, change_since
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import RecordedTable, TableChange, change_since
 
 UUID_OF_TABLE = UUID(int=1)
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from hypothesis import strategies as st
 
-from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, TupleDomain, Value
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain, Value
 
 INTEGERS: tuple[Value, ...] = (-(2**63), -(2**31), -11, -10, -1, 0, 1, 2, 3, 9, 10, 11, 2**31 - 1, 2**63 - 1)
 FLOATS: tuple[Value, ...] = (-math.inf, -1.5, -5e-324, -0.0, 0.0, 5e-324, 0.1, 1.0, 1e308, math.inf)

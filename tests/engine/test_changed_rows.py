@@ -15,8 +15,8 @@ from pyiceberg.table.snapshots import Operation
 from pyiceberg.transforms import parse_transform
 from pyiceberg.types import IntegerType, NestedField, StringType
 
-from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, TupleDomain
-from dbt.adapters.icebergmv.maintenance.snapshots import TableChange
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from tests.engine.metadata_tables import MetadataTable, bounds, file_of
 
 SCHEMA = Schema(

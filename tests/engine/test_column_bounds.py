@@ -37,8 +37,8 @@ from pyiceberg.types import (
 )
 from pyiceberg.utils.truncate import truncate_upper_bound_text_string
 
-from dbt.adapters.icebergmv.maintenance.column_bounds import bounded_rows, column_domain
-from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, TupleDomain
+from dbt.adapters.icebergmv.maintenance.catalog.column_bounds import bounded_rows, column_domain
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from tests.engine.metadata_tables import MetadataTable, file_of
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.steps import Computed
-from dbt.adapters.icebergmv.maintenance.stitching.computed import is_safe
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
+from dbt.adapters.icebergmv.maintenance.stitching.safe_expressions import is_safe
 
 
 def is_known(expression: str, argument_type: str) -> bool:

@@ -19,8 +19,8 @@ from pyiceberg.table.snapshots import Operation
 from pyiceberg.transforms import parse_transform
 from pyiceberg.types import DateType, LongType, NestedField
 
-from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, TupleDomain, simplify
-from dbt.adapters.icebergmv.maintenance.snapshots import ancestry
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain, simplify
 from tests.engine.metadata_tables import MetadataTable, bounds, file_of
 
 PARTITIONS = 10_000

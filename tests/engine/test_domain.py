@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.icebergmv.maintenance.domain import (
+from dbt.adapters.icebergmv.maintenance.predicates.domain import (
     ColumnKey,
     Domain,
     Range,

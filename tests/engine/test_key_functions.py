@@ -10,16 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dbt.adapters.icebergmv.maintenance.domain import Domain, Range
-from dbt.adapters.icebergmv.maintenance.key_functions import (
+from dbt.adapters.icebergmv.maintenance.predicates.date_functions import (
     date_to_timestamp,
     date_to_year,
     timestamp_to_date,
     truncate_date,
     truncate_timestamp,
 )
-from dbt.adapters.icebergmv.maintenance.steps import KeyFunction, Monotone, image, preimage
-from dbt.adapters.icebergmv.maintenance.transforms import MICROS_PER_DAY, days_from_civil
+from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, Range
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import KeyFunction, Monotone, image, preimage
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_DAY, days_from_civil
 
 
 def known(step: Monotone | None) -> Monotone:

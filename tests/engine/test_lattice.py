@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from pyiceberg.transforms import parse_transform
 from pyiceberg.types import StringType
 
-from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.lattice import in_terms_of
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
+from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
 
 TRANSFORMS = ["bucket[4]", "bucket[8]", "bucket[6]", "bucket[24]", "truncate[1]", "truncate[3]", "identity"]
 TEXTS = st.text(alphabet="ab\ud7ff\U0010ffff", max_size=4) | st.none()

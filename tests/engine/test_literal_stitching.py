@@ -20,21 +20,21 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import DateType, LongType, NestedField, StringType, TimestamptzType
 
-from dbt.adapters.icebergmv.maintenance.bases import BaseTables
-from dbt.adapters.icebergmv.maintenance.catalog import ColumnInfo, SqlCatalogReader, ViewInfo
-from dbt.adapters.icebergmv.maintenance.commit import Lake
-from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition, analyse
-from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, TupleDomain, Value
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo, SqlCatalogReader, ViewInfo
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import RecordedTable
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
 from dbt.adapters.icebergmv.maintenance.errors import NotReadable, StateUnreadable
-from dbt.adapters.icebergmv.maintenance.planner import Delta, RefreshPlan
-from dbt.adapters.icebergmv.maintenance.published import view_query
-from dbt.adapters.icebergmv.maintenance.recorded import definition_in_full
-from dbt.adapters.icebergmv.maintenance.snapshots import RecordedTable
-from dbt.adapters.icebergmv.maintenance.sql import Dialect, disjunction
-from dbt.adapters.icebergmv.maintenance.state import BaseTableState, ExpandedView, ViewState
+from dbt.adapters.icebergmv.maintenance.planning.planner import Delta, RefreshPlan
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, Value
+from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import Lake
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
+from dbt.adapters.icebergmv.maintenance.status.qualified_definition import definition_in_full
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ExpandedView, ViewState
 from dbt.adapters.icebergmv.maintenance.stitching.complement import complement, outside
-from dbt.adapters.icebergmv.maintenance.stitching.current import current_query
-from dbt.adapters.icebergmv.maintenance.stitching.literals import StoredRows, literal_query
+from dbt.adapters.icebergmv.maintenance.stitching.current_rows import current_query
+from dbt.adapters.icebergmv.maintenance.stitching.snapshot_query import StoredRows, literal_query
 
 from .duck import to_duckdb
 from .strategies import domains, holds, tuple_domains

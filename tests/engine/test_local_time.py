@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.icebergmv.maintenance.domain import Domain, Range
-from dbt.adapters.icebergmv.maintenance.key_functions import timestamp_to_date
-from dbt.adapters.icebergmv.maintenance.local_time import SAMPLED_EVERY, LocalTime, Offsets
-from dbt.adapters.icebergmv.maintenance.steps import Inverse
-from dbt.adapters.icebergmv.maintenance.transforms import MICROS_PER_DAY, MICROS_PER_HOUR
+from dbt.adapters.icebergmv.maintenance.predicates.date_functions import timestamp_to_date
+from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, Range
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Inverse
+from dbt.adapters.icebergmv.maintenance.predicates.local_time import SAMPLED_EVERY, LocalTime, Offsets
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_DAY, MICROS_PER_HOUR
 
 ZONES = ["Europe/Berlin", "America/Sao_Paulo", "Pacific/Apia", "Australia/Lord_Howe", "Asia/Kathmandu", "UTC"]
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)

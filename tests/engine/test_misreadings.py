@@ -9,15 +9,15 @@ import pytest
 from pyiceberg.transforms import IdentityTransform, TruncateTransform
 from pyiceberg.types import DecimalType, DoubleType
 
-from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, TupleDomain
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField, derive_partitioning
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
-from dbt.adapters.icebergmv.maintenance.partitioning import PartitionField, derive_partitioning
-from dbt.adapters.icebergmv.maintenance.rules.relation import Occurrence
-from dbt.adapters.icebergmv.maintenance.sql import Dialect, conjunction
-from dbt.adapters.icebergmv.maintenance.state import read_state
-from dbt.adapters.icebergmv.maintenance.steps import Computed
-from dbt.adapters.icebergmv.maintenance.transforms import partition_domain
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import partition_domain
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, conjunction
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
 
 from .bases import analysed
 from .test_partitioning import SCHEMA, spec

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from dbt.adapters.icebergmv.maintenance.names import parse_name, show
+from dbt.adapters.icebergmv.maintenance.sql.names import parse_name, show
 
 PARTS = st.text(min_size=1, max_size=6) | st.sampled_from(["a", "`", "``", ".", "a.b", "é", "1a", "a b", "\n", "$x"])
 

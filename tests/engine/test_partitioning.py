@@ -14,9 +14,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.transforms import parse_transform
 from pyiceberg.types import DateType, NestedField, TimestamptzType
 
-from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, TupleDomain
-from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
-from dbt.adapters.icebergmv.maintenance.partitioning import (
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
     PartitionField,
     derive_partitioning,
     is_whole_partitions,
@@ -24,7 +22,9 @@ from dbt.adapters.icebergmv.maintenance.partitioning import (
     partition_by_texts,
     spec_fields,
 )
-from dbt.adapters.icebergmv.maintenance.transforms import MICROS_PER_DAY, MICROS_PER_HOUR
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_DAY, MICROS_PER_HOUR
 
 from .bases import COLUMNS, analysed, partition_of
 

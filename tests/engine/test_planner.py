@@ -7,11 +7,11 @@ from typing import Literal
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.config import RefreshPolicy
-from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.errors import RefreshRefused
-from dbt.adapters.icebergmv.maintenance.planner import REGION_LIMIT, PlanRequest, RefreshPlan, plan_refresh
-from dbt.adapters.icebergmv.maintenance.transforms import MICROS_PER_DAY
+from dbt.adapters.icebergmv.maintenance.planning.planner import REGION_LIMIT, PlanRequest, RefreshPlan, plan_refresh
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_DAY
+from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 
 from .bases import analysed, base_status, change, partition_rows, status
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
-from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.planner import PlanRequest, plan_refresh
-from dbt.adapters.icebergmv.maintenance.references import splice
-from dbt.adapters.icebergmv.maintenance.sql import Dialect, disjunction
+from dbt.adapters.icebergmv.maintenance.definition.table_references import splice
+from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
 
 from .bases import SPARK_TYPES, analysed, base_status, change, status
 

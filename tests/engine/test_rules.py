@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.catalog import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition, analyse, definition_hash, single_statement
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.definition.definition import (
+    ViewDefinition,
+    analyse,
+    definition_hash,
+    single_statement,
+)
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
-from dbt.adapters.icebergmv.maintenance.references import TableReference
-from dbt.adapters.icebergmv.maintenance.rules.relation import Occurrence
 
 TABLES = {
     "t": (

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.bases import BaseTable
-from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.domain import Domain
-from dbt.adapters.icebergmv.maintenance.evaluation import evaluated
-from dbt.adapters.icebergmv.maintenance.snapshots import TableChange
-from dbt.adapters.icebergmv.maintenance.status import BaseTableStatus, MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
+from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
 from .test_rules import analysed
 

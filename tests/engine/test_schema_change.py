@@ -6,7 +6,7 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
-from dbt.adapters.icebergmv.maintenance.schema_change import changed_meaning
+from dbt.adapters.icebergmv.maintenance.status.schema_change import changed_meaning
 
 from .test_rules import analysed
 

@@ -31,8 +31,7 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
-from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, TupleDomain
-from dbt.adapters.icebergmv.maintenance.snapshots import (
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import (
     RecordedTable,
     TableChange,
     ancestry,
@@ -40,7 +39,8 @@ from dbt.adapters.icebergmv.maintenance.snapshots import (
     changed_partitions,
     partitions_of,
 )
-from dbt.adapters.icebergmv.maintenance.transforms import MICROS_PER_DAY, days_from_civil
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_DAY, days_from_civil
 from tests.engine.arrow_transforms import TRANSFORMS, on_arrow
 
 SCHEMA = Schema(

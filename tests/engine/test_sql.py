@@ -14,8 +14,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, TupleDomain, Value
-from dbt.adapters.icebergmv.maintenance.sql import (
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain, Value
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_DAY, days_from_civil
+from dbt.adapters.icebergmv.maintenance.sql.rendering import (
     Dialect,
     conjunction,
     disjunction,
@@ -24,7 +25,6 @@ from dbt.adapters.icebergmv.maintenance.sql import (
     qualified,
     string_literal,
 )
-from dbt.adapters.icebergmv.maintenance.transforms import MICROS_PER_DAY, days_from_civil
 
 from .duck import to_duckdb
 from .strategies import BINARIES, DECIMALS, FLOATS, TEXTS, domains, holds, probes, tuple_domains

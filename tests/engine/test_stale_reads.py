@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.catalog import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
-from dbt.adapters.icebergmv.maintenance.stale_reads import stale_read_behavior, staleness_window
+from dbt.adapters.icebergmv.maintenance.status.stale_read_config import stale_read_behavior, staleness_window
 
 COLUMNS = (
     *(ColumnInfo("k", "int", None), ColumnInfo("v", "int", None), ColumnInfo("xs", "array<int>", None)),

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import RecordedTable
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
-from dbt.adapters.icebergmv.maintenance.snapshots import RecordedTable
-from dbt.adapters.icebergmv.maintenance.state import (
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     BaseTableState,
     ExpandedView,
     ViewState,

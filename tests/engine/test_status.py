@@ -11,14 +11,14 @@ from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 from pyiceberg.types import IntegerType, NestedField, StringType
 
-from dbt.adapters.icebergmv.maintenance.bases import BaseTables
-from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader
-from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition, analyse
-from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, TupleDomain
-from dbt.adapters.icebergmv.maintenance.rules.relation import Occurrence, Track, TrackedColumn
-from dbt.adapters.icebergmv.maintenance.snapshots import RecordedTable
-from dbt.adapters.icebergmv.maintenance.state import BaseTableState, ViewState
-from dbt.adapters.icebergmv.maintenance.status import BaseTableStatus, status_of, tracked_columns
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import RecordedTable
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track, TrackedColumn
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, status_of, tracked_columns
 from tests.engine.metadata_tables import UUID_OF_TABLE, MetadataTable, bounds, file_of
 
 SCHEMA = Schema(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dbt.adapters.icebergmv.maintenance.domain import Domain, Range
-from dbt.adapters.icebergmv.maintenance.steps import (
+from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, Range
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import (
     Computed,
     Evaluated,
     Inverse,

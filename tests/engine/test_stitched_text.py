@@ -18,18 +18,18 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField, StringType, TimestamptzType
 
-from dbt.adapters.icebergmv.maintenance.catalog import ColumnInfo, ViewInfo
-from dbt.adapters.icebergmv.maintenance.commit import Lake, drop_unneeded_branches, new_branch_name
-from dbt.adapters.icebergmv.maintenance.config import ViewConfig
-from dbt.adapters.icebergmv.maintenance.definition import definition_hash
-from dbt.adapters.icebergmv.maintenance.inspection import Inspection, RefreshRequest, inspect
-from dbt.adapters.icebergmv.maintenance.published import sql_hash, view_query
-from dbt.adapters.icebergmv.maintenance.refresh import _is_outdated
-from dbt.adapters.icebergmv.maintenance.restitch import leave
-from dbt.adapters.icebergmv.maintenance.snapshots import RecordedTable
-from dbt.adapters.icebergmv.maintenance.stale_reads import StaleReadBehavior
-from dbt.adapters.icebergmv.maintenance.state import BaseTableState, ViewState
-from dbt.adapters.icebergmv.maintenance.stitching.reads import read_text
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo, ViewInfo
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import RecordedTable
+from dbt.adapters.icebergmv.maintenance.definition.definition import definition_hash
+from dbt.adapters.icebergmv.maintenance.refresh.refresh import _is_outdated
+from dbt.adapters.icebergmv.maintenance.refresh.static_stitching import leave
+from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import Lake, drop_unneeded_branches, new_branch_name
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshRequest, inspect
+from dbt.adapters.icebergmv.maintenance.status.pinned_view import sql_hash, view_query
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState
+from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
+from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
+from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_text
 
 from .test_views import StubCatalog
 

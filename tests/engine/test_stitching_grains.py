@@ -10,17 +10,17 @@ from datetime import date, datetime, timedelta
 import duckdb
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.key_functions import (
+from dbt.adapters.icebergmv.maintenance.predicates.date_functions import (
     date_to_timestamp,
     date_to_year,
     timestamp_to_date,
     truncate_date,
     truncate_timestamp,
 )
-from dbt.adapters.icebergmv.maintenance.steps import Inverse, KeyFunction, Monotone, OrNull
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Inverse, KeyFunction, Monotone, OrNull
 from dbt.adapters.icebergmv.maintenance.stitching import grains
-from dbt.adapters.icebergmv.maintenance.stitching.expressions import expression_of
 from dbt.adapters.icebergmv.maintenance.stitching.grains import Grain, grain_of
+from dbt.adapters.icebergmv.maintenance.stitching.key_sql import expression_of
 
 # Spark's functions that DuckDB lacks, or has with another meaning.
 _MACROS = (

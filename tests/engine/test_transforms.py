@@ -43,8 +43,8 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain
-from dbt.adapters.icebergmv.maintenance.transforms import (
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import (
     MICROS_PER_DAY,
     MICROS_PER_HOUR,
     civil_from_days,

@@ -16,15 +16,15 @@ from pyiceberg.table.metadata import new_table_metadata
 from pyiceberg.table.sorting import UNSORTED_SORT_ORDER
 from pyiceberg.types import DateType, IntegerType, LongType, NestedField, StringType, StructType
 
-from dbt.adapters.icebergmv.maintenance.bases import BaseTables
-from dbt.adapters.icebergmv.maintenance.catalog import CatalogEntry, ColumnInfo, ViewInfo
-from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition, analyse
-from dbt.adapters.icebergmv.maintenance.names import TableName, show
-from dbt.adapters.icebergmv.maintenance.rules.relation import Occurrence
-from dbt.adapters.icebergmv.maintenance.snapshots import RecordedTable
-from dbt.adapters.icebergmv.maintenance.spark_types import ddl_type, spark_type
-from dbt.adapters.icebergmv.maintenance.state import BaseTableState, ExpandedView, ViewState
-from dbt.adapters.icebergmv.maintenance.views import DEPTH_LIMIT, ExpandedSql, expand, redefined
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ColumnInfo, ViewInfo
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import RecordedTable
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type, spark_type
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ExpandedView, ViewState
+from dbt.adapters.icebergmv.maintenance.status.view_expansion import DEPTH_LIMIT, ExpandedSql, expand, redefined
 
 TYPES = {"int": IntegerType(), "bigint": LongType(), "string": StringType(), "date": DateType()}
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import duckdb
 
-from dbt.adapters.icebergmv.maintenance.transforms import days_from_civil
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import days_from_civil
 from tests.engine.duck import to_duckdb
 
 from .tables import COLUMNS, TABLES, ZONES, Row, bucket

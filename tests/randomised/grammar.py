@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from dbt.adapters.icebergmv.maintenance.sql import literal
+from dbt.adapters.icebergmv.maintenance.sql.rendering import literal
 
 from .choices import Choices
 from .tables import POOLS, SPARK_TYPES, TABLES

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 import duckdb
 
-from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.domain import TupleDomain
-from dbt.adapters.icebergmv.maintenance.planner import RefreshPlan
-from dbt.adapters.icebergmv.maintenance.references import splice
-from dbt.adapters.icebergmv.maintenance.sql import Dialect, disjunction, identifier
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.table_references import splice
+from dbt.adapters.icebergmv.maintenance.planning.planner import RefreshPlan
+from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, identifier
 
 from .choices import Choices
 from .database import Bag, Database

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
-from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.domain import Domain, Range, TupleDomain
-from dbt.adapters.icebergmv.maintenance.key_functions import date_to_year, truncate_timestamp
-from dbt.adapters.icebergmv.maintenance.planner import RefreshPlan
-from dbt.adapters.icebergmv.maintenance.rules.relation import Occurrence, Track, TrackedColumn
-from dbt.adapters.icebergmv.maintenance.steps import Step
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track, TrackedColumn
+from dbt.adapters.icebergmv.maintenance.planning.planner import RefreshPlan
+from dbt.adapters.icebergmv.maintenance.predicates.date_functions import date_to_year, truncate_timestamp
+from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, Range, TupleDomain
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Step
 
 from .planners import RIGHT, Disjuncts, Planner
 from .tables import Change, Row

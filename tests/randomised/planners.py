@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from dbt.adapters.icebergmv.maintenance.bases import BaseTable
-from dbt.adapters.icebergmv.maintenance.definition import ViewDefinition, analyse
-from dbt.adapters.icebergmv.maintenance.domain import Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.evaluation import Run, evaluated
-from dbt.adapters.icebergmv.maintenance.planner import PlanRequest, RefreshPlan, plan_refresh
-from dbt.adapters.icebergmv.maintenance.snapshots import RecordedTable, StaleDataConstraints, TableChange
-from dbt.adapters.icebergmv.maintenance.state import BaseTableState
-from dbt.adapters.icebergmv.maintenance.status import BaseTableStatus, MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import RecordedTable, StaleDataConstraints, TableChange
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import Run, evaluated
+from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, RefreshPlan, plan_refresh
+from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, TupleDomain
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
 from .tables import COLUMN_INFOS, Change, Row, Spec, changed_partitions, live_values
 

@@ -11,9 +11,9 @@ from typing import Any
 from pyiceberg.transforms import parse_transform
 from pyiceberg.types import DateType, DoubleType, IcebergType, IntegerType, LongType, StringType, TimestamptzType
 
-from dbt.adapters.icebergmv.maintenance.catalog import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, TupleDomain
-from dbt.adapters.icebergmv.maintenance.transforms import (
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import (
     MICROS_PER_DAY,
     MICROS_PER_HOUR,
     days_from_civil,

@@ -13,9 +13,9 @@ from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
-from dbt.adapters.icebergmv.errors import SPARK_ERRORS, database_error
-from dbt.adapters.icebergmv.session import SessionHandle
-from dbt.adapters.icebergmv.spark_session import SparkRequest
+from dbt.adapters.icebergmv.spark.cursor import SessionHandle
+from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, database_error
+from dbt.adapters.icebergmv.spark.session import SparkRequest
 
 
 class IcebergMVConnectionManager(SparkConnectionManager):

@@ -11,7 +11,7 @@ from dbt.adapters.contracts.connection import Credentials
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, InvalidCatalog, absolute_path, catalog_settings
-from dbt.adapters.icebergmv.secrets import secret_values
+from dbt.adapters.icebergmv.spark.secrets import secret_values
 
 METHODS_TO_COME = ("thrift", "http", "odbc", "connect")
 

@@ -9,7 +9,7 @@ from typing import Any
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.listing import ListedRelation, list_relations, storage_table_name
-from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader, ColumnInfo, ViewInfo, table_columns
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ColumnInfo, ViewInfo, table_columns
 from dbt.adapters.icebergmv.names import join_name
 
 Row = dict[str, Any]

@@ -17,16 +17,16 @@ from dbt_common.clients.agate_helper import build_type_tester
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.icebergmv.catalog_readers import reader_for
 from dbt.adapters.icebergmv.column import IcebergMVColumn
 from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
 from dbt.adapters.icebergmv.docs import catalog_rows
 from dbt.adapters.icebergmv.listing import list_relations, rendered_storage_table
-from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader, ColumnInfo, table_columns
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ColumnInfo, table_columns
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 from dbt.adapters.icebergmv.materialized_views import BEHAVIOR_FLAGS, MaterializedViewMixin
 from dbt.adapters.icebergmv.names import join_name, split_name
-from dbt.adapters.icebergmv.readers import reader_for
 from dbt.adapters.icebergmv.relation import IcebergMVRelation, quote_identifier
 
 if TYPE_CHECKING:

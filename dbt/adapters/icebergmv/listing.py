@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
-from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader, ViewInfo
-from dbt.adapters.icebergmv.maintenance.inspection import STORAGE_OF
-from dbt.adapters.icebergmv.maintenance.state import STORAGE_KEY, is_materialized_view
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
+from dbt.adapters.icebergmv.maintenance.status.inspection import STORAGE_OF
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_KEY, is_materialized_view
 from dbt.adapters.icebergmv.names import join_name, split_name
 
 # Only tables named like this are opened to see whether they are storage: opening every table of a big schema

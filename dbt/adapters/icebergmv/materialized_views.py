@@ -15,23 +15,27 @@ from dbt_common.behavior_flags import BehaviorFlag
 from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.icebergmv.maintenance.commit import Lake
-from dbt.adapters.icebergmv.maintenance.config import ViewConfig, refresh_policy
-from dbt.adapters.icebergmv.maintenance.definition import definition_hash, single_statement
+from dbt.adapters.icebergmv.maintenance.definition.definition import definition_hash, single_statement
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import partition_by_texts
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError
-from dbt.adapters.icebergmv.maintenance.inspection import Inspection, RefreshRequest, inspect
-from dbt.adapters.icebergmv.maintenance.names import TableName, show
-from dbt.adapters.icebergmv.maintenance.partitioning import partition_by_texts
-from dbt.adapters.icebergmv.maintenance.refresh import refresh
-from dbt.adapters.icebergmv.maintenance.settings import ESCAPED_LITERALS, meaning_settings
-from dbt.adapters.icebergmv.maintenance.stale_reads import StaleReadBehavior, stale_read_behavior, staleness_window
-from dbt.adapters.icebergmv.maintenance.stitching.reads import ReadPlan, read_plan
+from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
+from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import Lake
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshRequest, inspect
+from dbt.adapters.icebergmv.maintenance.status.session_settings import ESCAPED_LITERALS, meaning_settings
+from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
+    StaleReadBehavior,
+    stale_read_behavior,
+    staleness_window,
+)
+from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig, refresh_policy
+from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan, read_plan
 from dbt.adapters.icebergmv.responses import MaterializedViewResponse, response_of
-from dbt.adapters.icebergmv.spark_settings import spark_conf
+from dbt.adapters.icebergmv.spark.settings import spark_conf
 
 if TYPE_CHECKING:
     from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
-    from dbt.adapters.icebergmv.maintenance.catalog import CatalogReader
+    from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 
 DEFAULT_STORAGE_PREFIX = "__mv_storage__"
 

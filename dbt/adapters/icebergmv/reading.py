@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, InvalidCatalog, catalog_settings
-from dbt.adapters.icebergmv.maintenance.commit import Lake
+from dbt.adapters.icebergmv.catalog_readers import reader_for
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, NotReadable
-from dbt.adapters.icebergmv.maintenance.names import TableName, parse_name
-from dbt.adapters.icebergmv.maintenance.stitching.current import current_query
-from dbt.adapters.icebergmv.readers import reader_for
+from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import Lake
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name
+from dbt.adapters.icebergmv.maintenance.stitching.current_rows import current_query
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,9 +7,9 @@ from typing import Any
 
 from dbt.adapters.contracts.connection import AdapterResponse
 
-from dbt.adapters.icebergmv.maintenance.accounting import RefreshResult
-from dbt.adapters.icebergmv.maintenance.names import show
-from dbt.adapters.icebergmv.maintenance.status import BaseTableStatus
+from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
+from dbt.adapters.icebergmv.maintenance.sql.names import show
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 
 
 @dataclass

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dbt.adapters.icebergmv.maintenance.references import TableReference
-from dbt.adapters.icebergmv.maintenance.sql import identifier
-from dbt.adapters.icebergmv.maintenance.stitching.keys import BaseFilter
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
+from dbt.adapters.icebergmv.maintenance.stitching.key_groups import BaseFilter
 
 
 def in_place_of(reference: TableReference, reads: Sequence[str]) -> str:

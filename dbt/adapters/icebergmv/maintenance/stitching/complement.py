@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from dbt.adapters.icebergmv.maintenance.domain import ColumnKey, Domain, Range, TupleDomain
-from dbt.adapters.icebergmv.maintenance.sql import Dialect, disjunction
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
 
 LISTED_BUCKETS = 1000
 """Up to this many buckets the others are listed one by one."""

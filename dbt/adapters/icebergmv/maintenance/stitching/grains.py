@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dbt.adapters.icebergmv.maintenance.sql import identifier
-from dbt.adapters.icebergmv.maintenance.steps import KeyFunction, Monotone, OrNull, Step
-from dbt.adapters.icebergmv.maintenance.stitching.expressions import IDENTITY, Expression, expression_of, template
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import KeyFunction, Monotone, OrNull, Step
+from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
+from dbt.adapters.icebergmv.maintenance.stitching.key_sql import IDENTITY, Expression, expression_of, template
 
 _UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day", "month", "quarter", "year")
 _TRANSFORMS = ("hour", "day", "month", "year")

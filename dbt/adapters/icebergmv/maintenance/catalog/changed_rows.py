@@ -1,0 +1,143 @@
+"""From the files that changed to the rows that may have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from pyiceberg.manifest import DataFile, DataFileContent
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.types import DateType
+
+from dbt.adapters.icebergmv.maintenance.catalog.column_bounds import bounded_rows
+from dbt.adapters.icebergmv.maintenance.catalog.manifests import PartitionKey, partition_key, referenced_data_file
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, simplify
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import partition_domain
+
+_TERMS = 2000
+"""Constraints, over all disjuncts, beyond which the rows of files are described more roughly."""
+
+
+class FileRows:
+    """Says which rows a file of a table can hold, on the top-level columns of a schema of that table.
+
+    The partition of a file is enough when it constrains a tracked column, or when no column is tracked.
+    """
+
+    def __init__(self, table: Table, schema: Schema, tracked: frozenset[str]) -> None:
+        self._specs = table.specs()
+        self._columns = {f.field_id: f for f in schema.fields}
+        self._tracked = tracked
+        self._bounded = tuple(f for f in schema.fields if f.name in tracked)
+        self._was_date: dict[int, set[bool]] = {}
+        for known in (*table.metadata.schemas, schema):
+            for column in known.fields:
+                self._was_date.setdefault(column.field_id, set()).add(isinstance(column.field_type, DateType))
+        self._partitions: dict[PartitionKey, TupleDomain | None] = {}
+
+    def of_partition(self, partition: PartitionKey) -> TupleDomain | None:
+        """Return the rows that a partition can hold; None when its files have to be asked one by one."""
+        if partition not in self._partitions:
+            rows = self._partition_rows(*partition)
+            told = not self._tracked or any(key.column in self._tracked for key, _ in rows.constraints)
+            self._partitions[partition] = rows if told else None
+        return self._partitions[partition]
+
+    def of_data_file(self, file: DataFile) -> TupleDomain:
+        """Return the rows that a data file can hold."""
+        partition = self.of_partition(partition_key(file))
+        return bounded_rows(file, self._bounded) if partition is None else partition
+
+    def few(self, rows: Iterable[TupleDomain]) -> tuple[TupleDomain, ...]:
+        """Return disjuncts that cover the rows of many files, few enough for a predicate."""
+        return simplify(dict.fromkeys(rows), max(1, _TERMS // max(1, len(self._bounded))))
+
+    def unit(self, partitions: Iterable[PartitionKey]) -> str:
+        """Return what a person calls the partitions: day, month, ... when that is all there is, else partition."""
+        names = {str(f.transform) for i in {spec_id for spec_id, _ in partitions} for f in self._specs[i].fields}
+        only = names.pop() if len(names) == 1 else ""
+        return only if only in ("year", "month", "day", "hour") else "partition"
+
+    def _partition_rows(self, spec_id: int, values: tuple[object, ...]) -> TupleDomain:
+        """Return the rows that a partition can hold.
+
+        Fields whose source column is gone or nested constrain nothing, nor do those whose source was a date and is a
+        timestamp now, as old values may count days. Several fields on one column are intersected; where no row
+        satisfies them all, they are not to be trusted.
+        """
+        constraints: dict[ColumnKey, Domain] = {}
+        for partition_field, value in zip(self._specs[spec_id].fields, values, strict=True):
+            source = self._columns.get(partition_field.source_id)
+            if source is None or len(self._was_date[source.field_id]) > 1:
+                continue
+            constraint = partition_domain(partition_field.transform, source.name, source.field_type, value)
+            if constraint is not None:
+                key, domain = constraint
+                constraints[key] = domain.intersect(constraints[key]) if key in constraints else domain
+        rows = TupleDomain.where(constraints)
+        return TupleDomain.all() if rows.is_none else rows
+
+
+@dataclass(frozen=True)
+class ChangedRows:
+    """The rows that may have changed: any of the disjuncts may hold one. `count` of `unit`s changed."""
+
+    data_disjuncts: tuple[TupleDomain, ...]
+    count: int
+    unit: str
+
+
+@dataclass
+class _Changed:
+    """The changed files, sorted by what tells their rows. `referenced` are the data files whose rows were deleted."""
+
+    files: int = 0
+    partitions: dict[PartitionKey, TupleDomain] = field(default_factory=dict)
+    bounds: dict[str, TupleDomain] = field(default_factory=dict)
+    referenced: set[str] = field(default_factory=set)
+    anywhere: bool = False
+
+    def add(self, file: DataFile, rows: FileRows) -> None:
+        self.files += 1
+        key = partition_key(file)
+        partition = rows.of_partition(key)
+        if partition is not None:
+            self.partitions[key] = partition
+        elif file.content == DataFileContent.DATA:
+            self.bounds[file.file_path] = rows.of_data_file(file)
+            self.anywhere |= self.bounds[file.file_path].is_all
+        else:
+            path = referenced_data_file(file)
+            self.anywhere |= path is None
+            self.referenced |= set() if path is None else {path}
+
+
+def changed_rows(rows: FileRows, files: Iterable[DataFile], others: Iterable[DataFile]) -> ChangedRows:
+    """Return the rows that changed data and delete files can hold; no disjunct when there is no file.
+
+    A delete file is as wide as the data file it is about. When that is not among the changed ones it is looked for in
+    `others`, which are read only as far as needed.
+    """
+    changed = _Changed()
+    for file in files:
+        changed.add(file, rows)
+    partitions = sorted(changed.partitions, key=repr)
+    disjuncts = tuple(changed.partitions[p] for p in partitions)
+    if changed.files and len(changed.bounds) + len(changed.referenced) + changed.anywhere == 0:
+        return ChangedRows(disjuncts, len(partitions), rows.unit(partitions))
+    by_file = [TupleDomain.all()] if changed.anywhere else [*changed.bounds.values(), *_deleted(changed, rows, others)]
+    return ChangedRows((*disjuncts, *rows.few(by_file)), changed.files, "file")
+
+
+def _deleted(changed: _Changed, rows: FileRows, others: Iterable[DataFile]) -> Iterable[TupleDomain]:
+    """Yield the rows of the data files that delete files are about and that did not change themselves."""
+    missing = changed.referenced - changed.bounds.keys()
+    for file in others if missing else ():
+        if file.content == DataFileContent.DATA and file.file_path in missing:
+            yield rows.of_data_file(file)
+            missing.remove(file.file_path)
+            if not missing:
+                return
+    if missing:
+        yield TupleDomain.all()

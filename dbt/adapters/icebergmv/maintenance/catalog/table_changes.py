@@ -1,0 +1,210 @@
+"""What changed in a table between two snapshots, from its manifests.
+
+Only manifests that a snapshot of the window added are opened, so the cost follows the change, not the table. Iceberg
+spec, "Snapshots", "Manifest Lists" and "Scan Planning"; snapshot ids are never ordered, only ancestry counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import Literal
+
+from pyiceberg.manifest import DataFile, ManifestContent
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.snapshots import Operation, Snapshot
+
+from dbt.adapters.icebergmv.maintenance.catalog.append_window import AppendWindow, operation
+from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows, changed_rows
+from dbt.adapters.icebergmv.maintenance.catalog.manifests import (
+    PartitionKey,
+    changed_entries,
+    live_files,
+    partition_key,
+    referenced_data_file,
+)
+from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
+
+
+@dataclass(frozen=True)
+class RecordedTable:
+    """What a refresh read: the table's identity, the snapshot (None: it had none) and the schema."""
+
+    uuid: str
+    snapshot_id: int | None
+    schema_id: int
+
+
+@dataclass(frozen=True)
+class StaleDataConstraints:
+    """The rows of a base table that may have changed, as the RFC's `data_disjuncts`: any of them may hold a row."""
+
+    data_disjuncts: tuple[TupleDomain, ...]
+
+
+@dataclass(frozen=True)
+class TableChange:
+    """How a table changed since it was recorded.
+
+    fresh: no row changed (`moved` tells whether the ids did). stale: rows changed within `constraints`. unknown: it
+    cannot be told, `reason` says why; everything may have changed. `changed_partitions` counts in `unit`s: partitions,
+    or files where partitions do not tell which rows changed.
+
+    `appended_since` is the recorded snapshot when all that happened since are appends (and compaction): an incremental
+    append scan from there to the current snapshot reads exactly the rows that came. `appended_rows` and
+    `appended_bytes` tell how much that is.
+    """
+
+    status: Literal["fresh", "stale", "unknown"]
+    moved: bool = False
+    constraints: StaleDataConstraints = StaleDataConstraints(())
+    changed_partitions: int = 0
+    unit: str = "partition"
+    reason: str | None = None
+    appended_since: int | None = None
+    appended_rows: int = 0
+    appended_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class _Window:
+    """The snapshots between two, the newest first: those undone from the one and those done to the other."""
+
+    undone: tuple[Snapshot, ...]
+    done: tuple[Snapshot, ...]
+
+
+def change_since(
+    recorded: RecordedTable, now: RecordedTable, table: Table, schema: Schema, tracked: frozenset[str]
+) -> TableChange:
+    """Return how the rows of the table, as read `now`, differ from those at the recorded snapshot.
+
+    The constraints name the columns as `schema`, the one that is read now, does. `tracked` are the columns (named so)
+    whose constraints are of use: a file whose partition constrains none of them is described by its column bounds.
+    """
+    metadata = table.metadata
+    if now.uuid != recorded.uuid:
+        return TableChange("unknown", moved=True, reason="was dropped and created again")
+    if recorded.snapshot_id == now.snapshot_id:
+        return TableChange("fresh", moved=recorded != now)
+    if now.snapshot_id is None:
+        return TableChange("unknown", moved=True, reason="was replaced and has no snapshot")
+    target = metadata.snapshot_by_id(now.snapshot_id)
+    if target is None:
+        return TableChange("unknown", moved=True, reason=f"has lost the snapshot {now.snapshot_id}")
+    rows = FileRows(table, schema, tracked)
+    if recorded.snapshot_id is None:
+        return _change_of(rows, _live_files(table, target), ())
+    start = metadata.snapshot_by_id(recorded.snapshot_id)
+    if start is None:
+        return TableChange(
+            "unknown", moved=True, reason=f"has expired the snapshot {recorded.snapshot_id} of the last refresh"
+        )
+    window = _window(metadata, start, target)
+    if window is None:
+        return _change_of(rows, *_difference(table, start, target))
+    straight = not window.undone and recorded.schema_id == now.schema_id
+    appends = AppendWindow(table.io, start) if straight else None
+    return _change_of(rows, _changed_files(table, window, appends), _unchanged_files(table, window, start), appends)
+
+
+def partitions_of(table: Table, snapshot_id: int) -> set[PartitionKey]:
+    """Return the partitions, as (spec id, values), that hold data files at a snapshot; reads all its manifests."""
+    snapshot = table.metadata.snapshot_by_id(snapshot_id)
+    return set() if snapshot is None else {partition_key(f) for f in _live_files(table, snapshot)}
+
+
+def changed_partitions(table: Table, from_snapshot_id: int, to_snapshot_id: int) -> set[PartitionKey]:
+    """Return the partitions that snapshots after `from`, up to its descendant `to`, wrote to or deleted from."""
+    start = table.metadata.snapshot_by_id(from_snapshot_id)
+    target = table.metadata.snapshot_by_id(to_snapshot_id)
+    window = _window(table.metadata, start, target) if start and target else None
+    return set() if window is None else {partition_key(f) for f in _changed_files(table, window)}
+
+
+def ancestry(metadata: TableMetadata, snapshot_id: int) -> Iterator[Snapshot]:
+    """Yield the snapshot and its ancestors, as far back as they are kept."""
+    known = {s.snapshot_id: s for s in metadata.snapshots}
+    current = known.get(snapshot_id)
+    while current is not None:
+        yield current
+        parent = current.parent_snapshot_id
+        current = known.get(parent) if parent is not None else None
+
+
+def _window(metadata: TableMetadata, start: Snapshot, target: Snapshot) -> _Window | None:
+    """Return the snapshots that lie between two.
+
+    None when they have no common ancestor that is still known (replaced table, expired history).
+    """
+    from_start = list(ancestry(metadata, start.snapshot_id))
+    from_target = list(ancestry(metadata, target.snapshot_id))
+    common = {s.snapshot_id for s in from_start} & {s.snapshot_id for s in from_target}
+    if not common:
+        return None
+    undone, done = (tuple(s for s in side if s.snapshot_id not in common) for side in (from_start, from_target))
+    return _Window(undone, done)
+
+
+def _changed_files(table: Table, window: _Window, appends: AppendWindow | None = None) -> Iterator[DataFile]:
+    """Yield the files that the snapshots added or removed, and tell `appends`; a `replace` changes no row."""
+    for snapshot in (*window.undone, *reversed(window.done)):
+        replaced = operation(snapshot) == Operation.REPLACE
+        manifests = () if replaced and appends is None else snapshot.manifests(table.io)
+        entries = [] if replaced else list(changed_entries(table.io, manifests, snapshot.snapshot_id))
+        if appends is not None:
+            appends.add(snapshot, manifests, entries)
+        yield from (e.data_file for e in entries)
+
+
+def _unchanged_files(table: Table, window: _Window, start: Snapshot) -> Iterator[DataFile]:
+    """Yield the other files that delete files of the window can be about: what compaction wrote, what there was."""
+    for snapshot in (*window.done, *window.undone):
+        if operation(snapshot) == Operation.REPLACE:
+            manifests = [m for m in snapshot.manifests(table.io) if m.content == ManifestContent.DATA]
+            yield from (e.data_file for e in changed_entries(table.io, manifests, snapshot.snapshot_id))
+    yield from live_files(table.io, (m for m in start.manifests(table.io) if m.content == ManifestContent.DATA))
+
+
+def _live_files(table: Table, snapshot: Snapshot) -> Iterator[DataFile]:
+    return live_files(table.io, snapshot.manifests(table.io))
+
+
+def _difference(table: Table, start: Snapshot, target: Snapshot) -> tuple[list[DataFile], Iterable[DataFile]]:
+    """Return the files that only one of two unconnected snapshots holds, and all that either holds.
+
+    Deletion vectors share a file, so a path may stand for several of them; paths on both sides are compared with what
+    tells their contents apart.
+    """
+    before = {_file_key(f): f for f in _live_files(table, start)}
+    after = {_file_key(f): f for f in _live_files(table, target)}
+    changed = [before.get(key) or after[key] for key in before.keys() ^ after.keys()]
+    return changed, chain(before.values(), after.values())
+
+
+def _file_key(file: DataFile) -> tuple[object, ...]:
+    contents = (file.record_count, file.file_size_in_bytes, referenced_data_file(file))
+    return (file.content, file.file_path, partition_key(file), *contents)
+
+
+def _change_of(
+    rows: FileRows, files: Iterable[DataFile], others: Iterable[DataFile], appends: AppendWindow | None = None
+) -> TableChange:
+    """Return the change that the changed files make; `others` are those that delete files among them can be about."""
+    changed = changed_rows(rows, files, others)
+    if changed.count == 0:
+        return TableChange("fresh", moved=True)
+    appended = appends.appended if appends is not None else None
+    return TableChange(
+        "stale",
+        moved=True,
+        constraints=StaleDataConstraints(changed.data_disjuncts),
+        changed_partitions=changed.count,
+        unit=changed.unit,
+        appended_since=appended.since if appended else None,
+        appended_rows=appended.rows if appended else 0,
+        appended_bytes=appended.bytes if appended else 0,
+    )

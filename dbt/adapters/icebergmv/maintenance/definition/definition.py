@@ -1,0 +1,255 @@
+"""The definition of a materialized view: what it reads, what it outputs, and which output column tracks which base.
+
+*Output column k tracks column c of base occurrence T through f* when every output row depends only on those rows of T
+with f(c) = k, NULL-safely. The rules that derive it stand in `rules/`, one operator a file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import sqlglot
+import sqlglot.dialects.spark  # loaded now, not inside the first refresh of a run
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.definition.ansi_mode import ansi_matters
+from dbt.adapters.icebergmv.maintenance.definition.date_units import units_are_literals
+from dbt.adapters.icebergmv.maintenance.definition.determinism import order_dependence, volatility
+from dbt.adapters.icebergmv.maintenance.definition.rules import track
+from dbt.adapters.icebergmv.maintenance.definition.rules.table_uses import occurrences_in
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
+    Occurrence,
+    Scope,
+    Track,
+    TrackedColumn,
+    TrackedRelation,
+)
+from dbt.adapters.icebergmv.maintenance.definition.spark_functions import AGGREGATES
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, find_references
+from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
+from dbt.adapters.icebergmv.maintenance.status.schema_change import reads_by_shape
+
+DIALECT = "spark"
+
+
+@dataclass(frozen=True)
+class ViewDefinition:
+    """An analysed SELECT.
+
+    `columns` is None when the output cannot be known without Spark. `always_full` says why the view can be neither kept
+    nor refreshed in part, whatever changed; `full_when_changed` why a change always asks for a full refresh.
+    `obstacles` says, per base occurrence, what keeps it from being tracked. `additive` holds the references whose new
+    rows alone give the new output rows, with those that are read as empty for it. `rewritable` holds the references
+    whose name may be replaced by a subquery, because nothing in the SQL names them with a catalog or a schema.
+    `mentions` are the words of the SQL in lower case. `reads_by_shape`: columns that it does not name may matter too.
+    `needs_tables`: every output row comes from rows of tables. `selects_subquery`: a SELECT list holds a subquery.
+    `ansi_matters`: its values may be others in ANSI mode. `lists_aliases`: a list gives columns other names.
+    """
+
+    sql: str
+    references: tuple[TableReference, ...]
+    columns: tuple[TrackedColumn, ...] | None
+    always_full: str | None = None
+    full_when_changed: str | None = None
+    occurrences: frozenset[Occurrence] = frozenset()
+    obstacles: Mapping[Occurrence, str] = field(default_factory=dict)
+    additive: Mapping[int, frozenset[int]] = field(default_factory=dict)
+    rewritable: frozenset[int] = frozenset()
+    mentions: frozenset[str] = frozenset()
+    reads_by_shape: bool = False
+    needs_tables: bool = False
+    selects_subquery: bool = False
+    ansi_matters: bool = True
+    lists_aliases: bool = True
+
+    def uses_of(self, index: int) -> tuple[Occurrence, ...]:
+        """Return the occurrences that a reference stands for: several where a CTE around it is used again."""
+        return tuple(sorted(o for o in self.occurrences if o.index == index))
+
+    def tracks_of(self, occurrence: Occurrence) -> dict[str, tuple[Track, ...]]:
+        """Return, per output column, how it tracks the base occurrence."""
+        if occurrence in self.obstacles:
+            return {}
+        found = {c.name: tuple(t for t in c.tracks if t.occurrence == occurrence) for c in self.columns or ()}
+        return {name: tracks for name, tracks in found.items() if tracks}
+
+    def tracked_columns(self, index: int) -> frozenset[str]:
+        """Return the base columns of a reference that some output column tracks."""
+        found = (t for use in self.uses_of(index) for tracks in self.tracks_of(use).values() for t in tracks)
+        return frozenset(t.column for t in found)
+
+
+def definition_hash(sql: str) -> str:
+    """Return a hash of the SQL that does not change with white space and comments."""
+    try:
+        tokens = [f"{t.token_type.name}:{t.text}" for t in sqlglot.tokenize(sql, dialect=DIALECT)]
+    except SqlglotError:
+        tokens = [sql]
+    return hashlib.sha256("\0".join(tokens).encode()).hexdigest()
+
+
+def single_statement(sql: str) -> str:
+    """Return the SQL without white space around it and semicolons at its end."""
+    try:
+        tokens = sqlglot.tokenize(sql, dialect=DIALECT)
+    except SqlglotError:
+        return sql.strip()
+    while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
+        sql = sql[: tokens.pop().start]
+    return sql.strip()
+
+
+def analyse(
+    sql: str,
+    default_namespace: str,
+    columns_of: Callable[[TableReference], tuple[ColumnInfo, ...] | None],
+    session_is_utc: bool,
+) -> ViewDefinition:
+    """Analyse the compiled SQL of a materialized view.
+
+    `columns_of` returns the columns of a referenced table, or None when it is not an Iceberg table of the catalog.
+    Raises InvalidDefinition for output that a table cannot hold: unnamed or duplicate columns.
+    """
+    try:
+        tokens = sqlglot.tokenize(sql, dialect=DIALECT)
+        query = sqlglot.parse_one(sql, dialect=DIALECT)
+    except (SqlglotError, AttributeError, TypeError, ValueError, KeyError, RecursionError) as error:
+        # Whatever the parser stumbles over, Spark may well understand.
+        return ViewDefinition(sql, (), None, always_full=f"its SQL cannot be analysed ({_first_line(error)})")
+    if not isinstance(query, exp.Query):
+        return ViewDefinition(sql, (), None, always_full="its SQL is not one SELECT statement")
+    if any(t.text == "|>" for t in tokens):
+        return ViewDefinition(sql, (), None, always_full="pipe syntax is not analysed")
+    references = find_references(query, default_namespace)
+    _check_names(query)
+    known = {r.index: columns_of(r) for r in references.tables}
+    relation = track(query, Scope(known, session_is_utc, units_are_literals(tokens), sql, tokens))
+    overlooked = occurrences_in(query) - relation.occurrences
+    relation = relation.blocked(overlooked, "a place that is not analysed")
+    _check_duplicates([c.name for c in relation.columns or ()])
+    return ViewDefinition(
+        sql=sql,
+        references=references.tables,
+        columns=relation.columns,
+        always_full=references.opaque or volatility(query, tokens, known.values()),
+        full_when_changed=order_dependence(query, tokens),
+        occurrences=relation.occurrences,
+        obstacles=relation.obstacles,
+        additive=_additive(relation, references.tables, tokens),
+        mentions=frozenset(t.text.lower() for t in tokens),
+        reads_by_shape=reads_by_shape(query),
+        rewritable=_rewritable(query, references.tables),
+        needs_tables=_needs_tables(query),
+        ansi_matters=ansi_matters(query, _types(known.values()), frozenset(t.text.lower() for t in tokens)),
+        lists_aliases=any(alias.columns for alias in query.find_all(exp.TableAlias)),
+        selects_subquery=any(item.find(exp.Query) for s in query.find_all(exp.Select) for item in s.expressions),
+    )
+
+
+def _types(tables: Iterable[tuple[ColumnInfo, ...] | None]) -> dict[str, list[str | None]]:
+    """Return the types of all columns by name in lower case."""
+    found: dict[str, list[str | None]] = {}
+    for column in (c for columns in tables for c in columns or ()):
+        found.setdefault(column.name.lower(), []).append(column.type)
+    return found
+
+
+def _needs_tables(query: exp.Query) -> bool:
+    """Return whether every output row comes from rows of tables, so that over empty tables the query is empty.
+
+    Not so a SELECT without FROM, an aggregate without GROUP BY, VALUES and functions in FROM. What stands in an
+    expression, such as a scalar subquery, adds no rows.
+    """
+    if query.find(exp.Values, exp.Pivot, exp.Unnest, exp.TableFromRows):
+        return False
+    if any(not isinstance(table.this, exp.Identifier) for table in query.find_all(exp.Table)):
+        return False
+    return all(_follows_its_rows(select) for select in query.find_all(exp.Select) if not _is_in_expression(select))
+
+
+def _is_in_expression(select: exp.Select) -> bool:
+    place = select.parent
+    while isinstance(place, (exp.Subquery, exp.SetOperation)):
+        place = place.parent
+    return not isinstance(place, (exp.From, exp.Join, exp.CTE, type(None)))
+
+
+def _follows_its_rows(select: exp.Select) -> bool:
+    if select.args.get("from_") is None:
+        return False
+    if select.args.get("group") is not None:
+        return True
+    return select.args.get("having") is None and not any(_aggregates(item) for item in select.expressions)
+
+
+def _aggregates(item: exp.Expr) -> bool:
+    """Return whether an item of a SELECT list is, or may be, an aggregate of all rows; a window function is none."""
+    for node in item.walk(prune=lambda n: isinstance(n, exp.Query)):
+        if isinstance(node, exp.Anonymous) or (isinstance(node, exp.AggFunc) and not _is_windowed(node)):
+            return True
+    return False
+
+
+def _is_windowed(function: exp.Expr) -> bool:
+    place = function.parent
+    while isinstance(place, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
+        place = place.parent
+    return isinstance(place, exp.Window)
+
+
+def _additive(
+    relation: TrackedRelation, references: tuple[TableReference, ...], tokens: Sequence[Token]
+) -> dict[int, frozenset[int]]:
+    """Return the references that can be read in part, or as empty, by their place in the text.
+
+    A reference that is used several times would be cut down for all of them; a pinned one is never rewritten. The
+    parser does not know every aggregate function as one, so the names decide.
+    """
+    if any(t.text.lower() in AGGREGATES and n.token_type == TokenType.L_PAREN for t, n in pairwise(tokens)):
+        return {}
+    pinned = {r.index for r in references if r.pinned}
+    uses = Counter(o.index for o in relation.occurrences)
+    return {
+        occurrence.index: frozenset(o.index for o in emptied)
+        for occurrence, emptied in relation.deltas.additive.items()
+        if all(uses[o.index] == 1 and o.index not in pinned for o in (occurrence, *emptied))
+    }
+
+
+def _check_names(query: exp.Query) -> None:
+    for position, expression in enumerate(query.selects, start=1):
+        if isinstance(expression, exp.Star) or expression.is_star or expression.output_name:
+            continue
+        if isinstance(expression, (exp.Column, exp.Aliases, exp.Dot, exp.Bracket)):
+            continue
+        raise InvalidDefinition(
+            f"Column {position} of the SELECT has no name: {expression.sql(dialect=DIALECT)[:80]}. Give it one with AS."
+        )
+
+
+def _check_duplicates(names: list[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() in seen:
+            raise InvalidDefinition(f"The SELECT outputs two columns named {name}. Rename one of them with AS.")
+        seen.add(name.lower())
+
+
+def _rewritable(query: exp.Query, references: tuple[TableReference, ...]) -> frozenset[int]:
+    """Return the occurrences that may become a subquery: no column is qualified with a schema, as in `s.t.c`."""
+    if any(column.args.get("db") for column in query.find_all(exp.Column)):
+        return frozenset()
+    if any(isinstance(dot.this, exp.Column) and dot.this.args.get("db") for dot in query.find_all(exp.Dot)):
+        return frozenset()
+    return frozenset(r.index for r in references)
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0] if str(error) else type(error).__name__

@@ -1,0 +1,149 @@
+"""Is the SELECT a function of its tables? What is not is refreshed in full."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from sqlglot import exp
+from sqlglot.tokens import Token, TokenType
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.definition.spark_functions import BUILTIN, ORDER_DEPENDENT, VOLATILE
+
+_CLOCKS_WITHOUT_PARENTHESES = frozenset(["current_date", "current_timestamp", "current_time", "localtimestamp"])
+_USERS_WITHOUT_PARENTHESES = frozenset(["current_user", "session_user", "user"])
+# Cast to a date or a timestamp, also by comparison, these texts are clocks; a zone may follow.
+_CLOCK_TEXT = re.compile(r"\s*(now|today|yesterday|tomorrow)(\s+\S+)?\s*$", re.IGNORECASE)
+_ICEBERG_FUNCTIONS = frozenset(["bucket", "truncate", "years", "months", "days", "hours", "iceberg_version"])
+_CLOCK_WITHOUT_ARGUMENTS = frozenset(["unix_timestamp", "to_unix_timestamp"])
+_METADATA_COLUMNS = frozenset(
+    ["_file", "_pos", "_partition", "_spec_id", "_deleted", "_row_id", "_last_updated_sequence_number", "_metadata"]
+)
+_GENERATED_COLUMNS = frozenset(["col", "pos", "key", "value", "id"])
+_VALUES = frozenset(["first", "first_value", "last", "last_value"])
+_GENERATED = re.compile(r"col\d+$")
+# Calls that are grammar in Spark, or are listed under another name.
+_GRAMMAR_WORDS = """
+    cast try_cast extract timestampadd timestampdiff dateadd datediff date_diff overlay position trim values struct
+    filter exists in percentile_cont percentile_disc decimal char varchar array map interval unpivot pivot columns
+    rollup cube set all any some if case row using
+"""
+_GRAMMAR = frozenset(_GRAMMAR_WORDS.split())
+
+
+def volatility(query: exp.Expr, tokens: Sequence[Token], tables: Iterable[tuple[ColumnInfo, ...] | None]) -> str | None:
+    """Return why a new evaluation may differ although no table changed, or None when it cannot."""
+    known = list(tables)
+    columns = {c.name.lower() for table in known for c in table or ()}
+    for name, called_empty in _names(tokens, columns):
+        if name in VOLATILE or (called_empty and name in _CLOCK_WITHOUT_ARGUMENTS):
+            return f"{name}() gives a new value at every run"
+    for token in tokens:
+        if token.token_type == TokenType.STRING and _CLOCK_TEXT.match(token.text):
+            return f"'{token.text}' may be read as a date, which gives a new value at every run"
+        if "${" in token.text:
+            return "it uses a ${...} variable, whose value may change"
+    for column in query.find_all(exp.Column):
+        if column.name.lower() in _METADATA_COLUMNS - columns:
+            return f"the metadata column {column.name} changes when files are rewritten"
+    if query.find(exp.TableSample):
+        return "TABLESAMPLE picks other rows at every run"
+    return unknown_function(query, tokens) or (None if None in known else _variable(query, columns))
+
+
+def order_dependence(query: exp.Expr, tokens: Sequence[Token]) -> str | None:
+    """Return what depends on the order in which rows are read: an aggregate, or LIMIT; None when nothing does.
+
+    first_value and its like have an order where they stand over a window with ORDER BY. EXISTS asks for any row.
+    """
+    for limit in query.find_all(exp.Limit, exp.Offset, exp.Fetch):
+        if not isinstance(limit.parent, exp.Query) or not isinstance(limit.parent.parent, exp.Exists):
+            return "LIMIT may pick other rows at the next evaluation"
+    for position, token in enumerate(tokens[:-1]):
+        called = token.token_type != TokenType.STRING and tokens[position + 1].token_type == TokenType.L_PAREN
+        name = token.text.lower()
+        if called and name in ORDER_DEPENDENT and not (name in _VALUES and _is_ordered(tokens, position + 1)):
+            return f"{name}() depends on the order in which rows are read"
+    return None
+
+
+def _is_ordered(tokens: Sequence[Token], opened: int) -> bool:
+    """Return whether the call, whose parenthesis opens there, is followed by OVER (... ORDER BY ...)."""
+    position = _closed(tokens, opened) + 1
+    while position < len(tokens) and tokens[position].text.lower() in ("ignore", "respect", "nulls"):
+        position += 1
+    over = [t.text.lower() for t in tokens[position : position + 2]]
+    if over != ["over", "("]:
+        return False
+    window = tokens[position + 2 : _closed(tokens, position + 1)]
+    return any(t.token_type == TokenType.ORDER_BY for t in window)
+
+
+def _closed(tokens: Sequence[Token], opened: int) -> int:
+    """Return the place of the parenthesis that closes the one that opens there, or the end."""
+    depth = 0
+    for position in range(opened, len(tokens)):
+        kind = tokens[position].token_type
+        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(kind, 0)
+        if depth == 0:
+            return position
+    return len(tokens)
+
+
+def _names(tokens: Sequence[Token], columns: set[str]) -> Iterable[tuple[str, bool]]:
+    """Yield the lower-case names of functions that the text calls, and whether each is called without arguments.
+
+    The tokens are read, not the tree: sqlglot maps several functions to one node.
+    """
+    bare = _CLOCKS_WITHOUT_PARENTHESES | (_USERS_WITHOUT_PARENTHESES - columns)
+    for token, following, after in zip(tokens, [*tokens[1:], None], [*tokens[2:], None, None], strict=False):
+        name = token.text.lower()
+        if token.token_type == TokenType.STRING:
+            continue
+        if following is not None and following.token_type == TokenType.L_PAREN:
+            yield name, after is not None and after.token_type == TokenType.R_PAREN
+        elif name in (bare - columns if token.token_type == TokenType.IDENTIFIER else bare):
+            yield name, True
+
+
+def unknown_function(query: exp.Expr, tokens: Sequence[Token]) -> str | None:
+    """Return which function is not one of Spark's own, or None."""
+    for call in query.find_all(exp.Anonymous, exp.AnonymousAggFunc):
+        name = str(call.this).lower()
+        if call.find_ancestor(exp.Hint):
+            continue
+        if isinstance(call.parent, exp.Dot) and call.parent.expression is call:
+            if name in _ICEBERG_FUNCTIONS and call.parent.this.sql().lower().split(".")[-1].strip('`"') == "system":
+                continue
+        elif name in BUILTIN:
+            continue
+        return _user_defined(str(call.this))
+    # Functions of other databases that the parser knows and Spark does not: here they can only be user-defined.
+    for name, _ in _names(tokens, set()):
+        if name.upper() in exp.FUNCTION_BY_NAME and name not in BUILTIN and name not in _GRAMMAR:
+            return _user_defined(name)
+    return None
+
+
+def _variable(query: exp.Expr, columns: set[str]) -> str | None:
+    """Return which name is a session variable: no table, alias or lambda of the query offers it."""
+    if query.find(exp.Pivot):
+        return None
+    offered = columns | _GENERATED_COLUMNS
+    offered |= {name.name.lower() for alias in query.find_all(exp.TableAlias) for name in alias.columns}
+    offered |= {alias.alias.lower() for alias in query.find_all(exp.Alias)}
+    offered |= {name.name.lower() for aliases in query.find_all(exp.Aliases) for name in aliases.expressions}
+    offered |= {argument.name.lower() for call in query.find_all(exp.Lambda) for argument in call.expressions}
+    sources = {t.alias_or_name.lower() for t in query.find_all(exp.Table, exp.Subquery, exp.CTE)}
+    for column in query.find_all(exp.Column):
+        outermost = column.parts[0].name.lower()
+        if isinstance(column.this, exp.Star) or outermost in offered | sources or _GENERATED.match(outermost):
+            continue
+        if len(column.parts) == 1 or outermost in ("session", "system"):
+            return f"{column.sql(dialect='spark')} is no column of a table that it reads; a variable may change"
+    return None
+
+
+def _user_defined(name: str) -> str:
+    return f"{name}() is a user-defined function, which may give a new value at every run"

@@ -1,0 +1,225 @@
+"""The partitioning of a storage table: parsed from Spark's DDL words, derived from the bases, compared with a table.
+
+It also answers whether a region of rows is made of whole partitions, which decides how it can be replaced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pyiceberg.partitioning import PartitionField as IcebergPartitionField
+from pyiceberg.partitioning import PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+from dbt.adapters.icebergmv.maintenance.predicates.date_functions import truncate_date, truncate_timestamp
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import KeyFunction, Monotone, OrNull
+from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
+
+_FIELD = re.compile(
+    r"^\s*(?:(?P<function>[A-Za-z_]\w*)\s*\(\s*(?:(?P<width>\d+)\s*,\s*)?(?P<inner>`(?:[^`]|``)+`|\w+)\s*\)"
+    r"|(?P<column>`(?:[^`]|``)+`|\w+))\s*$"
+)
+_TIME_TRANSFORMS = ("hour", "day", "month", "year")
+_GRAIN = {"hour": 0, "day": 1, "date": 1, "week": 2, "month": 3, "quarter": 4, "year": 5}
+_FINEST = -1
+
+
+@dataclass(frozen=True)
+class PartitionField:
+    """One field of a partition spec: an Iceberg transform (`identity`, `day`, `bucket[16]`) of a column."""
+
+    column: str
+    transform: str = "identity"
+
+    def ddl(self) -> str:
+        """Return the field as Spark's PARTITIONED BY takes it."""
+        column = identifier(self.column)
+        if self.transform == "identity":
+            return column
+        name, _, width = self.transform.rstrip("]").partition("[")
+        return f"{name}({width}, {column})" if width else f"{name}s({column})"
+
+
+def partition_by_texts(value: object) -> tuple[str, ...]:
+    """Return the single transforms of a `partition_by` setting: one text, several in one text, or a list."""
+    texts = [value] if isinstance(value, str) else value
+    if not isinstance(texts, (list, tuple)) or not all(isinstance(t, str) for t in texts):
+        raise InvalidConfig(f"Cannot use partition_by {value!r}: give a transform such as days(ts), or a list of them.")
+    return tuple(part.strip() for t in texts for part in _split(t))
+
+
+def parse_partition_by(texts: Iterable[str], columns: Sequence[str]) -> tuple[PartitionField, ...]:
+    """Return the fields that Spark DDL transforms of output columns stand for.
+
+    Columns are matched without case and returned as the view outputs them. Raises InvalidConfig for an unknown
+    transform and for a column that the view does not output.
+    """
+    return tuple(_parse_field(text, columns) for text in texts)
+
+
+def derive_partitioning(
+    definition: ViewDefinition, specs: Iterable[tuple[int, PartitionSpec, Schema]]
+) -> tuple[PartitionField, ...]:
+    """Return the partitioning that lets the view follow its bases: theirs, on the output columns that track them.
+
+    `specs` gives, per base occurrence, its partition spec and schema. The first base that maps any field decides.
+    """
+    for index, spec, schema in specs:
+        uses = [definition.tracks_of(use) for use in definition.uses_of(index)]
+        tracks = [(name, track) for use in uses for name, found in use.items() for track in found]
+        tracks.sort(key=lambda named: len(named[1].function))
+        fields: list[PartitionField] = []
+        for source in spec.fields:
+            column = schema.find_column_name(source.source_id)
+            mapped = next(
+                (
+                    PartitionField(name, transform)
+                    for name, track in tracks
+                    if track.column == column and (transform := _derived_transform(source, track.function)) is not None
+                ),
+                None,
+            )
+            if mapped is not None and mapped not in fields:
+                fields.append(mapped)
+        if fields:
+            return tuple(fields)
+    return ()
+
+
+def spec_fields(spec: PartitionSpec, schema: Schema) -> tuple[PartitionField, ...]:
+    """Return an Iceberg partition spec in our terms; void fields are left out."""
+    return tuple(
+        PartitionField(schema.find_column_name(f.source_id) or "", str(f.transform))
+        for f in spec.fields
+        if str(f.transform) != "void"
+    )
+
+
+def can_prune(table: Table, schema: Schema, region: Iterable[TupleDomain]) -> bool:
+    """Return whether Iceberg can apply the region's bucket and truncate predicates to all specs of the table.
+
+    It fails ("Invalid value for conversion") on a spec that transforms the same column in another way.
+    """
+    used = {(key.column, key.transform) for d in region for key, _ in d.constraints if key.transform is not None}
+    partitioned = {
+        (schema.find_column_name(f.source_id), str(f.transform)) for spec in table.specs().values() for f in spec.fields
+    }
+    return all(column != c or transform == t for column, transform in used for c, t in partitioned)
+
+
+def is_whole_partitions(region: Iterable[TupleDomain], fields: Sequence[PartitionField], schema: Schema) -> bool:
+    """Return whether every partition lies either wholly inside or wholly outside the region.
+
+    True lets Iceberg drop files by their partition values alone (OverwriteFiles by filter); False asks for DELETE.
+    """
+    types = {f.name: str(f.field_type) for f in schema.fields}
+    return all(
+        any(_decides(field, key, domain, types[key.column]) for field in fields if field.column == key.column)
+        for disjunct in region
+        for key, domain in disjunct.constraints
+    )
+
+
+def _decides(field: PartitionField, key: ColumnKey, domain: Domain, iceberg_type: str) -> bool:
+    """Return whether the partition value alone tells if the constraint holds."""
+    if field.transform == "identity":
+        return True
+    if key.transform is not None:
+        return key.transform == field.transform
+    if not domain.ranges:
+        return not domain.nan
+    step = _grid(field.transform, iceberg_type)
+    return step is not None and all(_on_grid(r, step) for r in domain.ranges)
+
+
+def _grid(transform: str, iceberg_type: str) -> Monotone | None:
+    if transform in _TIME_TRANSFORMS and iceberg_type in ("timestamp", "timestamptz"):
+        return truncate_timestamp(transform)
+    if transform in ("month", "year") and iceberg_type == "date":
+        return truncate_date(transform)
+    if transform == "day" and iceberg_type == "date":
+        return Monotone("day", "date", lambda x: x, lambda y: y)
+    if transform.startswith("truncate[") and iceberg_type in ("int", "long"):
+        width = int(transform[9:-1])
+        return Monotone(transform, "bigint", lambda x: x // width * width, lambda y: -(-y // width) * width)
+    return None
+
+
+def _on_grid(r: Range, step: Monotone) -> bool:
+    """Return whether both ends of a range of integers fall between two periods."""
+    ends = []
+    if r.low is not None:
+        ends.append(r.low if r.low_inclusive else r.low + 1)  # type: ignore[operator]
+    if r.high is not None:
+        ends.append(r.high + 1 if r.high_inclusive else r.high)  # type: ignore[operator]
+    return all(isinstance(e, int) and step.apply(e) == e for e in ends)
+
+
+def _derived_transform(source: IcebergPartitionField, function: KeyFunction) -> str | None:
+    """Return the transform for an output column that is `function` of the source column of a base partition field.
+
+    Where the function is as coarse as the base's transform or coarser, its own values are the partitions.
+    """
+    transform = str(source.transform)
+    if transform in ("void", "unknown"):
+        return None
+    if all(isinstance(step, OrNull) for step in function):
+        return transform
+    if transform not in _TIME_TRANSFORMS or not all(isinstance(step, (Monotone, OrNull)) for step in function):
+        return "identity"
+    grains = [_GRAIN.get(step.name.rsplit(" ", 1)[-1], _FINEST) for step in function]
+    return "identity" if max(grains) >= _GRAIN[transform] else transform
+
+
+def _split(text: str) -> list[str]:
+    """Split at the commas that stand outside parentheses and backticks."""
+    parts, depth, quoted, start = [], 0, False, 0
+    for position, character in enumerate(text):
+        if character == "`":
+            quoted = not quoted
+        elif not quoted:
+            depth += {"(": 1, ")": -1}.get(character, 0)
+            if character == "," and depth == 0:
+                parts.append(text[start:position])
+                start = position + 1
+    return [*parts, text[start:]]
+
+
+def _parse_field(text: str, columns: Sequence[str]) -> PartitionField:
+    matched = _FIELD.match(text)
+    if matched is None:
+        raise InvalidConfig(f"Cannot use partition_by {text.strip()!r}: it is not a column or a transform of a column.")
+    written = matched["inner"] or matched["column"]
+    wanted = written[1:-1].replace("``", "`") if written.startswith("`") else written
+    column = next((c for c in columns if c == wanted), None) or next(
+        (c for c in columns if c.lower() == wanted.lower()), None
+    )
+    transform = _transform(text, matched["function"], matched["width"])
+    if column is None:
+        raise InvalidConfig(
+            f"Cannot use partition_by {text.strip()!r}: the view has no column {wanted}. It has {', '.join(columns)}."
+        )
+    return PartitionField(column, transform)
+
+
+def _transform(text: str, function: str | None, width: str | None) -> str:
+    if function is None:
+        return "identity"
+    name = function.lower()
+    singular = name.rstrip("s")
+    if singular in _TIME_TRANSFORMS and width is None:
+        return singular
+    if name in ("bucket", "truncate") and width is not None and int(width) > 0:
+        return f"{name}[{int(width)}]"
+    if name == "identity" and width is None:
+        return "identity"
+    raise InvalidConfig(
+        f"Cannot use partition_by {text.strip()!r}: Iceberg has years, months, days, hours, bucket(n, c), "
+        "truncate(n, c) and plain columns."
+    )

@@ -1,0 +1,32 @@
+"""WITH: each common table expression is tracked once, and seen anew wherever it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.definition.rules.table_scan import rename
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Scope, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
+
+
+def with_ctes(query: exp.Expr, scope: Scope, track: Callable[[exp.Expr, Scope], TrackedRelation]) -> Scope:
+    """Return the scope with the common table expressions of the query in sight."""
+    with_ = query.args.get("with_")
+    if with_ is None:
+        return scope
+    for cte in with_.expressions:
+        scope = scope.with_cte(cte.alias, _tracked(cte, scope, track, bool(with_.recursive)))
+    return scope
+
+
+def _tracked(
+    cte: exp.CTE, scope: Scope, track: Callable[[exp.Expr, Scope], TrackedRelation], recursive: bool
+) -> TrackedRelation:
+    if recursive:
+        below = frozenset(Occurrence(t.meta[CTE_INDEX]) for t in cte.find_all(exp.Table) if CTE_INDEX in t.meta)
+        return TrackedRelation(None, below).cut("WITH RECURSIVE")
+    relation = track(cte.this, scope)
+    names = cte.args["alias"].columns
+    return rename(relation, [c.name for c in names]) if names else relation

@@ -1,0 +1,44 @@
+"""Conditions: which columns a WHERE or an ON makes equal on every row that passes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Equality, are_comparable
+from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
+
+
+def conjuncts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
+    """Yield the terms of an AND, parentheses opened."""
+    if condition is None:
+        return
+    if isinstance(condition, exp.Paren):
+        yield from conjuncts(condition.this)
+    elif isinstance(condition, exp.And):
+        yield from conjuncts(condition.this)
+        yield from conjuncts(condition.expression)
+    else:
+        yield condition
+
+
+def equalities(condition: exp.Expr | None, names: Names) -> list[Equality]:
+    """Return the equalities between columns of FROM that hold on every row for which the condition is true."""
+    found = []
+    for term in conjuncts(condition):
+        if isinstance(term, (exp.EQ, exp.NullSafeEQ)):
+            equality = equality_of(key_of(term.this, names), key_of(term.expression, names))
+            if equality is not None:
+                found.append(equality)
+    return found
+
+
+def equality_of(left: Key | None, right: Key | None) -> Equality | None:
+    """Return the equality of two keys, or None when it says nothing that can be followed."""
+    if left is None or right is None or left.slot == right.slot or not are_comparable(left.type, right.type):
+        return None
+    if any(isinstance(step, Computed) for step in (*left.steps, *right.steps)):
+        return None  # It may make a value of NULL, which an outer join would then not.
+    return Equality(left.slot, left.steps, right.slot, right.steps)

@@ -1,0 +1,185 @@
+"""What a SELECT list sees: FROM after WHERE, with what subqueries in expressions add.
+
+A subquery in an expression depends, for an outer row, only on the inner rows that its correlated equalities let pass;
+so the outer column of such an equality tracks what the inner one tracks. `x IN (SELECT y ...)` equates x with y. Where
+its outcome can be other than a filter (NOT IN, a flag in the SELECT list), NULLs matter: a NULL among the y affects
+every x, and whether there is any y at all affects a NULL x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
+from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts, equalities
+from dbt.adapters.icebergmv.maintenance.definition.rules.from_clause import TrackQuery, track_from
+from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources, are_comparable, through
+from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import has_grouping_sets
+from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, TrackedColumn, Tracks
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Inverse, KeyFunction, OrNull
+
+_UNCORRELATED = "a subquery that no equality ties to the row"
+_LIMITED = "LIMIT in a subquery"
+
+
+def sources_below(select: exp.Select, scope: Scope, track: TrackQuery) -> Sources:
+    """Return FROM after WHERE; occurrences inside subqueries of expressions are among what it reads."""
+    sources = track_from(select, scope, track)
+    where = select.args.get("where")
+    if where is not None:
+        sources = sources.equated(equalities(where.this, Names(sources, scope)))
+    for query in _subqueries(select):
+        sources = _with_subquery(sources, query, select, scope, track)
+    return sources.equated(())
+
+
+def _subqueries(select: exp.Select) -> Iterator[exp.Query]:
+    """Yield the queries in expressions, those inside other queries left out."""
+    for argument, value in select.args.items():
+        if argument in ("from_", "with_"):
+            continue
+        for node in value if isinstance(value, list) else [value]:
+            if isinstance(node, exp.Expr):
+                for query in node.find_all(exp.Query):
+                    # A Subquery is the parenthesis around a query; relations of a join are tracked with FROM.
+                    if not isinstance(query, exp.Subquery) and _owner(query) is select and not _is_relation(query):
+                        yield query
+
+
+def _owner(query: exp.Query) -> exp.Expr | None:
+    """Return the innermost query that holds this one in an expression."""
+    node = query.parent
+    while node is not None and (isinstance(node, exp.Subquery) or not isinstance(node, exp.Query)):
+        node = node.parent
+    return node
+
+
+def _is_relation(query: exp.Query) -> bool:
+    node = query.parent
+    while isinstance(node, (exp.Subquery, exp.Lateral, exp.Table)):
+        node = node.parent
+    return isinstance(node, exp.Join)
+
+
+def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: Scope, track: TrackQuery) -> Sources:
+    inside = track(query, scope)
+    use, place = _use_of(query), None if _has_grouping_sets(select, query) else _place_of(query, select)
+    limited = not isinstance(use, exp.Exists) and bool(query.args.get("limit") or query.args.get("offset"))
+    gained: dict[int, Tracks] = {}
+    if place is not None and isinstance(query, exp.Select) and not limited:
+        names = Names(outer, scope)
+        aliases = _aliases(select) if place in ("having", "qualify") else frozenset[str]()
+        links = [*_correlated(query, names, aliases, scope, track)]
+        if isinstance(use, exp.In) and _is_list_of(use, query) and not _names_alias(use.this, aliases):
+            links += _in(use, inside.columns, names, only_filters=_only_filters(use, select))
+        for slot, tracks in links:
+            gained[slot] = gained.get(slot, frozenset()) | tracks
+    reached = {t.occurrence for tracks in gained.values() for t in tracks}
+    below = outer.relation.blocked(inside.occurrences - reached, _LIMITED if limited else _UNCORRELATED)
+    return replace(outer, relation=replace(below, occurrences=below.occurrences | reached)).with_tracks(gained)
+
+
+def _is_list_of(use: exp.In, query: exp.Query) -> bool:
+    """Return whether IN looks among the rows of the query; `IN ((SELECT ...))` takes it for a single value."""
+    rows = use.args.get("query")
+    return rows is not None and (rows is query or (isinstance(rows, exp.Subquery) and rows.this is query))
+
+
+def _names_alias(expression: exp.Expr, aliases: frozenset[str]) -> bool:
+    return any(not c.table and c.name.lower() in aliases for c in expression.find_all(exp.Column))
+
+
+def _aliases(select: exp.Select) -> frozenset[str]:
+    """Return the aliases that HAVING and QUALIFY may mean when they write a name."""
+    return frozenset(e.alias.lower() for e in select.expressions if isinstance(e, exp.Alias))
+
+
+def _use_of(query: exp.Query) -> exp.Expr | None:
+    node = query.parent
+    while isinstance(node, (exp.Subquery, exp.Paren)):
+        node = node.parent
+    return node
+
+
+def _place_of(query: exp.Query, select: exp.Select) -> str | None:
+    """Return the clause that holds the subquery; None for those in which it does not stand for a value of a row."""
+    node: exp.Expr = query
+    while node.parent is not None and node.parent is not select:
+        node = node.parent
+    place = next((a for a, v in select.args.items() if v is node or (isinstance(v, list) and node in v)), None)
+    return place if place in ("where", "expressions", "having", "qualify") else None
+
+
+def _has_grouping_sets(select: exp.Select, query: exp.Query) -> bool:
+    """Return whether the subquery may see NULL for a column that is equal to another one: some set leaves it out."""
+    group = select.args.get("group")
+    return group is not None and _place_of(query, select) != "where" and has_grouping_sets(group)
+
+
+def _correlated(
+    query: exp.Select, outer: Names, aliases: frozenset[str], scope: Scope, track: TrackQuery
+) -> Iterator[tuple[int, Tracks]]:
+    """Yield outer slots, with the tracks that equalities in the WHERE of the subquery give them."""
+    inner_scope = with_ctes(query, scope, track)
+    inner = Names(sources_below(query, inner_scope, track), inner_scope)
+    where = query.args.get("where")
+    for term in conjuncts(where.this if where is not None else None):
+        if not isinstance(term, (exp.EQ, exp.NullSafeEQ)):
+            continue
+        for mine, theirs in ((term.this, term.expression), (term.expression, term.this)):
+            inner_key, outer_key = key_of(mine, inner), _outer_key(theirs, inner, outer, aliases)
+            if inner_key is not None and outer_key is not None and _follows(inner_key, outer_key):
+                tracks = inner.sources.slots[inner_key.slot].column.tracks
+                yield outer_key.slot, through(tracks, inner_key.steps, outer_key.steps)
+
+
+def _outer_key(expression: exp.Expr, inner: Names, outer: Names, aliases: frozenset[str]) -> Key | None:
+    """Return the key of an expression that names outer columns only; names mean inner columns first."""
+    sources = inner.sources
+    for column in expression.find_all(exp.Column):
+        qualifier, name = column.table.lower(), column.name.lower()
+        if qualifier:
+            if qualifier in sources.unknown or any(qualifier == s.alias for s in sources.slots):
+                return None
+            if any(s.column.name.lower() == qualifier for s in sources.slots):
+                return None
+        elif name in aliases or sources.unknown or any(s.column.name.lower() == name for s in sources.slots):
+            return None
+    return key_of(expression, outer)
+
+
+def _follows(inner: Key, outer: Key) -> bool:
+    computed = any(isinstance(step, Computed) for step in (*inner.steps, *outer.steps))
+    return are_comparable(inner.type, outer.type) and not computed
+
+
+def _in(
+    use: exp.In, columns: tuple[TrackedColumn, ...] | None, outer: Names, only_filters: bool
+) -> Iterator[tuple[int, Tracks]]:
+    """Yield outer slots, with the tracks that `x IN (SELECT y)` gives them."""
+    operands = use.this.expressions if isinstance(use.this, exp.Tuple) else [use.this]
+    if columns is None or len(columns) != len(operands):
+        return
+    for operand, column in zip(operands, columns, strict=True):
+        key = key_of(operand, outer)
+        if key is None or not _follows(Key(0, (), column.type), key):
+            continue
+        slot = outer.sources.slots[key.slot].column
+        nulls: KeyFunction = ()
+        if not only_filters:
+            several = len(operands) > 1
+            nulls = (Inverse(OrNull()),) if several or not column.required else ()
+            nulls += (OrNull(),) if several or not slot.required else ()
+        yield key.slot, through(column.tracks, nulls, key.steps)
+
+
+def _only_filters(use: exp.In, select: exp.Select) -> bool:
+    """Return whether NULL and false come to the same: IN stands in WHERE, under nothing but AND and OR."""
+    node: exp.Expr | None = use.parent
+    while isinstance(node, (exp.And, exp.Or, exp.Paren)):
+        node = node.parent
+    return isinstance(node, exp.Where) and node.parent is select

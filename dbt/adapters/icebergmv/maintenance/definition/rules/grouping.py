@@ -1,0 +1,113 @@
+"""GROUP BY: what an output column tracks is kept when it is a function of a key that is in every grouping set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names
+
+_ANALYTICS = (exp.GroupingSets, exp.Rollup, exp.Cube)
+_ANALYTIC_ARGUMENTS = ("grouping_sets", "rollup", "cube")
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The expressions of a GROUP BY: those of every grouping set, and those that some set shows as NULL."""
+
+    always: tuple[exp.Expr, ...]
+    sometimes: tuple[exp.Expr, ...] = ()
+
+    def shows_null(self, expression: exp.Expr, names: Names) -> bool:
+        """Return whether the expression may hold a grouping expression that some set leaves out.
+
+        Spark takes `v + 1` for `1 + v`, and `date(ts)` for `CAST(ts AS date)`, so any expression of the same column, or
+        of an equal one, counts; a constant may be a part of any but a mere column.
+        """
+        told = {slot for e in self.sometimes for slot in _slots(e, names)}
+        constant = any(not _slots(e, names) for e in self.sometimes)
+        is_part = constant and not isinstance(expression.unalias(), exp.Column)
+        return is_part or bool(told & _slots(expression, names))
+
+
+def grouping_of(select: exp.Select, names: Names) -> Grouping | None:
+    """Return what GROUP BY groups by; None without GROUP BY."""
+    group = select.args.get("group")
+    if group is None:
+        return None
+    if group.args.get("all"):
+        return Grouping(tuple(e for e in select.expressions if not e.find(exp.AggFunc)))
+    plain = [e for e in group.expressions if not isinstance(e, _ANALYTICS)]
+    if group.args.get("rollup") or group.args.get("cube") or group.args.get("totals"):
+        return Grouping((), tuple(_resolved(e, select, names) for e in _members_of_all(group)))
+    # In `GROUP BY a, b GROUPING SETS (...)` the sets alone say what is grouped.
+    sets = group.args.get("grouping_sets") or [e for e in group.expressions if isinstance(e, exp.GroupingSets)]
+    always = [] if group.args.get("grouping_sets") else plain
+    always += [e for s in sets for e in _in_every_set(s.expressions)]
+    sometimes = [e for e in _members_of_all(group) if e not in always]
+    return Grouping(
+        tuple(_resolved(e, select, names) for e in always), tuple(_resolved(e, select, names) for e in sometimes)
+    )
+
+
+def has_grouping_sets(group: exp.Group) -> bool:
+    """Return whether a GROUP BY has several grouping sets, in any of the forms that Spark knows."""
+    return group.find(*_ANALYTICS) is not None or any(group.args.get(a) for a in (*_ANALYTIC_ARGUMENTS, "totals"))
+
+
+def is_kept(key: Key | None, groups: Sequence[Key]) -> bool:
+    """Return whether a key has one value in each group."""
+    return key is not None and any(key.is_function_of(g) for g in groups)
+
+
+def _slots(expression: exp.Expr, names: Names) -> set[int]:
+    """Return the columns of FROM that the expression names, the first of equal ones for all of them."""
+    found = (names.sources.resolve(c) for c in expression.find_all(exp.Column))
+    return {names.sources.same(slot) for slot in found if slot is not None}
+
+
+def _members_of_all(group: exp.Group) -> list[exp.Expr]:
+    """Return every expression that GROUP BY names, those inside ROLLUP, CUBE and GROUPING SETS included."""
+    found: list[exp.Expr] = []
+    pending = [*group.expressions, *(s for a in _ANALYTIC_ARGUMENTS for s in _listed(group.args.get(a)))]
+    while pending:
+        node = pending.pop(0)
+        if isinstance(node, (*_ANALYTICS, exp.Tuple)):
+            pending += node.expressions
+        elif isinstance(node, exp.Paren):
+            pending.append(node.this)
+        else:
+            found.append(node)
+    return found
+
+
+def _listed(value: object) -> list[exp.Expr]:
+    return [v for v in value if isinstance(v, exp.Expr)] if isinstance(value, list) else []
+
+
+def _in_every_set(sets: Iterable[exp.Expr]) -> list[exp.Expr]:
+    members = [_members(s) for s in sets]
+    return [e for e in members[0] if all(e in others for others in members[1:])] if members else []
+
+
+def _members(grouping_set: exp.Expr) -> list[exp.Expr]:
+    if isinstance(grouping_set, exp.Tuple):
+        return list(grouping_set.expressions)
+    if isinstance(grouping_set, exp.Paren):
+        return [grouping_set.this]
+    return [] if isinstance(grouping_set, (exp.Rollup, exp.Cube, exp.GroupingSets)) else [grouping_set]
+
+
+def _resolved(expression: exp.Expr, select: exp.Select, names: Names) -> exp.Expr:
+    """Return what a grouping expression means: an ordinal, a column below, else an alias of the SELECT list."""
+    if isinstance(expression, exp.Literal) and expression.is_int:
+        position = int(expression.this) - 1
+        return select.expressions[position] if 0 <= position < len(select.expressions) else expression
+    if isinstance(expression, exp.Column) and not expression.table:
+        named = expression.name.lower()
+        if all(s.column.name.lower() != named for s in names.sources.slots):
+            aliased = [e for e in select.expressions if isinstance(e, exp.Alias) and e.alias.lower() == named]
+            return aliased[0] if len(aliased) == 1 else expression
+    return expression

@@ -1,0 +1,50 @@
+"""PIVOT groups by the columns that it does not mention, which keep their tracks; UNPIVOT repeats rows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn, TrackedRelation
+
+
+def pivoted(relation: TrackedRelation, pivots: list[exp.Pivot]) -> TrackedRelation:
+    """Return the relation after its PIVOT and UNPIVOT clauses."""
+    for pivot in pivots:
+        relation = _unpivot(relation, pivot) if pivot.args.get("unpivot") else _pivot(relation, pivot)
+    return relation
+
+
+def _pivot(relation: TrackedRelation, pivot: exp.Pivot) -> TrackedRelation:
+    mentioned = {column.name.lower() for e in (*pivot.expressions, *pivot.args["fields"]) for column in _names(e)}
+    produced = [c.name for c in pivot.args.get("columns") or ()]
+    below = TrackedRelation(None, relation.occurrences, relation.obstacles, relation.deltas.not_additive())
+    qualified = any(c.table for e in (*pivot.expressions, *pivot.args["fields"]) for c in _names(e))
+    if relation.columns is None or not produced or qualified or _has_alias_list(pivot):
+        return below.cut("PIVOT")
+    kept = [c for c in relation.columns if c.name.lower() not in mentioned]
+    return replace(below, columns=(*kept, *(TrackedColumn(name) for name in produced)))
+
+
+def _unpivot(relation: TrackedRelation, pivot: exp.Pivot) -> TrackedRelation:
+    """Return the columns that are not unpivoted, then the name column and the value column."""
+    below = TrackedRelation(None, relation.occurrences, relation.obstacles)
+    fields, values = pivot.args["fields"], pivot.expressions
+    if relation.columns is None or len(fields) != 1 or len(values) != 1 or isinstance(values[0], exp.Tuple):
+        return below.cut("UNPIVOT")
+    mentioned = {column.name.lower() for e in fields[0].expressions for column in _names(e)}
+    if _has_alias_list(pivot) or isinstance(fields[0].this, exp.Tuple):
+        return below.cut("UNPIVOT")
+    kept = [c for c in relation.columns if c.name.lower() not in mentioned]
+    added = (TrackedColumn(fields[0].this.name), TrackedColumn(values[0].name))
+    return replace(below, columns=(*kept, *added))
+
+
+def _names(expression: exp.Expr) -> list[exp.Column]:
+    return list(expression.find_all(exp.Column))
+
+
+def _has_alias_list(pivot: exp.Pivot) -> bool:
+    alias = pivot.args.get("alias")
+    return alias is not None and bool(alias.args.get("columns"))

@@ -1,0 +1,175 @@
+"""Projection of a key: which expressions follow from one input column, and by which steps.
+
+Rules: a rename keeps the track; a known monotone function g tracks through g; coalesce of two columns that a join
+equates is the one that the join says it is; any other deterministic expression of one column is left for Spark to
+evaluate on the values in question. Everything else tracks nothing, which is safe.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import WIDER, Sources
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, Tracks
+from dbt.adapters.icebergmv.maintenance.predicates.date_functions import (
+    date_to_timestamp,
+    date_to_year,
+    timestamp_to_date,
+    truncate_date,
+    truncate_timestamp,
+)
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Inverse, KeyFunction, Prefix, Step
+from dbt.adapters.icebergmv.maintenance.predicates.local_time import LocalTime
+
+
+@dataclass(frozen=True)
+class Key:
+    """An expression that follows from a slot of FROM by steps; `type` is its own Spark type where it is known."""
+
+    slot: int
+    steps: KeyFunction = ()
+    type: str | None = None
+
+    def is_function_of(self, other: Key) -> bool:
+        """Return whether this key is g(other) for a known g: equal, or some steps further."""
+        return self.slot == other.slot and self.steps[: len(other.steps)] == other.steps
+
+
+@dataclass(frozen=True)
+class Names:
+    """What an expression can name: the columns of FROM, and earlier aliases of the same SELECT list."""
+
+    sources: Sources
+    scope: Scope
+    aliases: Mapping[str, Key | None] = field(default_factory=dict)
+
+    def tracks(self, key: Key) -> Tracks:
+        """Return what a column with this expression tracks."""
+        return frozenset(t.then(key.steps) for t in self.sources.slots[key.slot].column.tracks)
+
+
+def key_of(expression: exp.Expr, names: Names) -> Key | None:
+    """Return how the expression follows from one input column, or None when no rule says so."""
+    match expression:
+        case exp.Paren() | exp.Alias():
+            return key_of(expression.this, names)
+        case exp.Column():
+            return _column(expression, names)
+        case exp.Coalesce():
+            return _merged(expression, names)
+        case exp.Cast() | exp.TryCast():
+            return _cast(key_of(expression.this, names), expression.to, names)
+        case exp.TsOrDsToDate() if not expression.args.get("format"):
+            return _to_date(key_of(expression.this, names), names)
+        case exp.TimestampTrunc() | exp.DateTrunc():
+            return _truncated(expression, names)
+        case exp.Year():
+            return _append(_to_date(key_of(expression.this, names), names), "date", date_to_year())
+        case exp.Extract() if expression.this.name.upper() == "YEAR":
+            return _append(_to_date(key_of(expression.expression, names), names), "date", date_to_year())
+        case exp.Substring() | exp.Left():
+            return _prefix(expression, names)
+        case _:
+            return None
+
+
+def _column(column: exp.Column, names: Names) -> Key | None:
+    slot = names.sources.resolve(column)
+    if slot is None:
+        known = any(s.column.name.lower() == column.name.lower() for s in names.sources.slots)
+        return None if column.table or known or names.sources.unknown else names.aliases.get(column.name.lower())
+    return Key(names.sources.same(slot), (), names.sources.slots[slot].column.type)
+
+
+def _merged(expression: exp.Coalesce, names: Names) -> Key | None:
+    """Return the key of coalesce(a.k, b.k, ...) where a join makes it the value of one slot."""
+    slot: int | None = None
+    types = set[str | None]()
+    for argument in (expression.this, *expression.expressions):
+        key = key_of(argument, names)
+        if key is None or key.steps:
+            return None
+        types.add(key.type)
+        slot = key.slot if slot in (None, key.slot) else _merge(slot, key.slot, names.sources)  # type: ignore[arg-type]
+        if slot is None:
+            return None
+    return None if slot is None else Key(slot, (), types.pop() if len(types) == 1 else WIDER)
+
+
+def _merge(left: int, right: int, sources: Sources) -> int | None:
+    wanted = {left, right}
+    found = (slot for pair, slot in sources.merged.items() if {sources.same(i) for i in pair} == wanted)
+    return next((sources.same(slot) for slot in found), None)
+
+
+def _cast(key: Key | None, to: exp.DataType, names: Names) -> Key | None:
+    if key is not None and key.type is not None and to.sql(dialect="spark").lower() == key.type:
+        return key
+    if to.is_type(exp.DataType.Type.DATE):
+        return _to_date(key, names)
+    if to.is_type(exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPTZ):
+        return _to_timestamp(key, names)
+    return None
+
+
+def _to_date(key: Key | None, names: Names) -> Key | None:
+    if key is None or key.type == "date":
+        return key
+    return _append(_on_the_wall(key, names), "timestamp_ntz", timestamp_to_date())
+
+
+def _to_timestamp(key: Key | None, names: Names) -> Key | None:
+    if key is None or key.type == "timestamp":
+        return key
+    return _as_instant(_append(key, "date", date_to_timestamp()), names)
+
+
+def _on_the_wall(key: Key, names: Names) -> Key | None:
+    """Return a timestamp as the time on the wall in the session's zone; in UTC the two are the same numbers."""
+    if key.type != "timestamp":
+        return key
+    return Key(key.slot, key.steps if names.scope.session_is_utc else (*key.steps, LocalTime()), "timestamp_ntz")
+
+
+def _as_instant(key: Key | None, names: Names) -> Key | None:
+    if key is None:
+        return None
+    return Key(key.slot, key.steps if names.scope.session_is_utc else (*key.steps, Inverse(LocalTime())), "timestamp")
+
+
+def _truncated(expression: exp.TimestampTrunc | exp.DateTrunc, names: Names) -> Key | None:
+    """Return the key of date_trunc, which gives a timestamp (a timestamp_ntz is read in the session's zone first)."""
+    if not names.scope.units_are_literals:
+        return None
+    unit = expression.args["unit"].name
+    key = key_of(expression.this, names)
+    if isinstance(expression, exp.DateTrunc):
+        return _append(_to_date(key, names), "date", truncate_date(unit))
+    if key is not None and key.type == "date":
+        key = _append(key, "date", date_to_timestamp())
+    # A wall time in a gap of the zone does not exist; as an instant it is another one.
+    instant = _as_instant(key, names) if key is not None and key.type == "timestamp_ntz" else key
+    wall = None if instant is None else _on_the_wall(instant, names)
+    return _as_instant(_append(wall, "timestamp_ntz", truncate_timestamp(unit)), names)
+
+
+def _prefix(expression: exp.Substring | exp.Left, names: Names) -> Key | None:
+    """Return the key of substr(s, 1, n) and left(s, n); Spark takes position 0 for 1."""
+    if isinstance(expression, exp.Substring):
+        start, length = expression.args.get("start"), expression.args.get("length")
+        if not (isinstance(start, exp.Literal) and start.is_int and start.this in ("0", "1")):
+            return None
+    else:
+        length = expression.expression
+    if not (isinstance(length, exp.Literal) and length.is_int and int(length.this) > 0):
+        return None
+    return _append(key_of(expression.this, names), "string", Prefix(int(length.this)))
+
+
+def _append(key: Key | None, needed_type: str, step: Step | None) -> Key | None:
+    if key is None or step is None or key.type != needed_type:
+        return None
+    return Key(key.slot, (*key.steps, step), step.result_type)

@@ -1,0 +1,168 @@
+"""SELECT: WITH, what is below, GROUP BY, HAVING, windows, DISTINCT and the projection.
+
+- WHERE and HAVING keep every track.
+- GROUP BY keeps a track when the output column is a function of a key of every grouping set.
+- A window keeps a track when the output column is a function of a key of its PARTITION BY.
+- DISTINCT keeps every track: rows with different keys are never merged. Generators keep their input's.
+- LIMIT, OFFSET, TABLESAMPLE and their like cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.definition.rules.computed_keys import computed_key, grouped_key
+from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
+from dbt.adapters.icebergmv.maintenance.definition.rules.expression_subqueries import sources_below
+from dbt.adapters.icebergmv.maintenance.definition.rules.from_clause import TrackQuery
+from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
+from dbt.adapters.icebergmv.maintenance.definition.rules.generators import generated_names, is_generator
+from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import (
+    Grouping,
+    grouping_of,
+    has_grouping_sets,
+    is_kept,
+)
+from dbt.adapters.icebergmv.maintenance.definition.rules.literal_types import type_of
+from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
+    Deltas,
+    Occurrence,
+    Scope,
+    TrackedColumn,
+    TrackedRelation,
+)
+from dbt.adapters.icebergmv.maintenance.definition.rules.windows import window_partitions
+
+_CUTS = {
+    "limit": "LIMIT",
+    "offset": "OFFSET",
+    "sample": "TABLESAMPLE",
+    "pivots": "PIVOT",
+    "connect": "CONNECT BY",
+    "match": "MATCH_RECOGNIZE",
+    "kind": "SELECT TRANSFORM",
+}
+
+
+def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> TrackedRelation:
+    """Return what the output of a SELECT tracks."""
+    scope = with_ctes(select, scope, track)
+    names = Names(sources_below(select, scope, track), scope)
+    columns = _project(select, names)
+    below = names.sources.relation
+    lost = {} if columns is None else _lost(select, names.sources, columns)
+    obstacles = {**lost, **below.obstacles}
+    result = TrackedRelation(columns, below.occurrences, obstacles, _deltas(select, below.deltas))
+    reason = _cut_reason(select)
+    if reason is not None:
+        return result.cut(reason)
+    return result.cut("a column list that cannot be resolved") if columns is None else result
+
+
+def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | None:
+    """Return the output columns, or None when `*` or a generator stands for columns that are not known."""
+    grouping = grouping_of(select, names)
+    groups = None if grouping is None else _grouping_keys(grouping, names)
+    windows = window_partitions(select, names, grouping)
+    columns: list[TrackedColumn] = []
+    for expression in select.expressions:
+        if isinstance(expression, exp.Star) or (isinstance(expression, exp.Column) and expression.is_star):
+            expanded = _expand(expression, names.sources)
+            if expanded is None or groups is not None:
+                return None
+            columns += [_windowed(c, Key(s), windows, names) for s, c in expanded]
+            continue
+        if is_generator(expression):
+            generated = generated_names(expression)
+            if generated is None:
+                return None
+            columns += [TrackedColumn(name) for name in generated]
+            continue
+        key = key_of(expression, names) or computed_key(expression, names)
+        hidden = grouping is not None and grouping.shows_null(expression, names)
+        if key is None or hidden or (groups is not None and not is_kept(key, groups)):
+            columns.append(TrackedColumn(expression.output_name, type=key.type if key else type_of(expression)))
+        else:
+            required = not key.steps and names.sources.slots[key.slot].column.required
+            column = TrackedColumn(expression.output_name, names.tracks(key), key.type, required)
+            columns.append(_windowed(column, key, windows, names))
+        if isinstance(expression, exp.Alias):
+            names = replace(names, aliases={expression.alias.lower(): None if hidden else key, **names.aliases})
+    return tuple(columns)
+
+
+def _grouping_keys(grouping: Grouping, names: Names) -> list[Key]:
+    found = (key_of(e, names) or grouped_key(e, names) for e in grouping.always)
+    return [key for key in found if key is not None]
+
+
+def _windowed(column: TrackedColumn, key: Key, windows: Sequence[Sequence[Key]], names: Names) -> TrackedColumn:
+    """Return the column as it is behind the windows: tracked only if all of them are partitioned by it."""
+    same = Key(names.sources.same(key.slot), key.steps, key.type)
+    kept = all(any(same.is_function_of(partition) for partition in window) for window in windows)
+    return column if kept else replace(column, tracks=frozenset())
+
+
+def _expand(star: exp.Expr, sources: Sources) -> list[tuple[int, TrackedColumn]] | None:
+    """Return the slots and columns of `*`, `t.*` and `* EXCEPT (...)`."""
+    inner = star.this if isinstance(star, exp.Column) else star
+    if inner.args.get("replace") or inner.args.get("rename"):
+        return None
+    if isinstance(star, exp.Column):
+        alias = star.table.lower()
+        if alias in sources.unknown or star.args.get("db") or all(s.alias != alias for s in sources.slots):
+            return None
+        # Columns that USING merged are hidden from `*`, and come first in `t.*`.
+        hidden = [i for i, s in enumerate(sources.slots) if s.alias == alias and i not in sources.star]
+        if len(hidden) > 1:
+            return None
+        shown = hidden + [i for i in sources.star if sources.slots[i].alias == alias]
+    elif sources.unknown:
+        return None
+    else:
+        shown = list(sources.star)
+    dropped = {e.name.lower() for e in inner.args.get("except_") or ()}
+    columns = [(i, sources.slots[i].column) for i in shown]
+    return [(i, c) for i, c in columns if c.name.lower() not in dropped]
+
+
+def _deltas(select: exp.Select, below: Deltas) -> Deltas:
+    """A projection adds up row by row; grouping, windows and DISTINCT look at several rows at once."""
+    if select.args.get("limit") or select.args.get("offset") or select.args.get("from_") is None:
+        return Deltas()
+    if select.args.get("group") is None and any(e.find(exp.AggFunc) for e in select.expressions):
+        return Deltas()
+    if select.args.get("group") is not None or select.args.get("having") is not None:
+        # Over no rows a grouping set that is empty, and an aggregate without GROUP BY, still give one.
+        group = select.args.get("group")
+        plain = group is not None and group.expressions and not has_grouping_sets(group)
+        return below.not_additive() if plain else Deltas()
+    several = select.args.get("distinct") or select.args.get("qualify")
+    return below.not_additive() if several or any(e.find(exp.Window) for e in select.expressions) else below
+
+
+def _lost(select: exp.Select, sources: Sources, columns: Sequence[TrackedColumn]) -> dict[Occurrence, str]:
+    """Return the occurrences that nothing tracks any more behind this SELECT, with the clause that is to blame."""
+    before = {t.occurrence for slot in sources.slots for t in slot.column.tracks}
+    lost = before - {t.occurrence for column in columns for t in column.tracks}
+    if any(e.find(exp.Window) for e in select.expressions) or select.args.get("qualify"):
+        reason = "a window that is not partitioned by a key of it in the SELECT list"
+    elif select.args.get("group") is not None:
+        reason = "GROUP BY without a key of it in the SELECT list"
+    elif any(e.find(exp.AggFunc) for e in select.expressions):
+        reason = "an aggregate over all rows"
+    else:
+        reason = "a SELECT list without a key of it"
+    return dict.fromkeys(lost, reason)
+
+
+def _cut_reason(select: exp.Select) -> str | None:
+    for argument, words in _CUTS.items():
+        if select.args.get(argument):
+            return words
+    distinct = select.args.get("distinct")
+    return "DISTINCT ON" if distinct is not None and distinct.args.get("on") else None

@@ -1,0 +1,72 @@
+"""UNION, INTERSECT and EXCEPT: columns are matched by position, and each tracks what it tracks in either branch.
+
+Rows with one value in a column come, in every branch, from rows with that value there; so UNION ALL, and all set
+operations that compare whole rows, keep the tracks of both sides. A column whose type differs between the branches is
+cast, which changes what its values are; it tracks nothing then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import WIDER, are_comparable
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
+    Deltas,
+    Scope,
+    TrackedColumn,
+    TrackedRelation,
+)
+
+NULL_TYPE = "void"
+
+
+def track_set_operation(
+    node: exp.SetOperation, scope: Scope, track: Callable[[exp.Expr, Scope], TrackedRelation]
+) -> TrackedRelation:
+    """Return what the output of a set operation tracks."""
+    left, right = track(node.this, scope), track(node.expression, scope)
+    occurrences, obstacles = left.occurrences | right.occurrences, {**left.obstacles, **right.obstacles}
+    words = node.key.upper()
+    for argument, reason in (("limit", "LIMIT"), ("offset", "OFFSET"), ("by_name", f"{words} BY NAME")):
+        if node.args.get(argument):
+            columns = None if argument == "by_name" else left.columns
+            return TrackedRelation(columns, occurrences, obstacles).cut(reason)
+    if left.columns is None or right.columns is None or len(left.columns) != len(right.columns):
+        return TrackedRelation(None, occurrences, obstacles).cut(f"{words} over columns that cannot be told")
+    columns = tuple(_matched(a, b) for a, b in zip(left.columns, right.columns, strict=True))
+    return TrackedRelation(columns, occurrences, obstacles, _deltas(node, left.deltas, right.deltas))
+
+
+def _matched(left: TrackedColumn, right: TrackedColumn) -> TrackedColumn:
+    type_ = _common_type(left.type, right.type)
+    if type_ is None:
+        return TrackedColumn(left.name)
+    return TrackedColumn(left.name, left.tracks | right.tracks, type_, left.required and right.required)
+
+
+def _common_type(left: str | None, right: str | None) -> str | None:
+    if left is None or right is None:
+        return None
+    if NULL_TYPE in (left, right):
+        return right if left == NULL_TYPE else left
+    if left == right:
+        return left
+    return WIDER if are_comparable(left, right) else None
+
+
+def _deltas(node: exp.SetOperation, left: Deltas, right: Deltas) -> Deltas:
+    """UNION ALL adds up: new rows of a branch give their rows alone while the other branch is read as empty."""
+    if isinstance(node, (exp.Except, exp.Intersect)):
+        return Deltas({}, left.emptied_by)
+    both_empty = None
+    if left.emptied_by is not None and right.emptied_by is not None:
+        both_empty = left.emptied_by | right.emptied_by
+    if node.args.get("distinct"):
+        return Deltas({}, both_empty)
+    additive = {}
+    for side, other in ((left, right), (right, left)):
+        if other.emptied_by is not None:
+            additive.update({o: emptied | other.emptied_by for o, emptied in side.additive.items()})
+    return Deltas(additive, both_empty)

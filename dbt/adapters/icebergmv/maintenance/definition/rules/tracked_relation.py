@@ -1,0 +1,136 @@
+"""What the rules pass to each other: relations whose columns track base columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlglot.tokens import Token
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import KeyFunction, OrNull
+
+
+@dataclass(frozen=True, order=True)
+class Occurrence:
+    """One use of a base table: its reference in the text, and through which repeated uses of CTEs it is reached."""
+
+    index: int
+    uses: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Track:
+    """A column with value k depends, of the base occurrence, only on the rows whose column leads to k by `function`."""
+
+    occurrence: Occurrence
+    column: str
+    function: KeyFunction = ()
+
+    def then(self, function: KeyFunction) -> Track:
+        """Return the track of a column that is some steps further."""
+        return Track(self.occurrence, self.column, self.function + function)
+
+
+Tracks = frozenset[Track]
+
+
+@dataclass(frozen=True)
+class TrackedColumn:
+    """A column of a relation. `type` is its Spark type where it is known; `required` that it is never NULL."""
+
+    name: str
+    tracks: Tracks = frozenset()
+    type: str | None = None
+    required: bool = False
+
+
+@dataclass(frozen=True)
+class Deltas:
+    """How new base rows become new output rows, for refreshes that only append.
+
+    `additive`: of these occurrences, more rows give exactly the rows in addition that the query gives over the new rows
+    alone, once the occurrences named with each are read as empty (the other branches of a UNION ALL). `emptied_by`:
+    reading these as empty makes the relation empty; None when nothing does.
+    """
+
+    additive: Mapping[Occurrence, frozenset[Occurrence]] = field(default_factory=dict)
+    emptied_by: frozenset[Occurrence] | None = None
+
+    def not_additive(self) -> Deltas:
+        """Return the deltas after an operator that looks at several rows at once."""
+        return Deltas({}, self.emptied_by)
+
+
+@dataclass(frozen=True)
+class TrackedRelation:
+    """The output of an operator. `columns` is None when its columns cannot be told.
+
+    `occurrences` are the base occurrences below it; `obstacles` says for some of them what cuts their tracking.
+    """
+
+    columns: tuple[TrackedColumn, ...] | None
+    occurrences: frozenset[Occurrence] = frozenset()
+    obstacles: Mapping[Occurrence, str] = field(default_factory=dict)
+    deltas: Deltas = Deltas()
+
+    def cut(self, reason: str) -> TrackedRelation:
+        """Return the relation after an operator that nothing tracks through."""
+        columns = self.columns and tuple(replace(c, tracks=frozenset()) for c in self.columns)
+        obstacles = {**dict.fromkeys(self.occurrences, reason), **self.obstacles}
+        return TrackedRelation(columns, self.occurrences, obstacles)
+
+    def blocked(self, occurrences: Iterable[Occurrence], reason: str) -> TrackedRelation:
+        """Return the relation with some occurrences added to what it reads but never tracked."""
+        added = frozenset(occurrences)
+        return replace(
+            self,
+            occurrences=self.occurrences | added,
+            obstacles={**dict.fromkeys(added, reason), **self.obstacles},
+        )
+
+    def used_again(self, use: int) -> TrackedRelation:
+        """Return the same relation as another use of it sees it: every occurrence below is one of its own."""
+
+        def moved(occurrence: Occurrence) -> Occurrence:
+            return Occurrence(occurrence.index, (use, *occurrence.uses))
+
+        def moved_all(tracks: Tracks) -> Tracks:
+            return frozenset(replace(t, occurrence=moved(t.occurrence)) for t in tracks)
+
+        emptied_by = self.deltas.emptied_by
+        return TrackedRelation(
+            self.columns and tuple(replace(c, tracks=moved_all(c.tracks)) for c in self.columns),
+            frozenset(map(moved, self.occurrences)),
+            {moved(o): reason for o, reason in self.obstacles.items()},
+            Deltas(
+                {moved(o): frozenset(map(moved, others)) for o, others in self.deltas.additive.items()},
+                None if emptied_by is None else frozenset(map(moved, emptied_by)),
+            ),
+        )
+
+
+def null_supplied(tracks: Tracks) -> Tracks:
+    """Return tracks as seen from behind an outer join that may show NULL instead."""
+    return frozenset(t if t.function[-1:] == (OrNull(),) else t.then((OrNull(),)) for t in tracks)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What names mean: columns of base references (None: unknown), and relations of the CTEs in sight.
+
+    `sql` is the text, and `tokens` its tokens, from which expressions are quoted letter for letter.
+    `units_are_literals`: every date_trunc and trunc of the SQL names its unit by a string literal that Spark knows. The
+    parser shows columns, abbreviations and literals alike, so this is read off the text.
+    """
+
+    columns: Mapping[int, tuple[ColumnInfo, ...] | None]
+    session_is_utc: bool
+    units_are_literals: bool = False
+    sql: str = ""
+    tokens: Sequence[Token] = ()
+    ctes: Mapping[str, TrackedRelation] = field(default_factory=dict)
+
+    def with_cte(self, name: str, relation: TrackedRelation) -> Scope:
+        """Return the scope with one more common table expression in sight."""
+        return replace(self, ctes={**self.ctes, name.lower(): relation})

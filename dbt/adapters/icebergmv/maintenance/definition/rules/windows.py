@@ -1,0 +1,36 @@
+"""Windows: what an output column tracks is kept when it is a function of a key of every PARTITION BY."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import Grouping
+from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
+
+
+def window_partitions(select: exp.Select, names: Names, grouping: Grouping | None) -> list[list[Key]]:
+    """Return the keys in PARTITION BY of each window of the SELECT list, QUALIFY and ORDER BY."""
+    named = {w.this.name.lower(): w for w in select.args.get("windows") or () if isinstance(w.this, exp.Identifier)}
+    places = [*select.expressions, select.args.get("qualify"), select.args.get("order")]
+    found = []
+    for place in places:
+        for window in place.find_all(exp.Window) if place is not None else ():
+            if _is_inside_query(window, select):
+                continue
+            partition = [
+                e for e in _partition_by(window, named) if grouping is None or not grouping.shows_null(e, names)
+            ]
+            found.append([k for k in (key_of(e, names) for e in partition) if k is not None])
+    return found
+
+
+def _partition_by(window: exp.Window, named: dict[str, exp.Window]) -> list[exp.Expr]:
+    if window.args.get("partition_by"):
+        return list(window.args["partition_by"])
+    alias = window.args.get("alias")
+    of = named.get(alias.name.lower()) if alias is not None else None
+    return list(of.args.get("partition_by") or ()) if of is not None else []
+
+
+def _is_inside_query(window: exp.Window, select: exp.Select) -> bool:
+    return window.find_ancestor(exp.Query) is not select

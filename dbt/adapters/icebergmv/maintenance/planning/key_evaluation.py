@@ -1,0 +1,205 @@
+"""Keys that Spark has to compute: what an expression makes of the values that changed, and of those that there are.
+
+A computed key (upper(region), a CASE, date_add(d, 1)) tracks only over values that can be listed: those of identity
+partitions, or days. Spark evaluates the user's own text on them, so its rules for types, NULL and case hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import partitions_of
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Track
+from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import describe_query
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Value, union_of
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Evaluated, Inverse, Step, enumerated
+from dbt.adapters.icebergmv.maintenance.predicates.local_time import SAMPLED_EVERY, LocalTime, Offsets
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_DAY
+from dbt.adapters.icebergmv.maintenance.sql.rendering import literal
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+
+MOST_VALUES = 10_000
+"""Beyond this many values a key is not evaluated."""
+
+_MICROS = {"date": MICROS_PER_DAY, "timestamp": 1, "timestamp_ntz": 1}
+_MARGIN = 400 * MICROS_PER_DAY
+_MOST_HOURS = 60 * 366 * 24
+
+_PLACE, _ARGUMENT = "icebergmv_place", "icebergmv_argument"
+
+Run = Callable[[str], Sequence[Sequence[object]]]
+LiveValues = Callable[[BaseTableStatus, str], Domain | None]
+_AS_STORED = {
+    "string": "e",
+    "int": "e",
+    "bigint": "e",
+    "smallint": "CAST(e AS int)",
+    "tinyint": "CAST(e AS int)",
+    "boolean": "e",
+    "date": "unix_date(e)",
+    "timestamp": "unix_micros(e)",
+}
+"""How to fetch a value of each Spark type in the internal form of Domain."""
+
+
+def needs_spark(definition: ViewDefinition) -> bool:
+    """Return whether some output column tracks by a step that only Spark can tell."""
+    tracks = (t for column in definition.columns or () for t in column.tracks)
+    return any(isinstance(_forward(step), (Computed, LocalTime)) for t in tracks for step in t.function)
+
+
+def evaluated(
+    definition: ViewDefinition, status: MaterializedViewStatus, run: Run, live: LiveValues | None = None
+) -> ViewDefinition:
+    """Return the definition with its computed keys, and the session's time zone, evaluated on the values in question.
+
+    `live` returns the values that a column of a base holds now, None when they cannot be listed; by default partitions
+    tell them.
+
+    A key whose values cannot be listed, or that Spark refuses, stays as it is; nothing is tracked through it then. A
+    zone whose offsets cannot be told keeps the widest bounds.
+    """
+    if not needs_spark(definition):
+        return definition
+    bases = {index: base for base in status.base_tables for index in base.occurrences}
+    offsets = _offsets(status, run)
+    known: dict[tuple[int, str], _Values] = {}
+    asked: dict[tuple[object, ...], Mapping[Value | None, Value | None] | None] = {}
+
+    def track_of(track: Track) -> Track:
+        base = bases.get(track.occurrence.index)
+        track = replace(track, function=tuple(_in_zone(step, offsets) for step in track.function))
+        if base is None or not any(isinstance(step, Computed) for step in track.function):
+            return track
+        place = (track.occurrence.index, track.column)
+        if place not in known:
+            known[place] = _values(base, track.column, live or live_values)
+        return _evaluate(track, known[place], run, asked)
+
+    columns = tuple(replace(c, tracks=frozenset(map(track_of, c.tracks))) for c in definition.columns or ())
+    return replace(definition, columns=columns)
+
+
+def _forward(step: Step) -> Step:
+    return step.step if isinstance(step, Inverse) else step
+
+
+def _in_zone(step: Step, offsets: Offsets) -> Step:
+    if isinstance(step, Inverse):
+        return Inverse(_in_zone(step.step, offsets))
+    return LocalTime(offsets) if isinstance(step, LocalTime) else step
+
+
+def _offsets(status: MaterializedViewStatus, run: Run) -> Offsets:
+    """Return the offsets of the session's zone around everything that changed, a year and more to both sides."""
+    ends: list[int] = []
+    for base in status.base_tables:
+        types = {c.name: c.type for c in base.base.columns or ()}
+        for disjunct in base.change.constraints.data_disjuncts:
+            for key, domain in disjunct.constraints:
+                unit = _MICROS.get(types.get(key.column, ""))
+                bounds = [b for r in domain.ranges for b in (r.low, r.high)]
+                ends += [b * unit for b in bounds if unit is not None and key.transform is None and type(b) is int]
+    if not ends:
+        return Offsets()
+    hours = [(end + margin) // SAMPLED_EVERY for end, margin in ((min(ends), -_MARGIN), (max(ends), _MARGIN))]
+    if hours[1] - hours[0] > _MOST_HOURS:
+        return Offsets()
+    instant = f"timestamp_micros(id * {SAMPLED_EVERY}L)"
+    wall = f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ '1970-01-01', CAST({instant} AS timestamp_ntz))"
+    samples = f"SELECT id, {wall} - id * {SAMPLED_EVERY}L AS o FROM range({hours[0]}, {hours[1] + 1})"
+    changes = f"SELECT id, o, lag(o) OVER (ORDER BY id) AS p FROM ({samples})"
+    try:
+        rows = run(f"SELECT id, o FROM ({changes}) WHERE p IS NULL OR o <> p ORDER BY id")
+    except Exception:
+        # Without the offsets the bounds stay as wide as zones get.
+        return Offsets()
+    found = tuple((int(str(h)) * SAMPLED_EVERY, int(str(o))) for h, o in rows)
+    return Offsets(found, hours[1] * SAMPLED_EVERY)
+
+
+@dataclass(frozen=True)
+class _Values:
+    """The values of a base column in question: those that changed, and all (None: they cannot be listed)."""
+
+    changed: Domain
+    live: Domain | None
+
+
+def _values(base: BaseTableStatus, column: str, live: LiveValues) -> _Values:
+    key = ColumnKey(column)
+    found = (d.domains.get(key) for d in base.change.constraints.data_disjuncts)
+    changed = union_of([Domain.only_null(), *(d for d in found if d is not None)])
+    return _Values(changed, live(base, column))
+
+
+def live_values(base: BaseTableStatus, column: str) -> Domain | None:
+    """Return the values of a partition column at the snapshot that is read; None when partitions do not tell them."""
+    source = base.base.source
+    if source is None:
+        return None
+    table, schema, snapshot_id = source.table, source.table_schema, source.recorded.snapshot_id
+    if snapshot_id is None:
+        return Domain.none()
+    if all(schema.find_column_name(f.source_id) != column for f in table.spec().fields):
+        return None
+    rows, live = FileRows(table, schema, frozenset([column])), []
+    for partition in partitions_of(table, snapshot_id):
+        told = rows.of_partition(partition)
+        domain = None if told is None else told.domains.get(ColumnKey(column))
+        if domain is None:
+            return None
+        live.append(domain)
+    return union_of(live)
+
+
+def _evaluate(
+    track: Track, values: _Values, run: Run, asked: dict[tuple[object, ...], Mapping[Value | None, Value | None] | None]
+) -> Track:
+    """Return the track with every Computed step evaluated, with all live values if they can be listed."""
+    choices = [(values.changed.union(values.live), True)] if values.live is not None else []
+    for start, complete in (*choices, (values.changed, False)):
+        steps, domain = list[Step](), start
+        for step in track.function:
+            if isinstance(step, Computed):
+                arguments = enumerated(domain, MOST_VALUES)
+                if arguments is None:
+                    break
+                question = (step.text, step.argument_type, tuple(arguments))
+                if question not in asked:
+                    asked[question] = _ask(step, arguments, run)
+                found = asked[question]
+                if found is None:
+                    break
+                steps.append(Evaluated(step.name, found, complete))
+            else:
+                steps.append(step)
+            domain = steps[-1].image(domain)
+        else:
+            return replace(track, function=tuple(steps))
+    return track
+
+
+def _ask(step: Computed, arguments: Sequence[Value | None], run: Run) -> dict[Value | None, Value | None] | None:
+    """Let Spark evaluate the expression on each argument; None when it cannot, or gives a type that is not followed."""
+    # A bare word inside the expression may be a column that the parser takes for a unit; it must not be found here.
+    rows = ", ".join(f"({i}, {_argument(a, step.argument_type)})" for i, a in enumerate(arguments))
+    computed = f"SELECT {_PLACE}, {_ARGUMENT.join(step.text)}\n AS e FROM VALUES {rows} AS x({_PLACE}, {_ARGUMENT})"
+    try:
+        ((_, type_, *_),) = (row for row in run(describe_query(computed)) if row[0] == "e")
+        if str(type_) not in _AS_STORED:
+            return None
+        found = run(f"SELECT {_PLACE}, {_AS_STORED[str(type_)]} FROM (\n{computed}\n)")
+    except Exception:
+        # Whatever the expression does on these values, the view may never see it there (a WHERE before it).
+        return None
+    if len(found) != len(arguments):
+        return None
+    return {arguments[int(str(i))]: value for i, value in found}  # type: ignore[misc]
+
+
+def _argument(value: Value | None, spark_type: str) -> str:
+    return f"CAST(NULL AS {spark_type})" if value is None else literal(value, spark_type)

@@ -1,0 +1,294 @@
+"""Status + definition -> RefreshPlan: what to recompute, and the sentence that says why.
+
+An overwrite of a region P is right when P covers every output row that the changes could create, remove or alter. Each
+stale base contributes the image of its changed partitions under the output columns that track it; a base that nothing
+tracks asks for a full refresh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track
+from dbt.adapters.icebergmv.maintenance.errors import RefreshRefused
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, simplify
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, KeyFunction, OrNull, image, preimage
+from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
+from dbt.adapters.icebergmv.maintenance.status.base_tables import at_snapshot
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
+
+REGION_LIMIT = 1000
+"""Disjuncts beyond which a region is widened to one: Spark plans an OR of 2,000 two-column terms in about a second."""
+
+
+@dataclass(frozen=True)
+class RefreshPlan:
+    """What a refresh does.
+
+    none: nothing, though recorded ids may move. append: add the rows of each delta. overwrite: replace the rows in
+    `region` (over output columns), reading of each base occurrence in `base_filters` only the rows given there. full:
+    replace everything.
+    """
+
+    kind: Literal["none", "append", "overwrite", "full"]
+    reason: str
+    region: tuple[TupleDomain, ...] = ()
+    base_filters: Mapping[int, tuple[TupleDomain, ...]] = field(default_factory=dict)
+    deltas: tuple[Delta, ...] = ()
+
+
+@dataclass(frozen=True)
+class Delta:
+    """The definition over what one reference gained: of `added` only the rows that came since the snapshot `since`.
+
+    References in `before` are read at the snapshot given there, those in `empty` as empty, all others as they are now.
+    The deltas of several references add up, as each reads those before it now and those after it as they were.
+    """
+
+    added: int
+    since: int
+    before: Mapping[int, int] = field(default_factory=dict)
+    empty: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class PlanRequest:
+    """What the planner decides from, besides definition and status.
+
+    `rebuild` says why the contents must be rebuilt whatever changed (first build, --full-refresh, a changed SELECT);
+    `lost` why what is stored cannot be kept although nobody asked for a rebuild (storage dropped, columns changed).
+    `partitioning` are the (column, transform) pairs that partition the storage, which the region had better name.
+    Without `incremental` nothing is planned but to do nothing, or everything. Without `appends` new rows are not read
+    by themselves: Iceberg reads them under the columns of the day, so that is for a query that runs at once.
+    """
+
+    policy: RefreshPolicy
+    refreshed_at: str = ""
+    rebuild: str | None = None
+    lost: str | None = None
+    partitioning: Sequence[tuple[str, str]] = ()
+    incremental: bool = True
+    appends: bool = True
+
+
+def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:
+    """Return the cheapest refresh that is proven right.
+
+    Raises RefreshRefused when that is a full one which the policy `incremental_strict` forbids.
+    """
+    if request.policy == "incremental_strict" and definition.always_full is not None:
+        raise _refused(definition.always_full)
+    if request.rebuild is not None:
+        return RefreshPlan("full", request.rebuild)
+    plan = _plan(definition, status, request)
+    if plan.kind == "full" and request.policy == "incremental_strict":
+        raise _refused(plan.reason)
+    return plan
+
+
+def _plan(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:
+    for reason in (request.lost, definition.always_full):
+        if reason is not None:
+            return RefreshPlan("full", reason)
+    for base in status.base_tables:
+        if base.change.status == "unknown":
+            return RefreshPlan("full", _unknown(base))
+    stale = [b for b in status.base_tables if b.change.status == "stale"]
+    if not stale:
+        return RefreshPlan("none", f"nothing changed since {request.refreshed_at}")
+    if not request.incremental:
+        return RefreshPlan("full", f"materialized_view_connector_driven_refresh_enabled is off ({_changes(stale)})")
+    if request.policy == "full":
+        return RefreshPlan("full", f"refresh_policy is full ({_changes(stale)})")
+    if definition.full_when_changed is not None:
+        return RefreshPlan("full", f"{definition.full_when_changed} ({_changes(stale)})")
+    appended = _append(definition, stale, request) if request.appends else None
+    return appended or _overwrite(definition, stale, request)
+
+
+def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus], request: PlanRequest) -> RefreshPlan | None:
+    """Return the plan that adds what new base rows bring, where nothing else happened and the definition adds up.
+
+    What they bring lies in the region that an overwrite would replace, so the other tables are read no further either.
+    """
+    since = {
+        index: base.change.appended_since
+        for base in stale
+        for index in base.occurrences
+        if base.change.appended_since is not None and definition.uses_of(index)
+    }
+    indexes = [i for b in stale for i in b.occurrences if definition.uses_of(i)]
+    if len(indexes) > 1 and not all(_can_be_read_as_before(b) for b in stale):
+        return None
+    if any(_has_other_columns_now(b) for b in stale):
+        return None
+    if any(i not in definition.additive or i not in since for i in indexes):
+        return None
+    if not definition.rewritable.issuperset(j for i in indexes for j in (i, *definition.additive[i])):
+        return None
+    deltas = (
+        Delta(i, since[i], {later: since[later] for later in indexes[n + 1 :]}, definition.additive[i])
+        for n, i in enumerate(indexes)
+    )
+    rows = ", ".join(f"{b.base.name[2]}: {_count(b.change.appended_rows, 'row')} appended" for b in stale)
+    affected = [d for b in stale for use in _uses(definition, b) for d in _affected(definition, b, use, request)]
+    region = simplify(affected, REGION_LIMIT)
+    filters = {} if any(d.is_all for d in region) else base_filters(definition, region)
+    return RefreshPlan("append", rows, base_filters=filters, deltas=tuple(deltas))
+
+
+def _has_other_columns_now(base: BaseTableStatus) -> bool:
+    """Return whether an append scan, which reads under the table's columns of today, would not show those wanted."""
+    source = base.base.source
+    return source is not None and source.recorded.schema_id != source.table.metadata.current_schema_id
+
+
+def _can_be_read_as_before(base: BaseTableStatus) -> bool:
+    source, since = base.base.source, base.change.appended_since
+    return source is None or (since is not None and at_snapshot(source, since) is not None)
+
+
+def _overwrite(definition: ViewDefinition, stale: Sequence[BaseTableStatus], request: PlanRequest) -> RefreshPlan:
+    disjuncts: list[TupleDomain] = []
+    for base in stale:
+        for occurrence in _uses(definition, base):
+            affected = _affected(definition, base, occurrence, request)
+            if any(d.is_all for d in affected):
+                return RefreshPlan("full", _untracked(definition, base, occurrence))
+            disjuncts += affected
+    region = simplify(disjuncts, REGION_LIMIT)
+    if not region:
+        return RefreshPlan("none", f"no row of the view can be affected ({_changes(stale)})")
+    if any(d.is_all for d in region):
+        return RefreshPlan("full", f"the changes touch too many partitions to list ({_changes(stale)})")
+    return RefreshPlan("overwrite", _changes(stale), region, base_filters(definition, region))
+
+
+def _uses(definition: ViewDefinition, base: BaseTableStatus) -> list[Occurrence]:
+    return [use for index in base.occurrences for use in definition.uses_of(index)]
+
+
+def _affected(
+    definition: ViewDefinition, base: BaseTableStatus, occurrence: Occurrence, request: PlanRequest
+) -> list[TupleDomain]:
+    """Return the output rows that the changes of a base can affect through one of its occurrences."""
+    tracks, partitioning = definition.tracks_of(occurrence), request.partitioning
+    mapped = [_to_output(d, tracks, partitioning) for d in base.change.constraints.data_disjuncts]
+    if base.change.unit == "file":
+        mapped = [_on_partitions(m, partitioning) for m in mapped]
+    return [in_terms_of(m, partitioning) for m in mapped]
+
+
+def _to_output(
+    disjunct: TupleDomain, tracks: Mapping[str, tuple[Track, ...]], partitioning: Sequence[tuple[str, str]]
+) -> TupleDomain:
+    """Return the output rows that the base rows in a disjunct can affect; constraints that map nowhere are dropped."""
+    preferred = {column for column, _ in partitioning}
+    constraints: dict[ColumnKey, Domain] = {}
+    for key, domain in disjunct.constraints:
+        candidates = [
+            (name, track, mapped)
+            for name, found in tracks.items()
+            for track in found
+            if track.column == key.column and (mapped := _image(track.function, key, domain)) is not None
+        ]
+        if not candidates:
+            continue
+        # The columns that partition the storage come first, if they say anything at all.
+        name, _, (transform, affected) = min(
+            candidates, key=lambda c: (c[2][1].is_all, OrNull() in c[1].function, c[0] not in preferred)
+        )
+        target = ColumnKey(name, transform)
+        constraints[target] = affected.intersect(constraints[target]) if target in constraints else affected
+    return TupleDomain.where(constraints)
+
+
+def _on_partitions(rows: TupleDomain, partitioning: Sequence[tuple[str, str]]) -> TupleDomain:
+    """Return a superset that constrains partition columns alone, if there are any in it.
+
+    Column bounds constrain every column a little; whole partitions are replaced in one commit and without a scan.
+    """
+    columns = {column for column, _ in partitioning}
+    kept = {key: domain for key, domain in rows.constraints if key.column in columns}
+    return TupleDomain.where(kept) if kept and not rows.is_none else rows
+
+
+def _image(function: KeyFunction, key: ColumnKey, domain: Domain) -> tuple[str | None, Domain] | None:
+    """Return what a constraint becomes on the output column: a transform of it stays one only where values do."""
+    if key.transform is None or all(step.only_adds_null for step in function):
+        return key.transform, image(function, domain)
+    column, plain = next(iter(in_terms_of(TupleDomain.where({key: domain}), ()).constraints), (key, domain))
+    return (None, image(function, plain)) if column.transform is None else None
+
+
+def base_filters(definition: ViewDefinition, region: Sequence[TupleDomain]) -> dict[int, tuple[TupleDomain, ...]]:
+    """Return, per base occurrence, the only rows that output rows in the region depend on (the preimage of the region).
+
+    By the definition of tracking a row outside the preimage belongs to no output row inside the region. Occurrences
+    that cannot be rewritten, or of which all rows are needed, are left out.
+    """
+    filters: dict[int, tuple[TupleDomain, ...]] = {}
+    for index in definition.rewritable:
+        uses = [definition.tracks_of(use) for use in definition.uses_of(index)]
+        needed = simplify([_to_base(d, tracks) for d in region for tracks in uses], REGION_LIMIT)
+        if uses and not any(d.is_all for d in needed):
+            filters[index] = needed
+    return filters
+
+
+def _to_base(disjunct: TupleDomain, tracks: Mapping[str, tuple[Track, ...]]) -> TupleDomain:
+    constraints: dict[ColumnKey, Domain] = {}
+    for key, domain in disjunct.constraints:
+        for track in tracks.get(key.column, ()):
+            if key.transform is not None and not all(step.only_adds_null for step in track.function):
+                continue
+            source = ColumnKey(track.column, key.transform)
+            mapped = preimage(track.function, domain)
+            constraints[source] = mapped.intersect(constraints[source]) if source in constraints else mapped
+    return TupleDomain.where(constraints)
+
+
+def _changes(stale: Sequence[BaseTableStatus]) -> str:
+    return "; ".join(f"{b.base.name[2]}: {_count(b.change.changed_partitions, b.change.unit)} changed" for b in stale)
+
+
+def _count(number: int, unit: str) -> str:
+    return f"{number} {unit}{'' if number == 1 else 's'}"
+
+
+def _unknown(base: BaseTableStatus) -> str:
+    reason = base.change.reason or "changed in a way that cannot be followed"
+    return reason if base.base.source is None else f"{base.base.name[2]} {reason}"
+
+
+def _untracked(definition: ViewDefinition, base: BaseTableStatus, occurrence: Occurrence) -> str:
+    name = base.base.name[2]
+    computed = _computed(definition, occurrence)
+    if computed is not None:
+        return f"{name} changed and Spark cannot say what {computed} makes of the values that did"
+    obstacle = definition.obstacles.get(occurrence)
+    if obstacle is not None:
+        return f"{name} changed and is not tracked through {obstacle}"
+    source = base.base.source
+    if source is not None and source.table.spec().is_unpartitioned():
+        return f"{name} changed and is not partitioned"
+    if source is None:
+        return f"{name} is not partitioned by anything the view keeps"
+    columns = dict.fromkeys(source.table_schema.find_column_name(f.source_id) for f in source.table.spec().fields)
+    return f"{name} is partitioned by {', '.join(str(c) for c in columns)}, which no output column follows"
+
+
+def _computed(definition: ViewDefinition, occurrence: Occurrence) -> str | None:
+    tracks = (t for found in definition.tracks_of(occurrence).values() for t in found)
+    return next((step.name for t in tracks for step in t.function if isinstance(step, Computed)), None)
+
+
+def _refused(reason: str) -> RefreshRefused:
+    return RefreshRefused(
+        f"refresh_policy is incremental_strict and only a full refresh is right: {reason}. "
+        "Set refresh_policy to auto, or run with --full-refresh."
+    )

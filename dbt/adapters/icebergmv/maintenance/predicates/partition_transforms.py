@@ -1,0 +1,191 @@
+"""Iceberg partition transforms: from the value of a partition field to the rows it can hold.
+
+The law of `partition_domain`: for every row with value x in the source column, transform(x) = value implies that the
+returned domain contains x (or transform(x), where the key names the transform). Iceberg spec, "Partition Transforms".
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from datetime import date, timedelta
+from decimal import Context, Decimal
+from typing import TypeVar
+from uuid import UUID
+
+from pyiceberg.transforms import (
+    BucketTransform,
+    DayTransform,
+    HourTransform,
+    IdentityTransform,
+    MonthTransform,
+    TruncateTransform,
+    YearTransform,
+)
+from pyiceberg.types import (
+    BinaryType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FixedType,
+    IcebergType,
+    IntegerType,
+    LongType,
+    StringType,
+    TimestampType,
+    TimestamptzType,
+    UUIDType,
+)
+
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, Value
+
+MICROS_PER_HOUR = 3_600_000_000
+MICROS_PER_DAY = 24 * MICROS_PER_HOUR
+T = TypeVar("T")
+_EXACT = Context(prec=100)
+"""Wider than any decimal of the spec (38 digits); Python's default rounds at 28."""
+
+_LARGEST_SINGLE = 3.4028234663852886e38
+_EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
+_DAYS_PER_400_YEARS = 146_097
+
+
+def partition_domain(
+    transform: object, source: str, source_type: IcebergType, value: object
+) -> tuple[ColumnKey, Domain] | None:
+    """Return the constraint that one partition field puts on its source column; None when it puts none.
+
+    `value` is in the internal form that PyIceberg reads from manifests. NULL in a partition field means NULL in the
+    column, for every transform of the spec but void.
+    """
+    column = ColumnKey(source)
+    known = (IdentityTransform, YearTransform, MonthTransform, DayTransform, HourTransform, TruncateTransform)
+    if not isinstance(transform, (*known, BucketTransform)):
+        return None
+    if value is None:
+        return column, Domain.only_null()
+    plain = internal_value(value)
+    match transform:
+        case IdentityTransform():
+            return column, _identity_domain(source_type, plain)
+        case BucketTransform():
+            # Iceberg hashes the 16 bytes of a UUID; Spark sees text and would hash that.
+            if isinstance(source_type, UUIDType):
+                return None
+            return ColumnKey(source, str(transform)), Domain.of(plain)
+        case TruncateTransform():
+            return _truncate_domain(transform, source, source_type, plain)
+        case _:
+            return _time_domain(transform, column, source_type, plain)
+
+
+def internal_value(value: object) -> Value:
+    """Return a partition value as domain.Value; UUIDs become text, as Spark shows them."""
+    match value:
+        case UUID():
+            return str(value)
+        case bool() | int() | float() | str() | bytes() | Decimal():
+            return value
+        case _:
+            raise TypeError(f"Cannot use partition value of type {type(value).__name__}")
+
+
+def days_from_civil(year: int, month: int, day: int = 1) -> int:
+    """Return days since 1970-01-01 of a proleptic Gregorian date; any year, also outside Python's 1..9999."""
+    cycles, year_in_cycle = divmod(year - 1, 400)
+    return date(year_in_cycle + 1, month, day).toordinal() - _EPOCH_ORDINAL + cycles * _DAYS_PER_400_YEARS
+
+
+def civil_from_days(days: int) -> tuple[int, int, int]:
+    """Return (year, month, day) of days since 1970-01-01; the inverse of days_from_civil."""
+    cycles, rest = divmod(days + _EPOCH_ORDINAL - 1, _DAYS_PER_400_YEARS)
+    inside = date(1, 1, 1) + timedelta(days=rest)
+    return inside.year + cycles * 400, inside.month, inside.day
+
+
+def _identity_domain(source_type: IcebergType, value: Value) -> Domain:
+    """Return the values of an identity partition.
+
+    0.0 and -0.0 are two partitions and one group in Spark, so either stands for both.
+    """
+    if isinstance(value, float) and not math.isnan(value):
+        if isinstance(source_type, DoubleType):
+            return _around(value)
+        if value == 0:
+            return Domain.between(Range(_next_single(0, -1), _next_single(0, 1)))
+    return Domain.of(value)
+
+
+def _truncate_domain(
+    transform: TruncateTransform[object], source: str, source_type: IcebergType, value: Value
+) -> tuple[ColumnKey, Domain] | None:
+    match source_type:
+        case IntegerType() | LongType():
+            whole = _of(int, value)
+            if whole % transform.width != 0:
+                return None  # Java's arithmetic wrapped round at the smallest value of the type.
+            return ColumnKey(source), Domain.between(Range(whole, whole + transform.width, True, False))
+        case DecimalType():
+            number = _of(Decimal, value)
+            width = Decimal(transform.width).scaleb(-source_type.scale)
+            return ColumnKey(source), Domain.between(Range(number, _EXACT.add(number, width), True, False))
+        case StringType() | BinaryType() | FixedType():
+            return ColumnKey(source, str(transform)), Domain.of(value)
+        case _:
+            raise TypeError(f"Cannot truncate a column of type {source_type}")
+
+
+def _time_domain(
+    transform: object, column: ColumnKey, source_type: IcebergType, value: Value
+) -> tuple[ColumnKey, Domain] | None:
+    ordinal = _of(int, value)
+    match transform:
+        case HourTransform():
+            low, high = ordinal * MICROS_PER_HOUR, (ordinal + 1) * MICROS_PER_HOUR
+            return column, Domain.between(Range(low, high, True, False))
+        case DayTransform():
+            first, last = ordinal, ordinal + 1
+        case MonthTransform():
+            first, last = _month_start(ordinal), _month_start(ordinal + 1)
+        case _:
+            first, last = days_from_civil(1970 + ordinal, 1), days_from_civil(1971 + ordinal, 1)
+    match source_type:
+        case DateType():
+            return column, Domain.between(Range(first, last, True, False))
+        case TimestampType() | TimestamptzType():
+            return column, Domain.between(Range(first * MICROS_PER_DAY, last * MICROS_PER_DAY, True, False))
+        case _:
+            return None
+
+
+def _around(value: float) -> Domain:
+    """Return the doubles that a double may have been before it was read.
+
+    PyIceberg's compiled Avro decoder returns doubles rounded to single precision, so the true value lies between the
+    neighbouring singles; beyond the largest single everything reads as infinity.
+    """
+    if abs(value) >= _LARGEST_SINGLE:
+        if value < 0:
+            return Domain.between(Range(-math.inf, -_LARGEST_SINGLE))
+        return Domain.between(Range(_LARGEST_SINGLE, math.inf))
+    return Domain.between(Range(_next_single(value, -1), _next_single(value, 1)))
+
+
+def _next_single(value: float, direction: int) -> float:
+    """Return the neighbour of a single-precision value, upwards for direction 1 and downwards for -1."""
+    if value == 0:
+        return direction * 1.401298464324817e-45
+    bits: int = struct.unpack("<i", struct.pack("<f", value))[0]
+    neighbour: float = struct.unpack("<f", struct.pack("<i", bits + (direction if value > 0 else -direction)))[0]
+    return neighbour
+
+
+def _of(wanted: type[T], value: object) -> T:
+    if not isinstance(value, wanted):
+        raise TypeError(f"Cannot use a partition value of type {type(value).__name__} where {wanted.__name__} is due")
+    return value
+
+
+def _month_start(months_since_epoch: int) -> int:
+    year, month = divmod(months_since_epoch, 12)
+    return days_from_civil(1970 + year, month + 1)

@@ -1,0 +1,70 @@
+"""Iceberg types in Spark's words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pyiceberg.types import (
+    BinaryType,
+    BooleanType,
+    DateType,
+    DecimalType,
+    DoubleType,
+    FixedType,
+    FloatType,
+    IcebergType,
+    IntegerType,
+    ListType,
+    LongType,
+    MapType,
+    StringType,
+    StructType,
+    TimestampType,
+    TimestamptzType,
+    UUIDType,
+)
+
+from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
+
+_PRIMITIVES: dict[type[IcebergType], str] = {
+    BooleanType: "boolean",
+    IntegerType: "int",
+    LongType: "bigint",
+    FloatType: "float",
+    DoubleType: "double",
+    DateType: "date",
+    TimestamptzType: "timestamp",
+    TimestampType: "timestamp_ntz",
+    StringType: "string",
+    UUIDType: "string",
+    FixedType: "binary",
+    BinaryType: "binary",
+}
+
+
+def spark_type(iceberg_type: IcebergType) -> str:
+    """Return the Spark SQL type that Spark shows for an Iceberg type (Iceberg docs, "Type compatibility").
+
+    A type without a Spark counterpart is returned in Iceberg's own words.
+    """
+    return _text(iceberg_type, str)
+
+
+def ddl_type(iceberg_type: IcebergType) -> str:
+    """Return the same type as it stands in a CAST: names of struct fields are quoted."""
+    return _text(iceberg_type, identifier)
+
+
+def _text(iceberg_type: IcebergType, name: Callable[[str], str]) -> str:
+    match iceberg_type:
+        case DecimalType():
+            return f"decimal({iceberg_type.precision},{iceberg_type.scale})"
+        case ListType():
+            return f"array<{_text(iceberg_type.element_type, name)}>"
+        case MapType():
+            return f"map<{_text(iceberg_type.key_type, name)},{_text(iceberg_type.value_type, name)}>"
+        case StructType():
+            inner = ",".join(f"{name(f.name)}:{_text(f.field_type, name)}" for f in iceberg_type.fields)
+            return f"struct<{inner}>"
+        case _:
+            return _PRIMITIVES.get(type(iceberg_type), str(iceberg_type))

@@ -1,0 +1,167 @@
+"""The base tables behind the names in a SELECT: what is read for each, and at which snapshot."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.types import IcebergType, NestedField
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ColumnInfo, ViewInfo, schema_columns
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import RecordedTable
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.status.pinned_view import is_published
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import is_materialized_view, read_state
+from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE
+
+
+@dataclass(frozen=True)
+class IcebergSource:
+    """An Iceberg table to read at one snapshot, under one schema.
+
+    `table_schema` is the schema to present; `snapshot_schema` the one that reading the snapshot gives (None: no
+    snapshot). They differ when columns changed after the last write.
+    """
+
+    table: Table
+    storage: TableName
+    recorded: RecordedTable
+    table_schema: Schema
+    snapshot_schema: Schema | None
+
+
+@dataclass(frozen=True)
+class BaseTable:
+    """What a name in the SELECT stands for.
+
+    `source` is None when it cannot be read at a recorded snapshot; `untrackable` then says why. `view` is the plain
+    view behind the name, if it is one, or the materialized view that is read as its SELECT.
+    """
+
+    name: TableName
+    source: IcebergSource | None
+    untrackable: str | None = None
+    view: ViewInfo | None = None
+
+    @property
+    def columns(self) -> tuple[ColumnInfo, ...] | None:
+        """Return the columns that the SELECT sees, None when only Spark knows them."""
+        return None if self.source is None else schema_columns(self.source.table_schema)
+
+
+class BaseTables:
+    """Looks up base tables once each, so that every occurrence of a name reads the same snapshot."""
+
+    def __init__(self, catalog: CatalogReader) -> None:
+        self._catalog = catalog
+        self._known: dict[TableName, BaseTable] = {}
+
+    @property
+    def catalog_name(self) -> str:
+        """Return the name of the catalog in Spark."""
+        return self._catalog.name
+
+    def of(self, reference: TableReference) -> BaseTable:
+        """Return the base table of a reference; absent and foreign tables are untrackable, not errors."""
+        name = (reference.catalog or self._catalog.name, reference.namespace, reference.name)
+        if name not in self._known:
+            self._known[name] = self._look_up(name)
+        return self._known[name]
+
+    def columns_of(self, reference: TableReference) -> tuple[ColumnInfo, ...] | None:
+        """Return the columns of the base table of a reference."""
+        return self.of(reference).columns
+
+    def not_expanded(self, name: TableName, reason: str) -> None:
+        """Note why a plain view stays a name in the SQL."""
+        known = self._known[name]
+        self._known[name] = replace(known, untrackable=f"{_live(name)}: {reason}")
+
+    def _look_up(self, name: TableName) -> BaseTable:
+        catalog, namespace, table_name = name
+        if catalog != self._catalog.name:
+            return BaseTable(name, None, f"{show(name)} is not an Iceberg table of the catalog {self._catalog.name}")
+        table = self._catalog.table(namespace, table_name)
+        if table is not None:
+            source = _current(table, name)
+            if not can_bridge(source.table_schema, source.snapshot_schema):
+                return BaseTable(name, None, f"{show(name)} changed its columns since it was last written")
+            return BaseTable(name, source)
+        view = self._catalog.view(namespace, table_name)
+        if view is None:
+            return BaseTable(name, None, f"{show(name)} is not an Iceberg table of the catalog {self._catalog.name}")
+        if not is_materialized_view(view.properties):
+            return BaseTable(name, None, _live(name), view)
+        return self._materialized_view(name, view)
+
+    def _materialized_view(self, name: TableName, view: ViewInfo) -> BaseTable:
+        view_name = show(name)
+        try:
+            state = read_state(view_name, view.properties)
+        except StateUnreadable:
+            return BaseTable(name, None, f"the state of the materialized view {view_name} cannot be read")
+        if not is_published(view, state):
+            return BaseTable(name, None, f"the materialized view {view_name} was redefined by hand")
+        if state.stale_read_behavior in LIVE:
+            # It shows what its base tables hold, as a plain view of the same SELECT does.
+            return BaseTable(name, None, _live(name), replace(view, sql=state.definition))
+        table = self._catalog.table(state.storage_table[1], state.storage_table[2])
+        snapshot = table.metadata.snapshot_by_id(state.storage_snapshot_id) if table is not None else None
+        if table is None or snapshot is None:
+            return BaseTable(name, None, f"the storage table of the materialized view {view_name} is gone")
+        schema_id = snapshot.schema_id if snapshot.schema_id is not None else table.metadata.current_schema_id
+        schema = table.schemas()[schema_id]
+        recorded = RecordedTable(str(table.metadata.table_uuid), snapshot.snapshot_id, schema_id)
+        return BaseTable(name, IcebergSource(table, state.storage_table, recorded, schema, schema))
+
+
+def _live(view: TableName) -> str:
+    return f"{show(view)} is a view, which cannot be read at a recorded snapshot"
+
+
+def shape(field: NestedField) -> tuple[int, str, IcebergType]:
+    """Return what a reader sees of a column: comments and nullability aside."""
+    return (field.field_id, field.name, field.field_type)
+
+
+def can_bridge(wanted: Schema, stored: Schema | None) -> bool:
+    """Return whether a select list can show rows of the stored schema under the wanted one.
+
+    It cannot look into nested columns, and a column added with a default has that value in old rows.
+    """
+    before = {} if stored is None else {f.field_id: f for f in stored.fields}
+    for field in wanted.fields if stored is not None else ():
+        old = before.get(field.field_id)
+        if old is None:
+            if field.initial_default is not None:
+                return False
+        elif old.field_type != field.field_type and not field.field_type.is_primitive:
+            return False
+    return True
+
+
+def at_snapshot(source: IcebergSource, snapshot_id: int) -> IcebergSource | None:
+    """Return the source as it was at an earlier snapshot, under the columns of today; None if that cannot be shown."""
+    snapshot = source.table.metadata.snapshot_by_id(snapshot_id)
+    if snapshot is None:
+        return None
+    schema_id = source.table.metadata.current_schema_id if snapshot.schema_id is None else snapshot.schema_id
+    stored = source.table.schemas()[schema_id]
+    recorded = replace(source.recorded, snapshot_id=snapshot_id)
+    return (
+        replace(source, recorded=recorded, snapshot_schema=stored) if can_bridge(source.table_schema, stored) else None
+    )
+
+
+def _current(table: Table, name: TableName) -> IcebergSource:
+    metadata = table.metadata
+    snapshot = table.current_snapshot()
+    schema_id = metadata.current_schema_id
+    snapshot_schema = None
+    if snapshot is not None:
+        snapshot_schema = table.schemas()[schema_id if snapshot.schema_id is None else snapshot.schema_id]
+    recorded = RecordedTable(str(metadata.table_uuid), metadata.current_snapshot_id, schema_id)
+    return IcebergSource(table, name, recorded, table.schema(), snapshot_schema)

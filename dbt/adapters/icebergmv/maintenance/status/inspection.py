@@ -1,0 +1,218 @@
+"""Everything a run can know of a materialized view without Spark: definition, recorded state, status, storage."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from pyiceberg.table import Table
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_partition_by
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, NotReadable, StateUnreadable
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.pinned_view import is_published
+from dbt.adapters.icebergmv.maintenance.status.qualified_definition import definition_in_full
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
+    ExpandedView,
+    ViewState,
+    is_materialized_view,
+    read_state,
+    storage_table_of,
+)
+from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc, not_understood
+from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus, status_of
+from dbt.adapters.icebergmv.maintenance.status.view_config import (
+    ConfigurationChanges,
+    ViewConfig,
+    configuration_changes,
+)
+from dbt.adapters.icebergmv.maintenance.status.view_expansion import ExpandedSql, expand, redefined
+
+STORAGE_OF = "icebergmv.storage-of"
+"""Table property of a storage table: the view it belongs to."""
+
+
+@dataclass(frozen=True)
+class RefreshRequest:
+    """What a run asks for one view. Names without a namespace mean tables of `default_namespace`.
+
+    `rebuild` is the reason to rebuild that the caller already knows (`--full-refresh`); `partial` the dbt flag
+    (`--empty`, `--sample`) whose rows are not those of the definition.
+    """
+
+    view: TableName
+    sql: str
+    default_namespace: str
+    config: ViewConfig
+    owner: str
+    rebuild: str | None = None
+    partial: str | None = None
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """The view as it stands.
+
+    `state` is None before the first refresh; `lost` says why stored rows cannot be kept. `definition` reads the plain
+    views of the request's SQL, and those below them, as their SQL; `views` are these. `redefined` says which of them is
+    not what the last refresh read.
+    """
+
+    request: RefreshRequest
+    definition: ViewDefinition
+    bases: BaseTables
+    view: ViewInfo | None
+    table_in_the_way: bool
+    state: ViewState | None
+    status: MaterializedViewStatus
+    storage: Table | None
+    changes: ConfigurationChanges
+    lost: str | None
+    views: tuple[ExpandedView, ...] = ()
+    redefined: str | None = None
+
+    @property
+    def rebuild(self) -> str | None:
+        """Return why the contents must be rebuilt whatever changed in the bases, or None."""
+        if self.request.partial is not None:
+            return f"built with {self.request.partial}; the next run refreshes it"
+        if self.request.rebuild is not None:
+            return self.request.rebuild
+        if self.state is None:
+            return "first build"
+        if self.state.partial is not None:
+            return f"the last run was built with {self.state.partial}"
+        return ", ".join(self.changes.rebuild) or None
+
+
+def inspect(catalog: CatalogReader, request: RefreshRequest, expand_views: bool = True) -> Inspection:
+    """Read what is recorded and what the base tables are now.
+
+    Without `expand_views`, plain views in the SELECT stay names, which Spark reads as they are at that moment. Raises
+    StateUnreadable (unless the request rebuilds), InvalidDefinition, InvalidConfig, CatalogUnavailable; each names the
+    view.
+    """
+    try:
+        return _inspect(catalog, request, expand_views)
+    except StateUnreadable:
+        raise
+    except MaintenanceError as error:
+        raise type(error)(f"Cannot refresh {show(request.view)}: {error}") from error
+
+
+def _inspect(catalog: CatalogReader, request: RefreshRequest, expand_views: bool) -> Inspection:
+    _, namespace, name = request.view
+    bases = BaseTables(catalog)
+    utc = is_utc(request.config.settings)
+    expanded = ExpandedSql(request.sql)
+    if expand_views:
+        expanded = expand(request.sql, request.default_namespace, bases, utc)
+    definition = analyse(expanded.sql, request.default_namespace, bases.columns_of, utc)
+    setting = not_understood(request.config.settings)
+    if setting is not None:
+        definition = replace(definition, always_full=f"the session setting {setting} may change what its SQL means")
+    _refuse_self_reference(definition, request.view, catalog.name, expanded.views)
+    if definition.columns is not None and request.config.partition_by is not None:
+        parse_partition_by(request.config.partition_by, [c.name for c in definition.columns])
+    view = catalog.view(namespace, name)
+    state = _state(view, request)
+    storage_name = request.config.storage_table
+    storage = catalog.table(storage_name[1], storage_name[2])
+    _refuse_foreign_storage(catalog, request, storage)
+    changes = ConfigurationChanges()
+    if state is not None and state.partial is None and request.partial is None:
+        changes = configuration_changes(request.config, state)
+    return Inspection(
+        request=request,
+        definition=definition,
+        bases=bases,
+        view=view,
+        table_in_the_way=view is None and catalog.table(namespace, name) is not None,
+        state=state,
+        status=status_of(definition, bases, state),
+        storage=storage,
+        changes=changes,
+        lost=_lost(view, state, storage),
+        views=expanded.views,
+        redefined=None if state is None else redefined(expanded.views, state),
+    )
+
+
+def inspect_recorded(catalog: CatalogReader, name: TableName, expand_views: bool = True) -> Inspection:
+    """Return what a refresh with the recorded SELECT and settings would find, for those who have no model at hand.
+
+    Raises NotReadable for what is no materialized view, and where rows of its SELECT would not be those of the view.
+    """
+    view = catalog.view(name[1], name[2])
+    if view is None or not is_materialized_view(view.properties):
+        raise NotReadable("it is not a materialized view of the catalog. Name one as catalog.schema.view.")
+    state = read_state(show(name), view.properties)
+    if not is_published(view, state):
+        raise NotReadable("the view was redefined by hand. Query it as the view that it is, or refresh it.")
+    if state.partial is not None:
+        raise NotReadable(f"the last run was built with {state.partial}. Refresh it without.")
+    config = ViewConfig(state.definition_hash, state.storage_table, settings=state.settings)
+    request = RefreshRequest(name, definition_in_full(state, catalog.name), name[1], config, state.owner)
+    # A view is read as it was configured.
+    return replace(_inspect(catalog, request, expand_views), changes=ConfigurationChanges())
+
+
+def untracked(inspection: Inspection, reason: str) -> Inspection:
+    """Return the inspection with a definition that any change of a base refreshes in full."""
+    definition = replace(inspection.definition, columns=None, full_when_changed=reason)
+    return replace(inspection, definition=definition)
+
+
+def _state(view: ViewInfo | None, request: RefreshRequest) -> ViewState | None:
+    if view is None or not is_materialized_view(view.properties):
+        return None
+    try:
+        return read_state(show(request.view), view.properties)
+    except StateUnreadable:
+        if request.rebuild is None:
+            raise
+        return None
+
+
+def _lost(view: ViewInfo | None, state: ViewState | None, storage: Table | None) -> str | None:
+    if view is None or state is None:
+        return None
+    if storage is None:
+        return "its storage table was dropped"
+    if str(storage.metadata.table_uuid) != state.storage_uuid:
+        return "its storage table was dropped and created again"
+    if storage.metadata.snapshot_by_id(state.storage_snapshot_id) is None:
+        return f"its storage table has expired the snapshot {state.storage_snapshot_id}"
+    if not is_published(view, state):
+        return "the view was redefined by hand"
+    return None
+
+
+def _refuse_foreign_storage(catalog: CatalogReader, request: RefreshRequest, storage: Table | None) -> None:
+    """Refuse a table in place of the storage table that is nobody's storage, or another view's."""
+    if storage is None:
+        return
+    name, owner = show(request.config.storage_table), storage.properties.get(STORAGE_OF)
+    mend = "Set storage_table_prefix or storage_schema to have another one"
+    if owner is None:
+        raise InvalidConfig(f"the table {name} is in the way of its storage table. {mend}, or rename that one.")
+    if owner == show(request.view):
+        return
+    try:
+        _, namespace, view_name = parse_name(owner)
+    except ValueError:
+        return
+    other = catalog.view(namespace, view_name)
+    if other is not None and storage_table_of(other.properties) == request.config.storage_table:
+        raise InvalidConfig(f"the table {name} is the storage table of {owner}. {mend}.")
+
+
+def _refuse_self_reference(
+    definition: ViewDefinition, view: TableName, catalog: str, views: Sequence[ExpandedView]
+) -> None:
+    if any((r.catalog or catalog, r.namespace, r.name) == view for r in definition.references):
+        through = f", perhaps through {' or '.join(show(v.name) for v in views)}" if views else ""
+        raise InvalidConfig(f"its SELECT reads the view itself{through}. Read other tables only.")

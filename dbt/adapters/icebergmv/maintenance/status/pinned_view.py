@@ -1,0 +1,30 @@
+"""The SQL that a materialized view holds, and whether a view still holds it."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName
+from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
+
+
+def view_query(storage: TableName, columns: Sequence[str], snapshot_id: int) -> str:
+    """Return the SELECT that the view holds: the storage table at one snapshot."""
+    listed = ", ".join(identifier(c) for c in columns)
+    return f"SELECT {listed} FROM {qualified(*storage)} VERSION AS OF {snapshot_id}"
+
+
+def sql_hash(sql: str) -> str:
+    """Return a hash of the SQL of a view, as text."""
+    return hashlib.sha256(sql.strip().encode()).hexdigest()[:16]
+
+
+def is_published(view: ViewInfo, state: ViewState) -> bool:
+    """Return whether the SQL of the view is what its state describes; CREATE OR REPLACE VIEW keeps the properties."""
+    if state.view_sql_hash:
+        return sql_hash(view.sql) == state.view_sql_hash
+    names = [c.name for c in view.columns]
+    return view.sql.strip() == view_query(state.storage_table, names, state.storage_snapshot_id)

@@ -1,0 +1,218 @@
+"""What is recorded with a refresh, and how it stands in the properties of the view.
+
+The view's commit publishes SQL and state together, so the state always describes the rows that readers see. A checksum
+over it tells a state that was edited by hand from one that we wrote.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import RecordedTable
+from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
+
+FORMAT_VERSION = 1
+PREFIX = "icebergmv."
+FORMAT_KEY = PREFIX + "format-version"
+STORAGE_KEY = PREFIX + "storage-table"
+_CHECKSUM_KEY = PREFIX + "checksum"
+
+
+@dataclass(frozen=True)
+class BaseTableState:
+    """One base table as the last refresh read it. `name` is what the SELECT names, `storage` what was read for it.
+
+    `metadata_location` is the table's metadata file at that time; states of former versions have none.
+    """
+
+    name: TableName
+    storage: TableName
+    recorded: RecordedTable
+    metadata_location: str | None = None
+
+
+@dataclass(frozen=True)
+class ExpandedView:
+    """A plain view as the last refresh read it. `definition_hash` covers all that its rows depend on but the tables."""
+
+    name: TableName
+    uuid: str
+    version_id: int
+    definition_hash: str
+
+
+@dataclass(frozen=True)
+class ViewState:
+    """The state of a materialized view.
+
+    `definition` is the SQL as compiled. `settings` are the session settings that give it its meaning, `config` is the
+    model configuration that shaped the storage table. `views` are the plain views in place of whose names their SQL was
+    read; states of former versions have none. `partial` names the dbt flag (`--empty`, `--sample`) under which
+    the rows were built: such rows are not those of the definition. `view_sql_hash` is that of the SQL which the view
+    holds; empty where that is a plain read of the storage table. `stale_read_behavior` is the one that readers get,
+    which may be less than was asked for. Times are ISO 8601 in UTC.
+    """
+
+    definition: str
+    definition_hash: str
+    storage_table: TableName
+    storage_uuid: str
+    storage_snapshot_id: int
+    base_tables: tuple[BaseTableState, ...]
+    refresh_kind: str
+    refresh_reason: str
+    started_at: str
+    refreshed_at: str
+    owner: str
+    settings: Mapping[str, str] = field(default_factory=dict)
+    config: Mapping[str, object] = field(default_factory=dict)
+    partial: str | None = None
+    views: tuple[ExpandedView, ...] = ()
+    view_sql_hash: str = ""
+    stale_read_behavior: str = "use_data_table"
+
+    @property
+    def refreshed_for_people(self) -> str:
+        """Return the time of the last refresh to the minute, as messages show it."""
+        return datetime.fromisoformat(self.refreshed_at).strftime("%Y-%m-%d %H:%M UTC")
+
+    def to_properties(self) -> dict[str, str]:
+        """Return the view properties that record the state."""
+        properties = {
+            FORMAT_KEY: str(FORMAT_VERSION),
+            PREFIX + "definition": self.definition,
+            PREFIX + "definition-hash": self.definition_hash,
+            STORAGE_KEY: show(self.storage_table),
+            PREFIX + "storage-uuid": self.storage_uuid,
+            PREFIX + "storage-snapshot-id": str(self.storage_snapshot_id),
+            PREFIX + "base-tables": json.dumps([_base_to_json(b) for b in self.base_tables], ensure_ascii=False),
+            PREFIX + "refresh-kind": self.refresh_kind,
+            PREFIX + "refresh-reason": self.refresh_reason,
+            PREFIX + "started-at": self.started_at,
+            PREFIX + "refreshed-at": self.refreshed_at,
+            PREFIX + "owner": self.owner,
+            PREFIX + "settings": json.dumps(dict(self.settings), sort_keys=True),
+            PREFIX + "config": json.dumps(dict(self.config), sort_keys=True, ensure_ascii=False),
+            PREFIX + "partial": self.partial or "",
+            PREFIX + "views": json.dumps([_view_to_json(v) for v in self.views], ensure_ascii=False),
+            PREFIX + "view-sql-hash": self.view_sql_hash,
+            PREFIX + "stale-read-behavior": self.stale_read_behavior,
+        }
+        return {**properties, _CHECKSUM_KEY: _checksum(properties)}
+
+
+def is_materialized_view(properties: Mapping[str, str]) -> bool:
+    """Return whether the properties of a view are those of a materialized view."""
+    return FORMAT_KEY in properties
+
+
+def storage_table_of(properties: Mapping[str, str]) -> TableName | None:
+    """Return the storage table of a materialized view, or None when it is not recorded readably."""
+    try:
+        return parse_name(properties[STORAGE_KEY])
+    except (KeyError, ValueError):
+        return None
+
+
+def read_state(view_name: str, properties: Mapping[str, str]) -> ViewState:
+    """Return the state recorded in the properties of a materialized view.
+
+    Raises StateUnreadable when it was written by a newer version, is incomplete, or was edited.
+    """
+    version = properties.get(FORMAT_KEY, "")
+    if re.fullmatch(r"[0-9]{1,9}", version) and int(version) > FORMAT_VERSION:
+        raise StateUnreadable(
+            f"Cannot use the state of {view_name}: it was written in format {version} and this version of "
+            f"dbt-icebergmv reads up to {FORMAT_VERSION}. Upgrade dbt-icebergmv, or rebuild with --full-refresh."
+        )
+    recorded = {k: v for k, v in properties.items() if k.startswith(PREFIX) and k != _CHECKSUM_KEY}
+    if properties.get(_CHECKSUM_KEY) != _checksum(recorded):
+        raise _unreadable(view_name, "it was changed by hand or by another program")
+    try:
+        return _parse(recorded)
+    except (KeyError, ValueError, TypeError) as error:
+        raise _unreadable(view_name, f"{type(error).__name__}: {error}") from error
+
+
+def _parse(recorded: Mapping[str, str]) -> ViewState:
+    def text(key: str) -> str:
+        return recorded[PREFIX + key]
+
+    return ViewState(
+        definition=text("definition"),
+        definition_hash=text("definition-hash"),
+        storage_table=parse_name(recorded[STORAGE_KEY]),
+        storage_uuid=text("storage-uuid"),
+        storage_snapshot_id=int(text("storage-snapshot-id")),
+        base_tables=tuple(_base_from_json(b) for b in json.loads(text("base-tables"))),
+        refresh_kind=text("refresh-kind"),
+        refresh_reason=text("refresh-reason"),
+        started_at=text("started-at"),
+        refreshed_at=text("refreshed-at"),
+        owner=text("owner"),
+        settings=json.loads(text("settings")),
+        config=json.loads(text("config")),
+        partial=text("partial") or None,
+        views=tuple(_view_from_json(v) for v in json.loads(recorded.get(PREFIX + "views", "[]"))),
+        view_sql_hash=recorded.get(PREFIX + "view-sql-hash", ""),
+        stale_read_behavior=recorded.get(PREFIX + "stale-read-behavior", "use_data_table"),
+    )
+
+
+def _base_to_json(base: BaseTableState) -> dict[str, object]:
+    return {
+        "name": show(base.name),
+        "storage": show(base.storage),
+        "uuid": base.recorded.uuid,
+        "snapshot-id": base.recorded.snapshot_id,
+        "schema-id": base.recorded.schema_id,
+        "metadata-location": base.metadata_location,
+    }
+
+
+def _base_from_json(value: Mapping[str, object]) -> BaseTableState:
+    snapshot_id = value["snapshot-id"]
+    return BaseTableState(
+        name=parse_name(str(value["name"])),
+        storage=parse_name(str(value["storage"])),
+        recorded=RecordedTable(
+            uuid=str(value["uuid"]),
+            snapshot_id=None if snapshot_id is None else int(str(snapshot_id)),
+            schema_id=int(str(value["schema-id"])),
+        ),
+        metadata_location=None if value.get("metadata-location") is None else str(value["metadata-location"]),
+    )
+
+
+def _view_to_json(view: ExpandedView) -> dict[str, object]:
+    return {
+        "identifier": show(view.name),
+        "uuid": view.uuid,
+        "version-id": view.version_id,
+        "definition-hash": view.definition_hash,
+    }
+
+
+def _view_from_json(value: Mapping[str, object]) -> ExpandedView:
+    return ExpandedView(
+        name=parse_name(str(value["identifier"])),
+        uuid=str(value["uuid"]),
+        version_id=int(str(value["version-id"])),
+        definition_hash=str(value["definition-hash"]),
+    )
+
+
+def _checksum(properties: Mapping[str, str]) -> str:
+    return hashlib.sha256(json.dumps(dict(properties), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _unreadable(view_name: str, cause: str) -> StateUnreadable:
+    return StateUnreadable(
+        f"Cannot use the state of {view_name}: {cause}. Rebuild the view with --full-refresh; its rows are untouched."
+    )

@@ -1,0 +1,99 @@
+"""Is the view stale, and where? The RFC's MaterializedViewStatus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange, change_since
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables, IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState
+from dbt.adapters.icebergmv.maintenance.status.schema_change import changed_meaning
+
+
+@dataclass(frozen=True)
+class BaseTableStatus:
+    """One base table (all its occurrences) against what the last refresh read."""
+
+    base: BaseTable
+    occurrences: tuple[int, ...]
+    recorded: BaseTableState | None
+    change: TableChange
+
+
+@dataclass(frozen=True)
+class MaterializedViewStatus:
+    """The status of every base table."""
+
+    base_tables: tuple[BaseTableStatus, ...]
+
+    @property
+    def has_moved(self) -> bool:
+        """Return whether some recorded id is no longer the current one."""
+        return any(b.change.moved for b in self.base_tables)
+
+    @property
+    def schema_moved(self) -> bool:
+        """Return whether a base whose rows are unchanged has other columns now."""
+        return any(
+            b.recorded is not None
+            and b.base.source is not None
+            and b.recorded.recorded.schema_id != b.base.source.recorded.schema_id
+            for b in self.base_tables
+        )
+
+
+def status_of(definition: ViewDefinition, bases: BaseTables, state: ViewState | None) -> MaterializedViewStatus:
+    """Compare every base table of the definition with the state of the last refresh (None: there was none)."""
+    occurrences: dict[TableName, list[int]] = {}
+    found: dict[TableName, BaseTable] = {}
+    for reference in definition.references:
+        if not reference.pinned:
+            base = bases.of(reference)
+            found[base.name] = base
+            occurrences.setdefault(base.name, []).append(reference.index)
+    recorded = {b.name: b for b in state.base_tables} if state is not None else {}
+    return MaterializedViewStatus(
+        tuple(_status(definition, base, tuple(occurrences[name]), recorded) for name, base in found.items())
+    )
+
+
+def tracked_columns(definition: ViewDefinition, occurrences: Iterable[int]) -> frozenset[str]:
+    """Return the columns of a base table that some output column tracks, in any of its occurrences."""
+    return frozenset(column for index in occurrences for column in definition.tracked_columns(index))
+
+
+def _status(
+    definition: ViewDefinition,
+    base: BaseTable,
+    occurrences: tuple[int, ...],
+    recorded: Mapping[TableName, BaseTableState],
+) -> BaseTableStatus:
+    known = recorded.get(base.name)
+    if base.source is None:
+        change = TableChange("unknown", moved=True, reason=base.untrackable)
+    elif known is None:
+        change = TableChange("unknown", moved=True, reason="was not read by the last refresh")
+    else:
+        change = _change(known, base.source, definition, tracked_columns(definition, occurrences))
+    return BaseTableStatus(base, occurrences, known, change)
+
+
+def _change(
+    known: BaseTableState, source: IcebergSource, definition: ViewDefinition, tracked: frozenset[str]
+) -> TableChange:
+    if known.storage != source.storage:
+        return TableChange("unknown", moved=True, reason="is now another table")
+    if known.recorded.uuid == source.recorded.uuid and known.recorded.schema_id != source.recorded.schema_id:
+        before = source.table.schemas().get(known.recorded.schema_id)
+        reason: str | None = "has lost its former schema"
+        if before is not None:
+            reason = changed_meaning(before, source.table_schema, definition.mentions, definition.reads_by_shape)
+        if reason is not None:
+            return TableChange("unknown", moved=True, reason=reason)
+    try:
+        return change_since(known.recorded, source.recorded, source.table, source.table_schema, tracked)
+    except Exception as error:
+        return TableChange("unknown", moved=True, reason=f"has manifests that cannot be read ({type(error).__name__})")

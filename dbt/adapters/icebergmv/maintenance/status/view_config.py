@@ -1,0 +1,96 @@
+"""The configuration that shapes a materialized view, and what a change of it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
+from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
+
+RefreshPolicy = Literal["auto", "incremental", "incremental_strict", "full"]
+_BEFORE = {"stale-read-behavior": "use_data_table"}
+"""What states of former versions, which did not record it, were built with."""
+
+_POLICIES: tuple[RefreshPolicy, ...] = ("auto", "incremental", "incremental_strict", "full")
+
+
+@dataclass(frozen=True)
+class ViewConfig:
+    """What the model asks for. `partition_by` holds Spark DDL transforms; None: to be derived.
+
+    `settings` are the session settings that change what the SQL means. `staleness_window` is in seconds.
+    Without `incremental` every refresh is a full one, whatever the policy.
+    """
+
+    definition_hash: str
+    storage_table: TableName
+    partition_by: tuple[str, ...] | None = None
+    tblproperties: Mapping[str, str] = field(default_factory=dict)
+    comment: str | None = None
+    column_comments: Mapping[str, str] = field(default_factory=dict)
+    settings: Mapping[str, str] = field(default_factory=dict)
+    refresh_policy: RefreshPolicy = "auto"
+    incremental: bool = True
+    refresh_on_run: bool = True
+    stale_read_behavior: StaleReadBehavior = "use_data_table"
+    staleness_window: int | None = None
+
+    def recorded(self) -> dict[str, object]:
+        """Return the part that is kept in the state to be compared with the next run's."""
+        return {
+            "partition-by": None if self.partition_by is None else list(self.partition_by),
+            "tblproperties": dict(self.tblproperties),
+            "comment": self.comment,
+            "column-comments": dict(self.column_comments),
+            "stale-read-behavior": self.stale_read_behavior,
+            "staleness-window": self.staleness_window,
+        }
+
+
+@dataclass(frozen=True)
+class ConfigurationChanges:
+    """What differs from the last run: `rebuild` needs new storage contents, `alter` does not."""
+
+    rebuild: tuple[str, ...] = ()
+    alter: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.rebuild or self.alter)
+
+
+def configuration_changes(config: ViewConfig, state: ViewState) -> ConfigurationChanges:
+    """Return what the model asks for that the state was not built with."""
+    wanted, had = config.recorded(), state.config
+    rebuild = []
+    if config.definition_hash != state.definition_hash:
+        rebuild.append("the SELECT changed")
+    if config.storage_table != state.storage_table:
+        rebuild.append(f"the storage table is to be {show(config.storage_table)}")
+    if wanted["partition-by"] != had.get("partition-by"):
+        rebuild.append("partition_by changed")
+    rebuild += [f"{k} changed" for k, v in sorted(config.settings.items()) if state.settings.get(k) != v]
+    rebuild += [f"{k} changed" for k in sorted(state.settings.keys() - config.settings.keys())]
+    alter = [
+        words
+        for key, words in (
+            ("tblproperties", "tblproperties changed"),
+            ("comment", "the description changed"),
+            ("column-comments", "column descriptions changed"),
+            ("stale-read-behavior", "stale_read_behavior changed"),
+            ("staleness-window", "staleness_window changed"),
+        )
+        if wanted[key] != had.get(key, _BEFORE.get(key))
+    ]
+    return ConfigurationChanges(tuple(rebuild), tuple(alter))
+
+
+def refresh_policy(value: object) -> RefreshPolicy:
+    """Return a refresh policy. Raises InvalidConfig for a word that is none."""
+    for policy in _POLICIES:
+        if value == policy:
+            return policy
+    raise InvalidConfig(f"Cannot use refresh_policy {value!r}: choose one of {', '.join(_POLICIES)}.")

@@ -1,0 +1,266 @@
+"""How a view finds out, when it is read, what changed in its base tables: SQL over Iceberg's metadata tables.
+
+Spark loads every table that a query names once, in the order of the text, metadata tables each on their own. So a
+writer may commit between two loads. The logs of metadata files are named first, then the base tables, their lists of
+files and their refs, and the logs last once more, by another spelling: where both name the same files, what lies
+between is of one cut. Where they do not, the view answers with its definition over the tables as loaded, a cut too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, literal, qualified, string_literal
+from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
+
+CLOCK_SKEW_MS = 60_000
+"""How much older than the file before it a metadata file may claim to be (org.apache.iceberg.TableMetadata)."""
+
+GATE = "icebergmv_gate"
+"""The relation of one row that says what moved. One column, so that all who read it share one exchange."""
+
+EVERYTHING = -1
+"""The state in which partitions do not tell what differs; otherwise bit n says that table n moved."""
+
+Relation = tuple[str, str]
+"""A name and the SELECT that it stands for."""
+
+
+@dataclass(frozen=True)
+class WatchedTable:
+    """A base table as a view watches it. `fields` are the partition fields from which keys are made.
+
+    `apart`: it is watched under names that only views that read it give it. Spark loads a name once a query, where it
+    comes first: beside the table itself, or beside another view, the looks would not be in order.
+    """
+
+    number: int
+    source: IcebergSource
+    recorded: BaseTableState
+    fields: tuple[str, ...] = ()
+    apart: bool = False
+
+    @property
+    def base(self) -> str:
+        """Return the name of the relation that stands for the table itself."""
+        return f"icebergmv_base_{self.number}"
+
+    @property
+    def changed(self) -> str:
+        """Return the name of the relation of the partitions of files that came or went."""
+        return f"icebergmv_changed_{self.number}"
+
+    @property
+    def log(self) -> str:
+        """Return the name of the relation of its metadata files."""
+        return f"icebergmv_log_{self.number}"
+
+    @property
+    def files(self) -> str:
+        """Return the name of the relation of its files, now and then."""
+        return f"icebergmv_files_{self.number}"
+
+    @property
+    def specs(self) -> str:
+        """Return the name of the relation of the partition specs of its manifests."""
+        return f"icebergmv_specs_{self.number}"
+
+    @property
+    def refs(self) -> str:
+        """Return the name of the relation of its main branch."""
+        return f"icebergmv_refs_{self.number}"
+
+    @property
+    def last_log(self) -> str:
+        """Return the name of the relation of its metadata files, looked at last."""
+        return f"icebergmv_last_{self.number}"
+
+    @property
+    def snapshot_id(self) -> str:
+        """Return the recorded snapshot as SQL."""
+        found = self.recorded.recorded.snapshot_id
+        return "CAST(NULL AS BIGINT)" if found is None else f"{found}L"
+
+    @property
+    def main(self) -> str:
+        """Return the name to read: the main branch, whatever a session reads under the table's name.
+
+        Of a materialized view it is its own, as its storage table may be ahead of what it shows.
+        """
+        if self.recorded.name != self.source.storage:
+            return qualified(*self.recorded.name)
+        return qualified(*self.source.storage, "branch_main")
+
+    def metadata_table(self, name: str, *, again: bool = False) -> str:
+        """Return the name of one of Iceberg's metadata tables of the table; their case is free, and parts the loads."""
+        spelled = name.capitalize() if again else name
+        return qualified(*self.source.storage, spelled.swapcase() if self.apart else spelled)
+
+
+def first_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
+    """Return the relations that must come before the base tables: a row per metadata file that the table remembers.
+
+    `is_new`: it came after the refresh. Files are told from those known then by name, because clocks differ.
+    """
+    return [(table.log, _log(table)) for table in tables]
+
+
+def file_lists(tables: Iterable[WatchedTable], tracked: Iterable[int] = ()) -> list[Relation]:
+    """Return the relations that must come between the base tables and the last looks: a row per file and side.
+
+    A table that is not among `tracked` has one that nobody reads: it is named here, for another view in the query that
+    reads it.
+    """
+    followed = set(tracked)
+    here = "SELECT 1 AS one FROM {}"
+    return [(t.files, _files(t) if t.number in followed else here.format(t.metadata_table("files"))) for t in tables]
+
+
+def spec_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
+    """Return the relations of the specs that manifests have; one that is not known tells no key.
+
+    A spec may come in one commit with its first files, as CREATE OR REPLACE TABLE ... AS SELECT makes it; then the log
+    of metadata shows nothing but a snapshot.
+    """
+    return [(table.specs, _specs(table)) for table in tables]
+
+
+def last_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
+    """Return the relations that must come after the base tables: a row for the main branch, one per metadata file."""
+    relations = []
+    for table in tables:
+        refs, log = table.metadata_table("refs"), table.metadata_table("metadata_log_entries", again=True)
+        relations.append((table.refs, f"SELECT {_look(table, main='snapshot_id')} FROM {refs} WHERE name = 'main'"))
+        relations.append((table.last_log, f"SELECT {_look(table, last_file='file')} FROM {log}"))
+    return relations
+
+
+def gate(tables: Sequence[WatchedTable], tracked: Iterable[int], guard: str | None) -> Relation:
+    """Return the relation `GATE`, whose `state` is EVERYTHING or the sum of bits of the tables that moved.
+
+    A metadata file that came since, without a new snapshot of main, may have brought other columns or partitions, and
+    so may those that the table remembers no more. What moved in a table that is not among `tracked`, or a session that
+    `guard` does not admit, concerns everything too.
+    """
+    followed = set(tracked)
+    everything = [_is_altered(t) for t in tables]
+    everything += [_has_moved(t) for t in tables if t.number not in followed]
+    everything += [] if guard is None else [f"NOT ({guard})"]
+    bits = [f"CASE WHEN {_has_moved(t)} THEN {1 << t.number} ELSE 0 END" for t in tables if t.number in followed]
+    names = [n for t in tables for n in (t.log, t.refs, t.last_log, *([t.specs] if t.number in followed else []))]
+    looks = " UNION ALL ".join(f"SELECT * FROM {name}" for name in names)
+    return (
+        GATE,
+        f"SELECT CASE WHEN {' OR '.join(everything)} THEN {EVERYTHING} ELSE {' + '.join(bits) or '0'} END AS state"
+        f" FROM ({looks})",
+    )
+
+
+def changed(tables: Iterable[WatchedTable]) -> list[Relation]:
+    """Return the relations of changed files: spec_id and p0, p1, ... of the files that one side has more often.
+
+    Nothing is scanned unless the table moved; the gate stands above both sides, where Spark does not move it. In format
+    version 3 one file holds the deletion vectors of many, each at an offset; and a file may be added once more.
+    """
+    relations = []
+    for table in tables:
+        values = "".join(f", max(p{n}) AS p{n}" for n in range(len(table.fields)))
+        moved = f"SELECT 1 AS one FROM {GATE} WHERE state >= 0 AND state & {1 << table.number} <> 0"
+        query = (
+            f"SELECT max(spec_id) AS spec_id{values} FROM {table.files} CROSS JOIN ({moved})"
+            " GROUP BY file_path, content_offset HAVING count_if(side = 0) <> count_if(side = 1)"
+        )
+        relations.append((table.changed, query))
+    return relations
+
+
+def _is_altered(table: WatchedTable) -> str:
+    n = table.number
+    new = f"t = {n} AND is_new"
+    snapshots = f"collect_set(nullif(snapshot_id, {table.snapshot_id})) FILTER (WHERE {new})"
+    first, last = (f"sort_array(collect_set({f}) FILTER (WHERE t = {n}))" for f in ("first_file", "last_file"))
+    return (
+        f"NOT {first} <=> {last} OR count_if({new}) <> size({snapshots})"
+        f" OR bool_or(t = {n} AND other_shape) OR NOT bool_or(t = {n} AND is_recorded)"
+    )
+
+
+def _has_moved(table: WatchedTable) -> str:
+    return f"NOT max(main) FILTER (WHERE t = {table.number}) <=> {table.snapshot_id}"
+
+
+def _look(table: WatchedTable, **seen: str) -> str:
+    """Return the columns of a row of the gate, of which a look sees some."""
+    columns = {
+        "first_file": "CAST(NULL AS STRING)",
+        "last_file": "CAST(NULL AS STRING)",
+        "snapshot_id": "CAST(NULL AS BIGINT)",
+        "main": "CAST(NULL AS BIGINT)",
+        **dict.fromkeys(("is_new", "is_recorded", "other_shape"), "false"),
+    }
+    return ", ".join([f"{table.number} AS t", *(f"{seen.get(c, nothing)} AS {c}" for c, nothing in columns.items())])
+
+
+def _log(table: WatchedTable) -> str:
+    is_new, is_recorded, other_shape = "true", "false", "true"
+    known = _known_files(table)
+    if known is not None:
+        name = "substring_index(file, '/', -1)"
+        since = literal((known.recorded_at - CLOCK_SKEW_MS) * 1000, "timestamp")
+        is_new = f"timestamp >= {since} AND {name} NOT IN ({', '.join(map(string_literal, known.names))})"
+        is_recorded = f"{name} = {string_literal(known.names[-1])}"
+        # Iceberg shows the snapshot of a file's time; of a file that says it is earlier than another, another's.
+        is_earlier = f"timestamp < {literal(known.latest * 1000, 'timestamp')}"
+        other_columns = f"NOT latest_schema_id <=> {table.recorded.recorded.schema_id}"
+        other_shape = f"{is_new} AND ({other_columns} OR {is_earlier})"
+    looked = _look(
+        table,
+        first_file="file",
+        snapshot_id="latest_snapshot_id",
+        is_new=is_new,
+        is_recorded=is_recorded,
+        other_shape=other_shape,
+    )
+    return f"SELECT {looked} FROM {table.metadata_table('metadata_log_entries')}"
+
+
+def _specs(table: WatchedTable) -> str:
+    known = ", ".join(map(str, sorted(table.source.table.specs())))
+    looked = _look(table, other_shape=f"partition_spec_id NOT IN ({known})")
+    return f"SELECT {looked} FROM {table.metadata_table('manifests')}"
+
+
+def _files(table: WatchedTable) -> str:
+    name, then = table.metadata_table("files"), table.recorded.recorded.snapshot_id
+    values = "".join(f", partition.{identifier(f)} AS p{n}" for n, f in enumerate(table.fields))
+    columns = f"spec_id, file_path, content_offset{values}"
+    now = f"SELECT 0 AS side, {columns} FROM {name}"
+    return now if then is None else f"{now} UNION ALL SELECT 1 AS side, {columns} FROM {name} VERSION AS OF {then}"
+
+
+@dataclass(frozen=True)
+class _KnownFiles:
+    """The metadata files that a table had when it was read for the refresh; times in milliseconds.
+
+    `names` are those that a file which came since could claim to be as old as, that of the refresh last. `latest`: no
+    snapshot known then is later.
+    """
+
+    recorded_at: int
+    latest: int
+    names: tuple[str, ...]
+
+
+def _known_files(table: WatchedTable) -> _KnownFiles | None:
+    """Return the files known at the refresh, None when the one of the refresh is in the table's log no more."""
+    metadata = table.source.table.metadata
+    log = [(e.timestamp_ms, e.metadata_file) for e in metadata.metadata_log]
+    log.append((metadata.last_updated_ms, table.source.table.metadata_location))
+    at = next((i for i, (_, f) in enumerate(log) if f == table.recorded.metadata_location), None)
+    if at is None:
+        return None
+    then = log[at][0]
+    names = tuple(f.rsplit("/", 1)[-1] for ms, f in log[: at + 1] if ms >= then - CLOCK_SKEW_MS)
+    return _KnownFiles(then, max([then, *(e.timestamp_ms for e in metadata.snapshot_log)]), names)

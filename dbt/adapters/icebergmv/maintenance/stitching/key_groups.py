@@ -1,0 +1,270 @@
+"""By which columns of the view fresh rows are told from stale ones, and which base rows a stale key needs.
+
+A group of key columns serves one or several base occurrences: for a stale partition of any of them, the rows of the
+view with the same key are stale. Several groups are needed where occurrences are tracked by different columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pyiceberg.partitioning import PartitionField
+
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Monotone, OrNull, Step
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource
+from dbt.adapters.icebergmv.maintenance.stitching.change_detection import WatchedTable
+from dbt.adapters.icebergmv.maintenance.stitching.grains import ORDERED, Grain, grain_of
+from dbt.adapters.icebergmv.maintenance.stitching.key_sql import IDENTITY, Expression, expression_of
+from dbt.adapters.icebergmv.maintenance.stitching.time_ranges import cuts
+
+_MOST_GROUPS = 3
+"""Every group recomputes a part of the view of its own, so the SQL grows with them."""
+
+
+@dataclass(frozen=True)
+class KeyColumn:
+    """An output column, brought to the grain at which keys are compared."""
+
+    column: str
+    row: Expression
+
+
+@dataclass(frozen=True)
+class PartitionValue:
+    """What a key column gets from a field of a base's partition: `value` of the field, and NULL if `adds_null`.
+
+    `is_computed`: by an expression of the user's, which makes keys of many types and costs more.
+    """
+
+    field: str
+    value: Expression
+    adds_null: bool
+    is_computed: bool
+
+
+@dataclass(frozen=True)
+class StaleSource:
+    """A base occurrence whose stale partitions give keys: for each column of the group, from where."""
+
+    occurrence: Occurrence
+    values: tuple[PartitionValue, ...]
+
+
+@dataclass(frozen=True)
+class BaseFilter:
+    """The rows of a base reference that a key needs: those with `row` equal to column number `position` of the group.
+
+    `may_be_null`: behind an outer join; for a NULL key any of its rows may matter. `cuts` divide the table by the
+    column (see ranges.py); there are none where `row` does not keep the order.
+    """
+
+    position: int
+    column: str
+    row: Expression
+    may_be_null: bool
+    cuts: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class KeyGroup:
+    """Key columns, the occurrences that give keys, and per base reference which of its rows a key needs."""
+
+    columns: tuple[KeyColumn, ...]
+    sources: tuple[StaleSource, ...]
+    filters: Mapping[int, tuple[BaseFilter, ...]]
+
+    @property
+    def is_computed(self) -> bool:
+        """Return whether an expression of the user's makes its keys."""
+        return any(v.is_computed for s in self.sources for v in s.values)
+
+
+@dataclass(frozen=True)
+class NotStitched:
+    """Why fresh rows cannot be told from stale ones."""
+
+    reason: str
+
+
+_Found = dict[Occurrence, dict[KeyColumn, PartitionValue]]
+
+
+def key_groups(
+    definition: ViewDefinition, bases: BaseTables, session_is_utc: bool
+) -> tuple[KeyGroup, ...] | NotStitched:
+    """Return the groups by which a view is stitched, at least one; or why it cannot be.
+
+    Of a table that gives no keys every change makes everything stale.
+    """
+    found = _found(definition, bases, session_is_utc)
+    if not found:
+        return NotStitched("no output column follows the partitions of a base table through all its uses")
+    groups = _grouped(found)
+    if len(groups) > _MOST_GROUPS:
+        return NotStitched(f"its base tables are tracked by more than {_MOST_GROUPS} different sets of columns")
+    known = {r.index: s for r in definition.references if not r.pinned and (s := bases.of(r).source) is not None}
+    made = []
+    for columns, members in groups:
+        sources = tuple(StaleSource(o, tuple(found[o][c] for c in columns)) for o in members)
+        group = KeyGroup(tuple(columns), sources, {})
+        wanted = {i: _wanted(definition, i, s, columns, group.is_computed) for i, s in known.items()}
+        made.append(replace(group, filters={i: filters for i, filters in wanted.items() if filters}))
+    return tuple(made)
+
+
+def _found(definition: ViewDefinition, bases: BaseTables, session_is_utc: bool) -> _Found:
+    """Return the keys of every base occurrence of the tables that give some.
+
+    A table gives none unless every occurrence of it does: whether it moved is known of the table, not of one use.
+    """
+    found: _Found = {}
+    untold: set[TableName] = set()
+    named = {r.index: bases.of(r).name for r in definition.references}
+    for reference in definition.references:
+        source = None if reference.pinned else bases.of(reference).source
+        if source is None:
+            continue
+        for occurrence in definition.uses_of(reference.index):
+            candidates = _candidates(definition, occurrence, source, session_is_utc, bases.catalog_name)
+            if candidates:
+                found[occurrence] = candidates
+            else:
+                untold.add(named[reference.index])
+    return {o: candidates for o, candidates in found.items() if named[o.index] not in untold}
+
+
+def _grouped(found: _Found) -> list[tuple[list[KeyColumn], list[Occurrence]]]:
+    """Return the key columns that occurrences have in common, with these; computed ones where there is no other."""
+    groups: list[tuple[list[KeyColumn], list[Occurrence]]] = []
+    for occurrence, candidates in found.items():
+        for columns, members in groups:
+            shared = [c for c in columns if c in candidates]
+            if shared:
+                columns[:] = shared
+                members.append(occurrence)
+                break
+        else:
+            groups.append(([*candidates], [occurrence]))
+    for columns, members in groups:
+        columns[:] = [c for c in columns if not any(found[o][c].is_computed for o in members)] or columns
+    return groups
+
+
+def _candidates(
+    definition: ViewDefinition, occurrence: Occurrence, source: IcebergSource, session_is_utc: bool, catalog: str
+) -> dict[KeyColumn, PartitionValue]:
+    """Return the key columns that the partitions of an occurrence can give, by the current partition spec."""
+    fields = union_names(source)
+    found: dict[KeyColumn, PartitionValue] = {}
+    for name, tracks in definition.tracks_of(occurrence).items():
+        for track in sorted(tracks, key=lambda t: (_adds_null(t), len(t.function))):
+            for field, field_name in fields:
+                grain = _grain(source, field, track, session_is_utc, catalog)
+                if grain is not None:
+                    value = PartitionValue(field_name, grain.value, grain.adds_null, _is_computed(track))
+                    found.setdefault(KeyColumn(name, grain.row), value)
+    return found
+
+
+def union_names(source: IcebergSource) -> list[tuple[PartitionField, str]]:
+    """Return the fields of the current partition spec, with their names in the `partition` of metadata tables.
+
+    That is a struct of the fields of all specs; a field has the name that the newest spec with it gave it
+    (org.apache.iceberg.Partitioning.partitionType).
+    """
+    specs = source.table.specs()
+    names: dict[int, str] = {}
+    for spec_id in sorted(specs, reverse=True):
+        for field in specs[spec_id].fields:
+            names.setdefault(field.field_id, field.name)
+    taken = list(names.values())
+    return [(f, names[f.field_id]) for f in source.table.spec().fields if taken.count(names[f.field_id]) == 1]
+
+
+def _grain(
+    source: IcebergSource, field: PartitionField, track: Track, session_is_utc: bool, catalog: str
+) -> Grain | None:
+    schema = source.table_schema
+    if schema.find_column_name(field.source_id) != track.column:
+        return None
+    type_ = spark_type(schema.find_type(field.source_id))
+    if type_ == "string" and str(schema.find_type(field.source_id)) == "uuid":
+        return None
+    return grain_of(str(field.transform), type_, track.function, session_is_utc, catalog)
+
+
+def _wanted(
+    definition: ViewDefinition, index: int, source: IcebergSource, columns: Sequence[KeyColumn], computed: bool
+) -> tuple[BaseFilter, ...]:
+    """Return the filters of a reference. Several uses of one reference read the same rows, so they must agree.
+
+    Keys that are not `computed` are not sought by a computed expression either, which may fail where they do not.
+    """
+    if index not in definition.rewritable:
+        return ()
+    wanted = [_filters(definition, use, source, columns, computed) for use in definition.uses_of(index)]
+    return wanted[0] if wanted and all(w == wanted[0] for w in wanted) else ()
+
+
+def _filters(
+    definition: ViewDefinition,
+    occurrence: Occurrence,
+    source: IcebergSource,
+    columns: Sequence[KeyColumn],
+    computed: bool,
+) -> tuple[BaseFilter, ...]:
+    """Return, per key column that an occurrence gives, the rows that a key needs: the preimage of the key."""
+    tracks = definition.tracks_of(occurrence)
+    found = []
+    for position, key in enumerate(columns):
+        for track in sorted(tracks.get(key.column, ()), key=lambda t: (len(t.function), t.column)):
+            expression = expression_of(track.function)
+            if expression is not None and (computed or not _is_computed(track)):
+                row = expression.then(key.row)
+                in_order = row != IDENTITY and key.row in ORDERED and all(map(_keeps_order, track.function))
+                divided = cuts(source, track.column) if in_order else ()
+                found.append(BaseFilter(position, track.column, row, _adds_null(track), divided))
+                break
+    return tuple(found)
+
+
+def _is_computed(track: Track) -> bool:
+    return any(isinstance(step, Computed) for step in track.function)
+
+
+def _keeps_order(step: Step) -> bool:
+    return isinstance(step, (Monotone, OrNull))
+
+
+def _adds_null(track: Track) -> bool:
+    return any(isinstance(step, OrNull) for step in track.function)
+
+
+def found_query(group: KeyGroup, tables: Mapping[int, WatchedTable]) -> str:
+    """Return the SELECT for one row: the array `found` of stale keys, NULL when some partition does not tell its key.
+
+    An aggregate without groups counts as one row when Spark plans, so that it broadcasts what joins with the keys; a
+    view cannot hold hints, which Spark resolves before views. Nor can conditions be pushed below it, so that all who
+    read the keys share one scan.
+    """
+    rows = " UNION ALL ".join(_source_query(source, tables[source.occurrence.index]) for source in group.sources)
+    names = ", ".join(f"k{n}" for n in range(len(group.columns)))
+    return (
+        f"SELECT CASE WHEN bool_or(other_spec) THEN NULL ELSE collect_set(struct({names})) END AS found FROM ({rows})"
+    )
+
+
+def _source_query(source: StaleSource, table: WatchedTable) -> str:
+    items, views = [], []
+    for n, found in enumerate(source.values):
+        value = found.value.of(f"p{table.fields.index(found.field)}")
+        if found.adds_null:
+            views.append(f" LATERAL VIEW explode(array({value}, NULL)) t{n} AS e{n}")
+        items.append(f"{f'e{n}' if found.adds_null else value} AS k{n}")
+    spec = table.source.table.metadata.default_spec_id
+    return f"SELECT {', '.join(items)}, spec_id <> {spec} AS other_spec FROM {table.changed}{''.join(views)}"

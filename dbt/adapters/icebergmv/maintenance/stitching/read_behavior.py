@@ -1,0 +1,160 @@
+"""What readers of a materialized view get: the SQL of the view for its `stale_read_behavior`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+
+from pyiceberg.table import Table
+
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
+from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
+from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc
+from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
+from dbt.adapters.icebergmv.maintenance.stitching.key_groups import KeyGroup, NotStitched, key_groups
+from dbt.adapters.icebergmv.maintenance.stitching.reader_sql import (
+    Reader,
+    definition_text,
+    fail_text,
+    stitched_text,
+    view_query_text,
+    watched,
+    within_window,
+)
+from dbt.adapters.icebergmv.maintenance.stitching.session_guard import is_ansi, session_guard
+from dbt.adapters.icebergmv.maintenance.stitching.snapshot_query import StoredRows
+
+_OURS = re.compile("icebergmv_(gate|whole|checked|(base|changed|log|last|files|specs|refs|found|keys)_[0-9]+)")
+_MOST_TABLES = 30
+"""Each has a bit in the state of the gate, which is an INT."""
+
+
+@dataclass(frozen=True)
+class ReadPlan:
+    """Which behaviour a view can have. `reason` says why it is not the one that was asked for.
+
+    `always_definition`: no reader can know whether the stored rows are right.
+    """
+
+    behavior: StaleReadBehavior
+    reason: str | None = None
+    always_definition: bool = False
+
+
+def read_plan(inspection: Inspection) -> ReadPlan:
+    """Return the behaviour that the definition allows. Raises InvalidConfig where none like the wanted one is right."""
+    config, definition, bases = inspection.request.config, inspection.definition, inspection.bases
+    wanted = config.stale_read_behavior
+    if wanted == "use_data_table" or inspection.request.partial is not None:
+        return ReadPlan("use_data_table")
+    if "${" in definition.sql:
+        raise InvalidConfig(
+            f"its SELECT holds ${{...}}, which Spark would substitute in the session of every reader. "
+            f"Write it in another way, or leave out stale_read_behavior {wanted}."
+        )
+    taken = next((word for word in sorted(definition.mentions) if _OURS.fullmatch(word)), None)
+    if taken is not None:
+        raise InvalidConfig(
+            f"its SELECT names {taken}, as the view names a relation of its own. "
+            f"Rename it, or leave out stale_read_behavior {wanted}."
+        )
+    if wanted == "use_stitching" and not config.refresh_on_run:
+        return ReadPlan(wanted)
+    unknown = definition.always_full or next(
+        (b.untrackable for r in definition.references if not r.pinned and (b := bases.of(r)).source is None), None
+    )
+    if wanted == "fail":
+        if unknown is not None:
+            raise InvalidConfig(f"stale_read_behavior fail cannot be kept: {unknown}. Choose another one.")
+        return ReadPlan(wanted)
+    if unknown is not None:
+        return ReadPlan("use_view_query", unknown, always_definition=True)
+    if wanted == "use_view_query":
+        return ReadPlan(wanted)
+    reason = definition.full_when_changed
+    if reason is None and any(r.index not in definition.rewritable for r in definition.references if not r.pinned):
+        reason = "its SELECT names columns with a schema"
+    if reason is None and definition.selects_subquery:
+        reason = "Spark fails to plan a subquery in a SELECT list where its table is read in parts"
+    if reason is None and len({bases.of(r).name for r in definition.references}) > _MOST_TABLES:
+        reason = f"it reads more than {_MOST_TABLES} tables"
+    groups = _groups(inspection) if reason is None else ()
+    if isinstance(groups, NotStitched):
+        reason = groups.reason
+    return ReadPlan("use_stitching" if reason is None else "use_view_query", reason)
+
+
+def read_text(inspection: Inspection, state: ViewState, storage: Table) -> str:
+    """Return the SQL that the view is to hold, for the rows and base snapshots of a state.
+
+    A view that is stitched by runs alone (restitch.py) holds the rows of the refresh until then.
+    """
+    stored = StoredRows(state.storage_table, storage, state.storage_snapshot_id)
+    schema = stored.schema
+    names = [f.name for f in schema.fields]
+    plan = read_plan(inspection)
+    analysed = [c.name.lower() for c in inspection.definition.columns or ()]
+    if plan.behavior == "use_stitching" and analysed != [n.lower() for n in names]:
+        # Spark has the last word on columns; where the analysis took them for others, its keys are not to be trusted.
+        plan = ReadPlan("use_view_query", "its columns cannot be followed through the SELECT")
+    is_static = plan.behavior == "use_stitching" and not inspection.request.config.refresh_on_run
+    if plan.behavior == "use_data_table" or is_static or not _live(inspection):
+        return view_query(state.storage_table, names, state.storage_snapshot_id)
+    config, groups = inspection.request.config, _groups(inspection) if plan.behavior == "use_stitching" else ()
+    if isinstance(groups, NotStitched):
+        raise AssertionError("a view that cannot be stitched was planned to be")
+    reader = Reader(
+        view=inspection.request.view,
+        storage=state.storage_table,
+        snapshot_id=state.storage_snapshot_id,
+        columns=tuple((f.name, f.field_type) for f in schema.fields),
+        refreshed_at=state.refreshed_for_people,
+        guard=reader_guard(inspection, groups),
+        never_null=stored.never_null,
+    )
+    text = _behaving_text(plan, reader, inspection, state, groups)
+    if config.staleness_window is None:
+        return text
+    until = datetime.fromisoformat(state.started_at) + timedelta(seconds=config.staleness_window)
+    return within_window(reader, text, f"{until.astimezone(timezone.utc):%Y-%m-%d %H:%M:%S.%f}Z")
+
+
+def reader_guard(inspection: Inspection, groups: Sequence[KeyGroup] = ()) -> str | None:
+    """Return a condition on the reader's session under which stored rows may stand beside computed ones, if any.
+
+    `groups` are those that the view stitches by itself.
+    """
+    definition, bases = inspection.definition, inspection.bases
+    sources = [bases.of(r).source for r in definition.references]
+    computed = any(group.is_computed for group in groups)
+    return session_guard(definition, sources, inspection.request.config.settings, computed)
+
+
+def _behaving_text(
+    plan: ReadPlan, reader: Reader, inspection: Inspection, state: ViewState, groups: Sequence[KeyGroup]
+) -> str:
+    definition, bases = inspection.definition, inspection.bases
+    if plan.always_definition:
+        return definition_text(reader, definition)
+    if plan.behavior == "use_stitching":
+        return stitched_text(reader, watched(definition, bases, state.base_tables, groups), groups)
+    if plan.behavior == "fail":
+        return fail_text(reader, watched(definition, bases, state.base_tables, apart=False))
+    return view_query_text(reader, watched(definition, bases, state.base_tables))
+
+
+def _groups(inspection: Inspection) -> tuple[KeyGroup, ...] | NotStitched:
+    settings = inspection.request.config.settings
+    groups = key_groups(inspection.definition, inspection.bases, is_utc(settings))
+    if isinstance(groups, tuple) and is_ansi(settings) and any(group.is_computed for group in groups):
+        return NotStitched("in ANSI mode an expression in its key may fail on rows that the SELECT never sees")
+    return groups
+
+
+def _live(inspection: Inspection) -> list[TableReference]:
+    return [r for r in inspection.definition.references if not r.pinned]

@@ -1,0 +1,303 @@
+"""The SQL of a view that does not only read its storage table: what its readers get is decided when they read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from pyiceberg.types import DecimalType, IcebergType, IntegerType
+
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, splice
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified, string_literal
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
+from dbt.adapters.icebergmv.maintenance.stitching.base_reads import gated, in_place_of, needed_by
+from dbt.adapters.icebergmv.maintenance.stitching.change_detection import (
+    EVERYTHING,
+    GATE,
+    Relation,
+    WatchedTable,
+    changed,
+    file_lists,
+    first_looks,
+    gate,
+    last_looks,
+    spec_looks,
+)
+from dbt.adapters.icebergmv.maintenance.stitching.key_groups import KeyGroup, found_query
+
+_WHOLE = ("icebergmv_whole", f"SELECT 1 AS one FROM {GATE} WHERE state = {EVERYTHING}")
+_CHECKED = "icebergmv_checked"
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What a view shows: columns (name, type) of its storage table at a snapshot, of a view by that name.
+
+    `guard` is a condition on the reader's session under which the stored rows mean the same as the definition's; None
+    when they always do. `never_null` are columns of which the stored rows are known to hold no NULL.
+    """
+
+    view: TableName
+    storage: TableName
+    snapshot_id: int
+    columns: tuple[tuple[str, IcebergType], ...]
+    refreshed_at: str
+    guard: str | None
+    never_null: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Watched:
+    """The definition, over base tables that can be watched. `by_reference` has a table for every live reference."""
+
+    definition: ViewDefinition
+    tables: tuple[WatchedTable, ...]
+    by_reference: Mapping[int, WatchedTable]
+
+    def live(self) -> list[tuple[TableReference, WatchedTable]]:
+        """Return the references that are read as they are now, with their tables."""
+        known = self.by_reference
+        return [(r, known[r.index]) for r in self.definition.references if r.index in known]
+
+    def can_rewrite(self, reference: TableReference) -> bool:
+        """Return whether a subquery may take the place of the reference."""
+        return reference.index in self.definition.rewritable
+
+
+def watched(
+    definition: ViewDefinition,
+    bases: BaseTables,
+    recorded: Sequence[BaseTableState],
+    groups: Sequence[KeyGroup] = (),
+    *,
+    apart: bool = True,
+) -> Watched:
+    """Return the base tables of a definition as a view watches them; those of `recorded` alone can be.
+
+    A view that does not read its base tables is not `apart`: it names only some of what the others name.
+    """
+    known = {b.name: b for b in recorded}
+    tables: dict[TableName, WatchedTable] = {}
+    by_reference: dict[int, TableName] = {}
+    for reference in definition.references:
+        if reference.pinned:
+            continue
+        base = bases.of(reference)
+        state = known.get(base.name)
+        if base.source is None or state is None:
+            raise AssertionError("only Iceberg tables that a refresh read can be watched")
+        by_reference[reference.index] = base.name
+        tables.setdefault(base.name, WatchedTable(len(tables), base.source, state, apart=apart))
+    for group in groups:
+        for source in group.sources:
+            name = by_reference[source.occurrence.index]
+            fields = dict.fromkeys((*tables[name].fields, *(v.field for v in source.values)))
+            tables[name] = replace(tables[name], fields=tuple(fields))
+    return Watched(definition, tuple(tables.values()), {i: tables[n] for i, n in by_reference.items()})
+
+
+def view_query_text(reader: Reader, found: Watched) -> str:
+    """Return the SQL of `use_view_query`: storage while no base table moved, the definition otherwise."""
+    relations = [*_looks(found.tables), gate(found.tables, (), reader.guard), _WHOLE]
+    # All occurrences of a table must have one name, or they are loaded each on their own.
+    as_named = {t.number for r, t in found.live() if not found.can_rewrite(r)}
+    reads = {
+        r: in_place_of(r, [gated(qualified(*t.recorded.name) if t.number in as_named else t.base, _WHOLE[0])])
+        for r, t in found.live()
+        if found.can_rewrite(r)
+    }
+    return (
+        f"{_with(relations)}\n{_stored(reader)} LEFT ANTI JOIN {_WHOLE[0]}\nUNION ALL\n"
+        f"{_recomputed(reader, splice(found.definition.sql, reads))} LEFT SEMI JOIN {_WHOLE[0]}"
+    )
+
+
+def definition_text(reader: Reader, definition: ViewDefinition) -> str:
+    """Return the SQL of a view whose storage can never be known to be right: the definition."""
+    return _recomputed(reader, definition.sql)
+
+
+def fail_text(reader: Reader, found: Watched) -> str:
+    """Return the SQL of `fail`: storage while no base table moved, an error otherwise.
+
+    The error is raised below an aggregate without groups, where no condition, limit or join of the reader's on the rows
+    can come before it. The arm with it gives no row, nor anything but NULL, though Spark does not know that: what an
+    aggregate gives is not told before it runs. A LIMIT is content with the rows of the first arm, so that has none when
+    the view is stale.
+    """
+    message = (
+        f"{show(reader.view)} is stale: its base tables have changed since its last refresh at {reader.refreshed_at}. "
+        "Refresh it with dbt run, or set another stale_read_behavior."
+    )
+    passes = f"assert_true(count(*) = 0, {string_literal(message)}) IS NULL"
+    types = [ddl_type(type_) for _, type_ in reader.columns]
+    nulls = "".join(f", any_value(CAST(NULL AS {ddl})) AS c{n}" for n, ddl in enumerate(types))
+    relations = [
+        *(*first_looks(found.tables), *last_looks(found.tables), gate(found.tables, (), None), _WHOLE),
+        (_CHECKED, f"SELECT count(*) AS n{nulls} FROM (SELECT count(*) AS n FROM {_WHOLE[0]} HAVING {passes})"),
+    ]
+    nothing = ", ".join(f"c{n} AS {identifier(c)}" for n, (c, _) in enumerate(reader.columns))
+    stored = f"{_stored(reader)} LEFT ANTI JOIN {_WHOLE[0]}"
+    return f"{_with(relations)}\n{stored}\nUNION ALL\nSELECT {nothing} FROM {_CHECKED} WHERE n < 0"
+
+
+def stitched_text(reader: Reader, found: Watched, groups: Sequence[KeyGroup]) -> str:
+    """Return the SQL of `use_stitching`.
+
+    Stored rows whose key no changed partition has, the definition over what those keys need, and, where partitions do
+    not tell what changed, the definition over everything.
+    """
+    tables = found.tables
+    tracked = {found.by_reference[s.occurrence.index].number for g in groups for s in g.sources}
+    followed = [t for t in tables if t.number in tracked]
+    relations = [
+        *_looks(tables, tracked),
+        gate(tables, tracked, reader.guard),
+        *changed(followed),
+        *((_found(n), found_query(group, found.by_reference)) for n, group in enumerate(groups)),
+        (_WHOLE[0], " UNION ALL ".join([_WHOLE[1], *_untold(groups, followed)])),
+        *((_keys(n), _keys_query(n, len(groups))) for n in range(len(groups))),
+    ]
+    arms = [_fresh_arm(reader, groups), *(_stale_arm(reader, found, groups, n) for n in range(len(groups)))]
+    return f"{_with(relations)}\n" + "\nUNION ALL\n".join(arms)
+
+
+def _found(number: int) -> str:
+    return f"icebergmv_found_{number}"
+
+
+def _keys(number: int) -> str:
+    return f"icebergmv_keys_{number}"
+
+
+def _untold(groups: Sequence[KeyGroup], followed: Sequence[WatchedTable]) -> list[str]:
+    """Return the SELECTs of a row when a changed file is of a partition spec that tells no key.
+
+    Specs that the refresh did not know are seen by the gate, so only tables that had several are asked.
+    """
+    if all(len(t.source.table.specs()) == 1 for t in followed):
+        return []
+    return [f"SELECT 1 AS one FROM {_found(n)} WHERE found IS NULL" for n in range(len(groups))]
+
+
+def _keys_query(number: int, groups: int) -> str:
+    """Return the stale keys of a group: none while some partition does not tell its key."""
+    others = f" LEFT ANTI JOIN {_WHOLE[0]}" if groups > 1 else ""
+    return f"SELECT v.* FROM (SELECT inline(found) FROM {_found(number)}) AS v{others}"
+
+
+def within_window(reader: Reader, text: str, until: str) -> str:
+    """Return SQL that reads storage up to a moment (ISO 8601, UTC), and as `text` says from then on."""
+    limit = f"TIMESTAMP '{until}'"
+    columns = ", ".join(identifier(c) for c, _ in reader.columns)
+    return (
+        f"{_stored(reader)} WHERE current_timestamp() < {limit}\nUNION ALL\n"
+        f"SELECT {columns} FROM (\n{text}\n) WHERE current_timestamp() >= {limit}"
+    )
+
+
+def _fresh_arm(reader: Reader, groups: Sequence[KeyGroup]) -> str:
+    joins = "".join(_without_keys(reader, group, n) for n, group in enumerate(groups))
+    return f"{_stored(reader)}{joins} LEFT ANTI JOIN {_WHOLE[0]}"
+
+
+def _without_keys(reader: Reader, group: KeyGroup, number: int) -> str:
+    """Return the joins that leave out the rows of stale keys.
+
+    Spark looks up one plain key much faster than a null-safe one, so NULL is asked for by itself.
+    """
+    keys = _keys(number)
+    if len(group.columns) > 1:
+        return f" LEFT ANTI JOIN {keys} ON {_same_key(group, number)}"
+    column = group.columns[0].column
+    row = group.columns[0].row.of(f"v.{identifier(column)}")
+    if column in reader.never_null:
+        return f" LEFT ANTI JOIN {keys} ON {row} = {keys}.k0"
+    null_key = f"(SELECT 1 AS one FROM {keys} WHERE k0 IS NULL) AS n{number}"
+    return f" LEFT ANTI JOIN {keys} ON {row} = {keys}.k0 LEFT ANTI JOIN {null_key} ON {row} IS NULL"
+
+
+def _stale_arm(reader: Reader, found: Watched, groups: Sequence[KeyGroup], number: int) -> str:
+    """Return the rows of the keys of one group that no group before it has; of the first group also all of them.
+
+    The definition stands here once, over the rows that the keys need or over everything; one of the two is empty.
+    """
+    group, gates = groups[number], [_WHOLE[0]] if number == 0 else []
+    reads = {
+        r: in_place_of(
+            r, [*needed_by(_keys(number), t.base, group.filters.get(r.index, ())), *(gated(t.base, g) for g in gates)]
+        )
+        for r, t in found.live()
+    }
+    text = _recomputed(reader, splice(found.definition.sql, reads))
+    if _is_told_by_reads(found, groups):
+        return text
+    before = "".join(f" LEFT ANTI JOIN {_keys(n)} ON {_same_key(groups[n], n)}" for n in range(number))
+    inside = f"EXISTS (SELECT 1 FROM {_keys(number)} WHERE {_same_key(group, number)})"
+    inside += "".join(f" OR EXISTS (SELECT 1 FROM {gate})" for gate in gates)
+    return f"{text}{before} WHERE {inside}"
+
+
+def _is_told_by_reads(found: Watched, groups: Sequence[KeyGroup]) -> bool:
+    """Return whether the rows read of the base tables make the stale rows of the view and no others."""
+    if len(groups) != 1 or not found.definition.needs_tables:
+        return False
+    (group,) = groups
+    filters = [group.filters.get(r.index, ()) for r, _ in found.live()]
+    return len(filters) == len(found.definition.references) and all(
+        len(of_reference) == len(group.columns) and not any(f.may_be_null for f in of_reference)
+        for of_reference in filters
+    )
+
+
+def _same_key(group: KeyGroup, number: int) -> str:
+    keys = _keys(number)
+    pairs = (f"{key.row.of('v.' + identifier(key.column))} <=> {keys}.k{n}" for n, key in enumerate(group.columns))
+    return " AND ".join(pairs)
+
+
+def _stored(reader: Reader) -> str:
+    listed = ", ".join(f"v.{identifier(c)}" for c, _ in reader.columns)
+    return f"SELECT {listed} FROM {qualified(*reader.storage)} VERSION AS OF {reader.snapshot_id} AS v"
+
+
+def _recomputed(reader: Reader, sql: str) -> str:
+    """Select from the definition, under the types of the storage table: those of a base column may widen."""
+    listed = ", ".join(f"{_as_stored(c, type_)} AS {identifier(c)}" for c, type_ in reader.columns)
+    return f"SELECT {listed} FROM (\n{sql}\n) AS v"
+
+
+def _as_stored(column: str, type_: IcebergType) -> str:
+    """Return a column under its stored type, an error where a wider one does not fit.
+
+    A cast has no such error outside ANSI mode. The question for the type is answered when Spark plans, so all this is
+    gone where nothing was widened.
+    """
+    value, ddl = f"v.{identifier(column)}", ddl_type(type_)
+    cast = f"CAST({value} AS {ddl})"
+    if not isinstance(type_, (IntegerType, DecimalType)):
+        return cast
+    message = string_literal(f"A value of {column} does not fit into {ddl}. Run dbt to give the view its new type.")
+    fits = f"coalesce(try_cast({value} AS {ddl}), IF({value} IS NULL, NULL, raise_error({message})))"
+    return f"IF(typeof({value}) = '{ddl}', {cast}, {fits})"
+
+
+def _looks(tables: Sequence[WatchedTable], tracked: Iterable[int] = ()) -> list[Relation]:
+    """Return the relations over base tables, the same in every view that reads them, in the order that makes a cut."""
+    bases = [(t.base, f"SELECT * FROM {t.main}") for t in tables]
+    followed = [t for t in tables if t.number in set(tracked)]
+    return [
+        *first_looks(tables),
+        *bases,
+        *file_lists(tables, tracked),
+        *spec_looks(followed),
+        *last_looks(tables),
+    ]
+
+
+def _with(relations: Sequence[Relation]) -> str:
+    return "WITH " + ",\n".join(f"{name} AS ({query})" for name, query in relations)

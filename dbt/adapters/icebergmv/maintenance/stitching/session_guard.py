@@ -1,0 +1,81 @@
+"""Do stored rows mean in a reader's session what they meant where they were computed?
+
+A view has no session settings of its own: what it recomputes, it computes under the reader's. Where these could give
+other values without an error, stored rows are not mixed with recomputed ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.sql.rendering import string_literal
+from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.session_settings import TIME_ZONE, UTC_ZONES, is_utc
+
+_ANSI = "spark.sql.ansi.enabled"
+_READS_THE_ZONE = (
+    "timestamp",
+    "unix",
+    "utc",
+    "zone",
+    "now",
+    "current_",
+    "localtime",
+    "date_",
+    "dateadd",
+    "datediff",
+    "datepart",
+    "to_date",
+    "extract",
+    "hour",
+    "minute",
+    "second",
+    "months_between",
+    "interval",
+    "window",
+)
+"""Parts of words that make an instant, of a date or of a text, or show one."""
+_READS_UNNAMED = frozenset({"*", "natural", "table", "pivot", "unpivot"})
+
+
+def session_guard(
+    definition: ViewDefinition,
+    sources: Iterable[IcebergSource | None],
+    settings: Mapping[str, str],
+    computed_keys: bool = False,
+) -> str | None:
+    """Return a condition on the reader's session under which it computes the same; None when there is none to ask.
+
+    `sources` are those of all references, pinned ones too; None for a table whose columns are not known. In ANSI mode
+    `computed_keys` may fail on rows that the SELECT never sees.
+    """
+    conditions = []
+    if _reads_the_zone(definition, list(sources)):
+        zones = sorted(UTC_ZONES) if is_utc(settings) else [settings.get(TIME_ZONE, "")]
+        conditions.append(f"current_timezone() IN ({', '.join(string_literal(z) for z in zones)})")
+    if definition.ansi_matters or computed_keys:
+        # A number and a text add up to another type in each mode.
+        expected = "bigint" if is_ansi(settings) else "double"
+        conditions.append(f"typeof(1 + '1') = '{expected}'")
+    return " AND ".join(conditions) or None
+
+
+def is_ansi(settings: Mapping[str, str]) -> bool:
+    """Return whether the settings of a session say ANSI mode, Spark's default."""
+    return settings.get(_ANSI, "true").lower() == "true"
+
+
+def _reads_the_zone(definition: ViewDefinition, sources: Sequence[IcebergSource | None]) -> bool:
+    """Return whether the definition touches an instant, or a word that makes one.
+
+    A pinned table may be read under any of its schemas. Some words read columns without naming them.
+    """
+    if any(part in word for word in definition.mentions for part in _READS_THE_ZONE):
+        return True
+    schemas = [schema for s in sources if s is not None for schema in s.table.schemas().values()]
+    instants = {c.name.lower() for schema in schemas for c in schema_columns(schema) if "timestamp" in c.type}
+    if None in sources or (instants and (definition.lists_aliases or definition.mentions & _READS_UNNAMED)):
+        return True
+    return bool(instants & definition.mentions)

@@ -1,0 +1,138 @@
+"""The connection that dbt holds: a handle that costs nothing until its first statement, and a cursor on Spark."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from dbt_common.exceptions import DbtRuntimeError
+from py4j.protocol import Py4JError
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, database_error
+from dbt.adapters.icebergmv.spark.jars import JarsUnavailable
+from dbt.adapters.icebergmv.spark.java import JavaUnusable
+from dbt.adapters.icebergmv.spark.seed_values import bind
+from dbt.adapters.icebergmv.spark.session import SparkRequest, SparkUnavailable, spark_session
+
+ColumnDescription = tuple[str, str, None, None, None, None, bool]
+_CANCEL_AGAIN_SECONDS = 0.5
+
+
+class SessionHandle:
+    """dbt's connection. Opening it starts nothing; the first statement does."""
+
+    def __init__(self, request: SparkRequest, secrets: tuple[str, ...]) -> None:
+        self._request = request
+        self._secrets = secrets
+        self._tag = f"dbt-{uuid.uuid4().hex}"
+        self._session: SparkSession | None = None
+        self._cancelled = False
+        self._closed = threading.Event()
+
+    def cursor(self) -> SessionCursor:
+        """Return a new cursor."""
+        return SessionCursor(self._connect, self._tag, self._secrets)
+
+    def cancel(self) -> None:
+        """Stop the Spark jobs of this connection, called from another thread on Ctrl-C."""
+        self._cancelled = True
+        threading.Thread(target=self._cancel_jobs, daemon=True).start()
+
+    def close(self) -> None:
+        """Spark belongs to the process and goes on; only an order to stop ends here."""
+        self._closed.set()
+
+    def rollback(self) -> None:
+        """Nothing to roll back: every statement is its own Iceberg commit."""
+
+    def _connect(self) -> SparkSession:
+        try:
+            self._session = spark_session(self._request)
+        except (SparkUnavailable, JavaUnusable, JarsUnavailable) as error:
+            raise DbtRuntimeError(str(error)) from error
+        except SPARK_ERRORS as error:
+            raise database_error(error, self._secrets) from error
+        if self._cancelled:
+            # The order came while Spark was starting, when there was no job to stop.
+            raise DbtRuntimeError("Cannot run the statement: dbt was interrupted. Run again.")
+        return self._session
+
+    def _cancel_jobs(self) -> None:
+        """Cancel until the connection is closed: a statement that is still being planned has no job to cancel yet."""
+        while not self._closed.is_set():
+            if self._session is not None:
+                try:
+                    self._session.sparkContext.cancelJobsWithTag(self._tag)
+                except Py4JError:
+                    # The JVM is gone, and its jobs with it.
+                    return
+            self._closed.wait(_CANCEL_AGAIN_SECONDS)
+
+
+class SessionCursor:
+    """One statement and its rows. Spark's exceptions leave it as DbtDatabaseError."""
+
+    def __init__(self, connect: Callable[[], SparkSession], tag: str, secrets: tuple[str, ...]) -> None:
+        self._connect = connect
+        self._tag = tag
+        self._secrets = secrets
+        self._frame: DataFrame | None = None
+        self._rows: list[Row] | None = None
+
+    def execute(self, sql: str, bindings: Sequence[object] | None = None) -> None:
+        """Run one statement. Commands run at once; a query runs when its rows are fetched."""
+        statement = sql.strip().removesuffix(";")
+        if bindings is not None:
+            statement = bind(statement, bindings)
+        self._rows = None
+        self._frame = self._guarded(lambda session: session.sql(statement))
+
+    def fetchall(self) -> list[Row]:
+        """Return the rows not fetched yet."""
+        rows, self._rows = self._loaded(None), []
+        return rows
+
+    def fetchmany(self, size: int) -> list[Row]:
+        """Return up to `size` rows; the query itself is limited when nothing was fetched before."""
+        rows = self._loaded(size)
+        self._rows = rows[size:]
+        return rows[:size]
+
+    def fetchone(self) -> Row | None:
+        """Return the next row, None after the last."""
+        rows = self._loaded(None)
+        self._rows = rows[1:]
+        return rows[0] if rows else None
+
+    def close(self) -> None:
+        """Let go of the rows."""
+        self._frame = None
+        self._rows = None
+
+    @property
+    def description(self) -> list[ColumnDescription]:
+        """The columns of the result, as the Python database API wants them."""
+        if self._frame is None:
+            return []
+        fields = self._frame.schema.fields
+        return [(f.name, f.dataType.simpleString(), None, None, None, None, f.nullable) for f in fields]
+
+    def _loaded(self, limit: int | None) -> list[Row]:
+        if self._rows is None and self._frame is not None:
+            frame = self._frame
+            self._rows = self._guarded(lambda _: frame.collect() if limit is None else frame.take(limit))
+        return self._rows or []
+
+    def _guarded(self, action: Callable[[SparkSession], Any]) -> Any:
+        session = self._connect()
+        try:
+            session.sparkContext.addJobTag(self._tag)
+            try:
+                return action(session)
+            finally:
+                session.sparkContext.removeJobTag(self._tag)
+        except SPARK_ERRORS as error:
+            raise database_error(error, self._secrets) from error

@@ -1,0 +1,44 @@
+"""Turning what PySpark and py4j raise into one short, readable dbt error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from dbt_common.exceptions import DbtDatabaseError
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from pyspark.errors import PySparkException
+
+from dbt.adapters.icebergmv.spark.secrets import hide
+
+SPARK_ERRORS = (PySparkException, Py4JError)
+_STACK_OR_PLAN = re.compile(r"\n\s*(?:at [\w.$/]+\(|JVM stacktrace|'?\w[\w ]*\[?.*\n\+- |Driver stacktrace)", re.DOTALL)
+_CONTEXT_LIMIT = 4000
+
+
+def database_error(error: Exception, secrets: Iterable[str] = ()) -> DbtDatabaseError:
+    """Return the dbt error for something that Spark raised; secrets in its text are masked."""
+    return DbtDatabaseError(hide(spark_message(error), secrets))
+
+
+def spark_message(error: Exception) -> str:
+    """Return what Spark has to say, without Java stack and query plan."""
+    if isinstance(error, Py4JJavaError):
+        text = _deepest_cause(error)
+    elif isinstance(error, Py4JNetworkError):
+        text = "Cannot reach Spark: its Java process has ended. See spark.log beside dbt's log, then run again."
+    else:
+        text = str(error)
+    head = _STACK_OR_PLAN.split(text, maxsplit=1)[0].strip()
+    return (head or type(error).__name__)[:_CONTEXT_LIMIT]
+
+
+def _deepest_cause(error: Py4JJavaError) -> str:
+    """Return the message of the innermost Java exception: the outer ones only say that a job was aborted."""
+    cause = error.java_exception
+    try:
+        while cause.getCause() is not None:
+            cause = cause.getCause()
+        return f"{cause.getClass().getSimpleName()}: {cause.getMessage()}"
+    except Py4JError:
+        return str(error).split("\n", 1)[0]

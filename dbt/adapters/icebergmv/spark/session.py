@@ -1,0 +1,165 @@
+"""One Spark per process, started by the first statement that needs it, and one session per profile."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+import os
+import shutil
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import pyspark
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from dbt.adapters.icebergmv.catalog_properties import SPARK_CATALOG_CLASS, CatalogSettings, make_folder
+from dbt.adapters.icebergmv.spark.jars import JarsUnavailable, local_jars, required_jars
+from dbt.adapters.icebergmv.spark.java import JavaUnusable, require_java, utf8_locale
+from dbt.adapters.icebergmv.spark.settings import launch_conf, runtime_conf, spark_conf
+
+LOG_FILE = "spark.log"
+LOG_TAIL_LINES = 15
+FAILURE_SECONDS = 60.0
+_LOG4J = Path(__file__).with_name("log4j2.properties")
+# A JVM that ran out of memory may answer no more; ended, it gives an error that dbt can show.
+_JAVA_OPTIONS = f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} -XX:+ExitOnOutOfMemoryError"
+
+
+class SparkUnavailable(RuntimeError):
+    """Spark did not start, or the Spark that runs in this process cannot be used."""
+
+
+@dataclass(frozen=True)
+class SparkRequest:
+    """What a profile asks of Spark."""
+
+    catalog: CatalogSettings
+    schema: str
+    parameters: tuple[tuple[str, str], ...]
+    jars: tuple[str, ...]
+    log_folder: str
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes two requests the same session."""
+        return (self.schema, *sorted(self.catalog.spark_conf().items()), *sorted(self.parameters))
+
+
+_lock = threading.Lock()
+_sessions: dict[tuple[object, ...], SparkSession] = {}
+_failures: dict[tuple[object, ...], tuple[float, Exception]] = {}
+
+
+def spark_session(request: SparkRequest) -> SparkSession:
+    """Return the session for this request, starting Spark when none runs in this process.
+
+    All threads share it. Raises SparkUnavailable, JavaUnusable or JarsUnavailable.
+    """
+    with _lock:
+        session = _sessions.get(request.key)
+        if session is None or not _is_alive(session):
+            session = _sessions[request.key] = _opened(request)
+        return session
+
+
+def _opened(request: SparkRequest) -> SparkSession:
+    """Open a session; a failure is told again for a while, so that a hundred models do not wait for it each."""
+    when, failure = _failures.get(request.key, (0.0, None))
+    if failure is not None and time.monotonic() - when < FAILURE_SECONDS:
+        raise failure
+    try:
+        _make_folder(request.catalog)
+        return _reused(request) if SparkContext._active_spark_context else _started(request)
+    except (SparkUnavailable, JavaUnusable, JarsUnavailable) as error:
+        _failures[request.key] = (time.monotonic(), error)
+        raise
+
+
+def _make_folder(catalog: CatalogSettings) -> None:
+    try:
+        make_folder(catalog)
+    except OSError as error:
+        raise SparkUnavailable(
+            f"Cannot start Spark: the folder of the catalog `{catalog.name}` cannot be made ({error}). "
+            "Give another `warehouse` in the profile."
+        ) from error
+
+
+def _is_alive(session: SparkSession) -> bool:
+    return session.sparkContext._jsc is not None and session.sparkContext is SparkContext._active_spark_context
+
+
+def _started(request: SparkRequest) -> SparkSession:
+    require_java()
+    scratch = tempfile.mkdtemp(prefix="dbt-icebergmv-")
+    atexit.register(shutil.rmtree, scratch, ignore_errors=True)
+    conf = spark_conf(request.catalog, request.schema, dict(request.parameters), scratch)
+    needed = required_jars(pyspark.__version__, request.catalog.needs_sqlite_driver, request.jars)
+    jars = local_jars(needed, conf.get("spark.jars.repositories"))
+    conf["spark.jars"] = ",".join([*jars, *filter(None, [conf.get("spark.jars")])])
+    conf["spark.driver.extraJavaOptions"] = " ".join(
+        [_JAVA_OPTIONS, conf.get("spark.driver.extraJavaOptions", "")]
+    ).strip()
+    # A JVM whose context failed to start, for a setting say, can be asked again.
+    gateway = SparkContext._gateway or _gateway(launch_conf(conf), Path(request.log_folder))
+    context = SparkContext(gateway=gateway, conf=SparkConf(loadDefaults=False).setAll(list(conf.items())))
+    # PySpark writes one long JSON record to the console for every failed query; dbt tells the error itself.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
+    return SparkSession(context)
+
+
+def _gateway(conf: dict[str, str], log_folder: Path) -> Any:
+    """Start the JVM with all of its output in the log file, and return PySpark's way to talk to it."""
+    log = _open_log(log_folder)
+    start = log.tell()
+    try:
+        with utf8_locale():
+            return launch_gateway(
+                SparkConf(loadDefaults=False).setAll(list(conf.items())),
+                popen_kwargs={"stdout": log, "stderr": log},
+            )
+    except Exception as error:
+        log.flush()
+        raise SparkUnavailable(
+            f"Cannot start Spark: {error}. The end of {log.name}:\n{_tail(Path(log.name), start)}"
+        ) from error
+
+
+def _open_log(folder: Path) -> IO[bytes]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        log = (folder / LOG_FILE).open("ab")
+    except OSError:
+        log = (Path(tempfile.gettempdir()) / f"dbt-icebergmv-{os.getpid()}-{LOG_FILE}").open("ab")
+    log.seek(0, os.SEEK_END)
+    return log
+
+
+def _tail(file: Path, start: int) -> str:
+    with file.open("rb") as log:
+        log.seek(start)
+        lines = log.read().decode(errors="replace").splitlines()
+    return "\n".join(lines[-LOG_TAIL_LINES:])
+
+
+def _reused(request: SparkRequest) -> SparkSession:
+    """Use the Spark that runs already (a notebook, a test): its own session if that has our catalog, else a new one."""
+    active = SparkSession.builder.getOrCreate()
+    if not active.sparkContext._jvm.org.apache.spark.util.Utils.classIsLoadable(SPARK_CATALOG_CLASS):  # type: ignore[union-attr]
+        raise SparkUnavailable(
+            "Cannot use the Spark session that runs in this process: it was started without the Iceberg jar. "
+            "Start it with an iceberg-spark-runtime jar in `spark.jars`, or stop it before calling dbt."
+        )
+    wanted = request.catalog.spark_conf()
+    if all(active.conf.get(key, None) == value for key, value in wanted.items()):
+        return active
+    session = active.newSession()
+    for key, value in runtime_conf(spark_conf(request.catalog, request.schema, dict(request.parameters), "")).items():
+        session.conf.set(key, value)
+    return session

@@ -1,0 +1,71 @@
+"""The Spark configuration of a profile: our defaults, the catalog, then the user's own settings, which win."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+
+from dbt.adapters.icebergmv.catalog_properties import CatalogSettings
+from dbt.adapters.icebergmv.spark.secrets import is_secret
+
+EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+# Read once, when the JVM starts; a running context cannot change them.
+STATIC_SQL_KEYS = frozenset({"spark.sql.extensions", "spark.sql.catalogImplementation", "spark.sql.warehouse.dir"})
+
+
+def spark_conf(catalog: CatalogSettings, schema: str, user: Mapping[str, str], scratch: str) -> dict[str, str]:
+    """Return the whole configuration of a local Spark for this profile.
+
+    `scratch` is a folder that lives as long as the process; what Spark would otherwise leave in the current
+    directory goes there.
+    """
+    cores = os.cpu_count() or 1
+    defaults = {
+        "spark.app.name": "dbt-icebergmv",
+        "spark.master": "local[*]",
+        "spark.driver.memory": "4g",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        # dbt-spark switches ANSI mode off so that Spark 3 and 4 agree; its macros are written for that.
+        "spark.sql.ansi.enabled": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": str(max(4, cores)),
+        # insert_overwrite replaces only the partitions it has rows for. Set here once, because a SET in one
+        # model would be seen by every thread.
+        "spark.sql.sources.partitionOverwriteMode": "dynamic",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.warehouse.dir": f"{scratch}/spark-warehouse",
+        "spark.sql.extensions": EXTENSIONS,
+        "spark.sql.defaultCatalog": catalog.name,
+        **catalog.spark_conf(),
+        f"spark.sql.catalog.{catalog.name}.default-namespace": schema,
+        # Cached tables would hide what another process committed between two statements.
+        f"spark.sql.catalog.{catalog.name}.cache-enabled": "false",
+    }
+    conf = {**defaults, **user}
+    conf["spark.sql.extensions"] = _with_iceberg(conf["spark.sql.extensions"])
+    return conf
+
+
+def launch_conf(conf: Mapping[str, str]) -> dict[str, str]:
+    """Return the part that the JVM needs on its command line, where other users of the machine can read it.
+
+    SQL and Hadoop settings follow through the gateway, and so does whatever sounds secret.
+    """
+    return {
+        key: value
+        for key, value in conf.items()
+        if not key.startswith(("spark.sql.", "spark.hadoop.")) and not is_secret(key)
+    }
+
+
+def runtime_conf(conf: Mapping[str, str]) -> dict[str, str]:
+    """Return the part that a session inside an already running Spark can take."""
+    return {key: value for key, value in conf.items() if key.startswith("spark.sql.") and key not in STATIC_SQL_KEYS}
+
+
+def _with_iceberg(extensions: str) -> str:
+    names = [name.strip() for name in extensions.split(",") if name.strip()]
+    return ",".join(names if EXTENSIONS in names else [EXTENSIONS, *names])
