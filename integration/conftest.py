@@ -10,17 +10,50 @@ from typing import Any
 import pytest
 from dbt.adapters.factory import reset_adapters
 
-from integration.lake import Lake
+from integration.support.lake import LakeProject
+from integration.support.spark_settings import SPARK, as_users_run_it
 
 pytest_plugins = ["dbt.tests.fixtures.project"]
 
-# Test tables are tiny: one task a stage, and no time spent on planning for more.
-SPARK = {"spark.sql.shuffle.partitions": "1", "spark.default.parallelism": "1", "spark.master": "local[2]"}
+# Two processes end together when they take the longest files first; the others follow in the order of their names.
+LONGEST_FIRST = (
+    "randomised/test_randomised.py",
+    "parity/test_tpch_views.py",
+    "refresh/test_transforms.py",
+    "parity/test_presto_set_operations.py",
+    "reads/test_stale_read_settings.py",
+    "refresh/test_history.py",
+    "parity/test_presto_aggregates.py",
+    "refresh/test_scenarios.py",
+    "reads/test_stitching.py",
+    "parity/test_trino_cases.py",
+    "refresh/test_views.py",
+    "refresh/test_shapes.py",
+    "reads/test_read_materialized_view.py",
+    "dbt/test_incremental.py",
+    "dbt/test_process.py",
+    "dbt/test_utils.py",
+    "refresh/test_commit_protocol.py",
+    "parity/test_presto_joins.py",
+)
+HERE = Path(__file__).parent
 VERSIONS_SHOWN = ("dbt-core", "dbt-spark", "dbt-tests-adapter", "pyspark", "pyiceberg", "sqlglot")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Show warnings instead of failing: Spark, Py4J and dbt raise their own, which this project cannot mend."""
+    for line in ("default", "ignore::pytest.PytestRemovedIn10Warning"):
+        config.addinivalue_line("filterwarnings", line)
+    config.option.loadscopereorder = False
 
 
 def pytest_report_header() -> str:
     return ", ".join(f"{name} {version(name)}" for name in VERSIONS_SHOWN)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    place = {HERE / file: number for number, file in enumerate(LONGEST_FIRST)}
+    items.sort(key=lambda item: place.get(item.path, len(place)))
 
 
 @pytest.fixture(scope="session")
@@ -42,7 +75,9 @@ def dbt_profile_target(warehouse: Path) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def lake(request: pytest.FixtureRequest, warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
+def lake(
+    request: pytest.FixtureRequest, warehouse: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LakeProject]:
     """A dbt project of the test module's own, in a schema of its own; Spark is started if it does not run yet."""
     name = request.module.__name__.rsplit(".", 1)[-1]
     target = {
@@ -54,9 +89,16 @@ def lake(request: pytest.FixtureRequest, warehouse: Path, tmp_path_factory: pyte
         "threads": 2,
         "server_side_parameters": SPARK,
     }
-    made = Lake(tmp_path_factory.mktemp(name) / "project", target)
+    made = LakeProject(tmp_path_factory.mktemp(name) / "project", target)
     assert made.dbt("debug").success
     made.sql(f"CREATE NAMESPACE IF NOT EXISTS lake.`{target['schema']}`")
     yield made
     # `dbt debug` registers an adapter that knows its profile alone; dbt's own fixtures would take it over.
     reset_adapters()
+
+
+@pytest.fixture(scope="module")
+def users_lake(lake: LakeProject) -> Iterator[LakeProject]:
+    """The lake, with Spark as the product's users run it."""
+    with as_users_run_it():
+        yield lake

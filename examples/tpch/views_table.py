@@ -117,14 +117,14 @@ INTRODUCTION = """# TPC-H views: what refreshes how
 
 Small views over the eight TPC-H tables, one for each rule by which an output column follows a base table. The page is
 written by `python -m examples.tpch.views_table` from the analysis of the SQL in `examples/tpch/views/`. Integration
-tests change the tables on Spark and hold every view to what stands here.
+tests change the tables on Spark and compare every view with this page.
 
 The tables are partitioned so:
 
 {partitions}
 
 Below, *incremental* names the output column whose rows are replaced, and the partition column of the base table that it
-follows. *full* gives the rule that stops it. A table that is joined to itself stands there once for each use. *New rows
+follows. *full* gives the rule that stops it. A table that is joined to itself is listed once for each use. *New rows
 alone* says whether a refresh after nothing but INSERTs reads only what they brought, and adds it. Where no use of the
 table follows its partitions, the column bounds of the files that changed say which rows did.
 """

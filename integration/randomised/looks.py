@@ -6,13 +6,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from dbt.adapters.icebergmv.maintenance.refresh.refresh import _moved
-from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import Lake as EngineLake
-from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, inspect
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.refresh.publish import view_text
+from dbt.adapters.icebergmv.maintenance.refresh.state_after import moved
+from dbt.adapters.icebergmv.maintenance.status.inspection import NewView, RefreshedView, inspect
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import stale_read_behavior
 from dbt.adapters.icebergmv.maintenance.stitching.change_detection import EVERYTHING
 from dbt.adapters.icebergmv.maintenance.stitching.current_rows import current_query
-from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan, read_text
+from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from integration.randomised.history import BEHAVIORS, LITERAL
 from integration.randomised.statistics import Statistics
 from integration.randomised.subject import CATALOG, Cut, Recorder, Rows, Subject, World, WrongResult
@@ -31,14 +32,15 @@ class Looker:
     def remember(self, subject: Subject, fresh: bool = True) -> None:
         """Keep what the view would hold under each behaviour; under its own a fresh one must hold just that."""
         inspection = inspect(subject.world.reader, subject.request)
-        if inspection.view is None:
+        if isinstance(inspection, NewView):
             return
-        if fresh and inspection.state is not None:
+        assert isinstance(inspection, RefreshedView)
+        if fresh:
             # A view that shows its storage alone does not keep track of metadata files; the others do.
-            inspection = replace(inspection, state=_moved(inspection, inspection.state))
+            inspection = replace(inspection, state=moved(inspection))
         subject.texts = {behavior: _text(inspection, behavior) for behavior in BEHAVIORS}
-        if fresh and inspection.view.sql.strip() != subject.texts[subject.behavior].strip():
-            raise WrongResult("text", subject.shape.name, f"is {inspection.view.sql}")
+        if fresh and inspection.found.sql.strip() != subject.texts[subject.behavior].strip():
+            raise WrongResult("text", subject.shape.name, f"is {inspection.found.sql}")
 
     def alter(self, subject: Subject, behavior: str) -> None:
         """Give a fresh view another behaviour, which must not refresh it."""
@@ -80,6 +82,9 @@ class Looker:
             shown = world.rows(query)
         except Exception as error:
             text = str(error).splitlines()[0][:200]
+            if _STALE.search(text) and subject.failing_below():
+                self.statistics.looks[behavior, "the view below fails"] += 1
+                return
             if behavior == "use_stitching" and _GONE.search(text) and self._is_gone(subject):
                 self.statistics.looks[behavior, "snapshot is gone"] += 1
                 return
@@ -93,7 +98,9 @@ class Looker:
         """Count how a stitched view was really read, and refuse a needless fallback."""
         shape = subject.shape.name
         if way != "stitched":
-            reason = read_plan(_behaving(inspect(world.reader, subject.request), "use_stitching")).reason
+            inspection = inspect(world.reader, subject.request)
+            assert isinstance(inspection, RefreshedView)
+            reason = read_plan(_behaving(inspection, "use_stitching")).reason
             self.statistics.looks[f"stitched {shape}", way] += 1
             self.statistics.reasons[f"not stitched: {shape}", str(reason)] += 1
             return
@@ -113,8 +120,11 @@ class Looker:
         wanted = live_rows(subject)
         view = (CATALOG, world.namespace, subject.name)
         try:
-            shown = world.rows(current_query(EngineLake(world.reader, world.spark), view))
+            shown = world.rows(current_query(Lake(world.reader, world.spark), view))
         except Exception as error:
+            if _STALE.search(str(error)) and subject.failing_below():
+                self.statistics.looks[LITERAL, "the view below fails"] += 1
+                return
             raise WrongResult("error", subject.shape.name, f"{LITERAL}: {error!s:.1500}; {subject.sql}") from error
         subject.compare(LITERAL, shown, wanted)
         self.statistics.looks[LITERAL, "read"] += 1
@@ -157,19 +167,18 @@ def live_rows(subject: Subject) -> Rows:
     cut = subject.live_cut()
     known = subject.known.get(cut) or subject.seen.get(cut)
     if known is None:
-        known = subject.seen[cut] = subject.world.rows(subject.sql)
+        known = subject.seen[cut] = subject.definition_rows()
     return known
 
 
-def _behaving(inspection: Inspection, behavior: str) -> Inspection:
+def _behaving(inspection: RefreshedView, behavior: str) -> RefreshedView:
     config = replace(inspection.request.config, stale_read_behavior=stale_read_behavior(behavior))
     return replace(inspection, request=replace(inspection.request, config=config))
 
 
-def _text(inspection: Inspection, behavior: str) -> str:
-    assert inspection.state is not None
-    assert inspection.storage is not None
-    return read_text(_behaving(inspection, behavior), inspection.state, inspection.storage)
+def _text(inspection: RefreshedView, behavior: str) -> str:
+    view = _behaving(inspection, behavior)
+    return view_text(view, read_plan(view), view.state, view.stored).query
 
 
 def _way(text: str) -> str:

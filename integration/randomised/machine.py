@@ -14,7 +14,6 @@ from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
 from dbt.adapters.icebergmv.maintenance.status.session_settings import meaning_settings
-from integration.lake import Lake
 from integration.randomised import shapes
 from integration.randomised.changes import WRITES
 from integration.randomised.history import Alter, Change, Crash, History, Interleave, Look, Read, Refresh
@@ -22,6 +21,7 @@ from integration.randomised.looks import Looker
 from integration.randomised.statistics import INCREMENTAL, Statistics
 from integration.randomised.subject import Cut, Dying, Interrupted, Recorder, Subject, World, WrongResult
 from integration.randomised.tables import COLUMN_LIST, transform_of
+from integration.support.lake import LakeProject
 
 _numbers = itertools.count()
 _REPLACED = re.compile(r" REPLACE WHERE (?P<where>.*?) SELECT `", re.DOTALL)
@@ -32,7 +32,7 @@ _AT_ONCE = 2
 class Machine:
     """One history in a namespace of its own."""
 
-    def __init__(self, lake: Lake, history: History, statistics: Statistics) -> None:
+    def __init__(self, lake: LakeProject, history: History, statistics: Statistics) -> None:
         self.lake, self.history, self.statistics = lake, history, statistics
         session = _session()
         settings = meaning_settings({str(row[0]): str(row[1]) for row in session.sql("SET").collect()})
@@ -314,7 +314,7 @@ class Machine:
             shutil.rmtree(Path(location.removeprefix("file:")).parent, ignore_errors=True)
 
 
-def run_history(lake: Lake, history: History, statistics: Statistics | None = None) -> None:
+def run_history(lake: LakeProject, history: History, statistics: Statistics | None = None) -> None:
     """Run a history in a fresh namespace. Raises WrongResult."""
     counted = Statistics()
     try:

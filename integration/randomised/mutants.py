@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 from pyiceberg.manifest import DataFileContent, ManifestEntryStatus
 
-from dbt.adapters.icebergmv.maintenance.catalog.reader import manifests
-from dbt.adapters.icebergmv.maintenance.catalog.reader import table_changes as snapshots
-from dbt.adapters.icebergmv.maintenance.planning import pinned_queries as render
+from dbt.adapters.icebergmv.maintenance.catalog import table_changes as snapshots
 from dbt.adapters.icebergmv.maintenance.planning import planner
+from dbt.adapters.icebergmv.maintenance.planning.write import Write
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
+from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified
-from dbt.adapters.icebergmv.maintenance.status.status import status
-from integration.lake import Lake
+from dbt.adapters.icebergmv.maintenance.status import status
 from integration.randomised.generator import Focus, generate
 from integration.randomised.history import History
 from integration.randomised.machine import run_history
 from integration.randomised.subject import WrongResult
+from integration.support.lake import LakeProject
 
 _SHAPES = frozenset({"filter", "group_by", "distinct"})
 _HISTORIES = 12
@@ -53,7 +53,7 @@ def _focus(*kinds: str) -> Focus:
     return Focus(_SHAPES, frozenset(kinds), frozenset({"d", "k", "r"}), views=2, rounds=2, storm=False, dbt=0, looks=0)
 
 
-def killed_by(lake: Lake, mutant: Mutant) -> tuple[str, WrongResult] | None:
+def killed_by(lake: LakeProject, mutant: Mutant) -> tuple[str, WrongResult] | None:
     """Return the seed of the first history that finds the defect and is right without it, None when none does."""
     for history in mutant.histories():
         try:
@@ -67,8 +67,8 @@ def killed_by(lake: Lake, mutant: Mutant) -> tuple[str, WrongResult] | None:
 
 def _entries(wanted: Callable[[Any], bool]) -> Callable[[pytest.MonkeyPatch], None]:
     """Return a defect: of the entries of changed manifests the detector sees only some."""
-    right = manifests._entries
-    return lambda patch: patch.setattr(manifests, "_entries", lambda *a: [e for e in right(*a) if wanted(e)])
+    right = snapshots.changed_entries
+    return lambda patch: patch.setattr(snapshots, "changed_entries", lambda *a: filter(wanted, right(*a)))
 
 
 def _changes(wrong: Callable[..., Any]) -> Callable[[pytest.MonkeyPatch], None]:
@@ -114,12 +114,12 @@ def _base_filter_without_null(patch: pytest.MonkeyPatch) -> None:
 def _emptied_partitions_kept(patch: pytest.MonkeyPatch) -> None:
     """Write as INSERT OVERWRITE does in dynamic mode: only partitions that get rows are replaced."""
 
-    def wrong(storage: Any, branch: str, write: render.Write) -> list[str]:
-        columns = ", ".join(map(identifier, write.columns))
-        target = qualified(*storage, f"branch_{branch}")
-        return [f"INSERT OVERWRITE {target} SELECT {columns} FROM (\n{write.query}\n) WHERE {write.query_where}"]
+    def wrong(storage: Any, branch: str, write: Write, summary: Any) -> list[str]:
+        rows, target = write.rows, qualified(*storage, f"branch_{branch}")
+        columns = ", ".join(map(identifier, rows.columns))
+        return [f"INSERT OVERWRITE {target} SELECT {columns} FROM (\n{rows.query}\n) WHERE {rows.where or 'true'}"]
 
-    patch.setattr(render, "write_rows", wrong)
+    patch.setattr(statements, "write_rows", wrong)
 
 
 _ROWS = ("insert", "insert nulls", "delete", "move")

@@ -6,14 +6,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
-from integration.lake import Lake
 from integration.randomised import shapes
 from integration.randomised.history import Change, History, Refresh
 from integration.randomised.machine import run_history
 from integration.randomised.subject import WrongResult
+from integration.support.lake import LakeProject
 
 
-def shrink(lake: Lake, history: History, error: WrongResult, seconds: float) -> tuple[History, str]:
+def shrink(lake: LakeProject, history: History, error: WrongResult, seconds: float) -> tuple[History, str]:
     """Return the smallest history found within the time that fails as `error` does, and how the search ended."""
     deadline, runs, shrinking = time.monotonic() + seconds, 0, True
     while shrinking:
@@ -28,7 +28,7 @@ def shrink(lake: Lake, history: History, error: WrongResult, seconds: float) -> 
     return history, f"{runs} runs"
 
 
-def _fails_alike(lake: Lake, history: History, error: WrongResult) -> bool:
+def _fails_alike(lake: LakeProject, history: History, error: WrongResult) -> bool:
     try:
         run_history(lake, history)
     except WrongResult as found:

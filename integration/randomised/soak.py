@@ -9,7 +9,6 @@ import tempfile
 import time
 from pathlib import Path
 
-from integration.lake import Lake
 from integration.randomised import shapes
 from integration.randomised.generator import EVERYTHING, Focus, generate
 from integration.randomised.history import History
@@ -19,6 +18,7 @@ from integration.randomised.shrink import shrink
 from integration.randomised.statistics import Statistics
 from integration.randomised.stitching_mutants import STITCHING_MUTANTS
 from integration.randomised.subject import WrongResult
+from integration.support.lake import LakeProject
 
 SPARK = {
     "spark.sql.shuffle.partitions": "1",
@@ -29,7 +29,7 @@ SPARK = {
 }
 
 
-def open_lake(folder: Path, schema: str = "randomised") -> Lake:
+def open_lake(folder: Path, schema: str = "randomised") -> LakeProject:
     """Return a lake in a folder, with Spark running."""
     target = {
         "type": "icebergmv",
@@ -40,18 +40,18 @@ def open_lake(folder: Path, schema: str = "randomised") -> Lake:
         "threads": 2,
         "server_side_parameters": SPARK,
     }
-    lake = Lake(folder / "project", target)
+    lake = LakeProject(folder / "project", target)
     assert lake.dbt("debug", "--quiet").success
     return lake
 
 
-def failure(lake: Lake, history: History, error: WrongResult, seconds: float) -> str:
+def failure(lake: LakeProject, history: History, error: WrongResult, seconds: float) -> str:
     """Return what there is to say of a wrong result: the seed, and the smallest history that shows it."""
     small, message = shrink(lake, history, error, seconds)
     return f"{error}\n\nsmallest history found ({message}):\n{small.describe()}\n\nICEBERGMV_SEED={history.seed}"
 
 
-def soak(lake: Lake, arguments: argparse.Namespace, focus: Focus) -> int:
+def soak(lake: LakeProject, arguments: argparse.Namespace, focus: Focus) -> int:
     """Run the histories; print failures as they come and the statistics at the end. Return how many failed."""
     statistics, failures, started = Statistics(), 0, time.monotonic()
     for number in range(arguments.start, arguments.start + arguments.histories):
@@ -81,7 +81,7 @@ def soak(lake: Lake, arguments: argparse.Namespace, focus: Focus) -> int:
     return failures + len(missed) + len(unstitched)
 
 
-def kill_mutants(lake: Lake) -> int:
+def kill_mutants(lake: LakeProject) -> int:
     """Let the machine find every wrong planner; return how many it missed."""
     missed = 0
     for mutant in (*MUTANTS, *STITCHING_MUTANTS):

@@ -8,9 +8,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.stitching import change_detection as detection
-from dbt.adapters.icebergmv.maintenance.stitching import key_groups as keys
-from dbt.adapters.icebergmv.maintenance.stitching import reader_sql as view_text
+from dbt.adapters.icebergmv.maintenance.stitching import change_detection, key_groups, reader_sql
 from integration.randomised.generator import Focus
 from integration.randomised.history import History
 from integration.randomised.mutants import Mutant
@@ -45,12 +43,12 @@ def _replaced(module: Any, name: str, old: str, new: str) -> Callable[[pytest.Mo
 
 
 def _filters_behind_outer_joins(patch: pytest.MonkeyPatch) -> None:
-    right = view_text.needed_by
+    right = reader_sql.needed_by
 
     def wrong(relation: str, table: str, filters: Any) -> list[str]:
         return right(relation, table, [replace(f, may_be_null=False) for f in filters])
 
-    patch.setattr(view_text, "needed_by", wrong)
+    patch.setattr(reader_sql, "needed_by", wrong)
 
 
 def _without_null_keys(grain: Any) -> Any:
@@ -58,8 +56,8 @@ def _without_null_keys(grain: Any) -> Any:
 
 
 def _any_spec(patch: pytest.MonkeyPatch) -> None:
-    right = view_text.found_query
-    patch.setattr(view_text, "found_query", lambda *given: right(*given).replace("spec_id <> ", "spec_id < -"))
+    right = reader_sql.found_query
+    patch.setattr(reader_sql, "found_query", lambda *given: right(*given).replace("spec_id <> ", "spec_id < -"))
 
 
 def _shares_deletion_vectors(history: History) -> bool:
@@ -69,17 +67,17 @@ def _shares_deletion_vectors(history: History) -> bool:
 
 
 STITCHING_MUTANTS = (
-    Mutant("fresh keys match without NULL", _replaced(view_text, "_without_keys", "k0 IS NULL", "false"), _focus(_ROWS)),
-    Mutant("NULL keys read nothing", _rewrite(view_text, "needed_by", lambda reads: reads[:1]), _focus(_ROWS)),
+    Mutant("fresh keys match without NULL", _replaced(reader_sql, "without_keys", "k0 IS NULL", "false"), _focus(_ROWS)),
+    Mutant("NULL keys read nothing", _rewrite(reader_sql, "needed_by", lambda reads: reads[:1]), _focus(_ROWS)),
     Mutant(
         "other columns are not seen",
-        _rewrite(detection, "_is_altered", lambda _: "false"),
+        _rewrite(change_detection, "is_altered", lambda _: "false"),
         _focus(frozenset({"another column of a name"}), frozenset({"filter", "star"})),
     ),
     Mutant(
         "files are counted, not compared",
         _replaced(
-            view_text, "changed", "GROUP BY file_path, content_offset HAVING count_if(side = 0) <> count_if(side = 1)",
+            reader_sql, "changed", "GROUP BY file_path, content_offset HAVING count_if(side = 0) <> count_if(side = 1)",
             "GROUP BY file_path HAVING count(*) = 1",
         ),
         _focus(frozenset({"delete"})),
@@ -87,12 +85,12 @@ STITCHING_MUTANTS = (
     ),
     Mutant(
         "stored rows beside the whole definition",
-        _replaced(view_text, "_fresh_arm", " LEFT ANTI JOIN icebergmv_whole", ""),
+        _replaced(reader_sql, "fresh_arm", " LEFT ANTI JOIN icebergmv_whole", ""),
         _focus(frozenset({"evolve the partitions", "add a column", "another column of a name"})),
     ),
     Mutant("base filters behind outer joins", _filters_behind_outer_joins, _focus(_ROWS, _NULL_SIDE)),
     Mutant(
-        "an outer join adds no NULL key", _rewrite(keys, "_grain", _without_null_keys), _focus(_ROWS, _NULL_SIDE)
+        "an outer join adds no NULL key", _rewrite(key_groups, "common_grain", _without_null_keys), _focus(_ROWS, _NULL_SIDE)
     ),
     Mutant(
         "files of other specs have the same fields",

@@ -12,14 +12,15 @@ from pyiceberg.table import Table as IcebergTable
 from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
-from dbt.adapters.icebergmv.maintenance.definition.definition import definition_hash
+from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash
+from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
-from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import Lake as EngineLake
 from dbt.adapters.icebergmv.maintenance.sql.names import show
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshRequest, inspect
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE, stale_read_behavior
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
+from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from integration.randomised.shapes import Shape
 
 Rows = Counter[str]
@@ -28,6 +29,8 @@ Cut = tuple[tuple[str, str, int | None, int], ...]
 
 Spark = Callable[[str], Sequence[Sequence[object]]]
 CATALOG = "lake"
+_BEHAVIOR = "icebergmv.stale-read-behavior"
+_STORAGE_SNAPSHOT = "icebergmv.storage-snapshot-id"
 
 
 class Killed(Exception):
@@ -165,7 +168,8 @@ class Subject:
 
     def refresh(self, spark: Spark) -> RefreshResult:
         world = self.world
-        return refresh(EngineLake(world.reader, spark), inspect(world.reader, self.request))
+        inspection = inspect(world.reader, self.request)
+        return refresh(Lake(world.reader, spark), inspection, read_plan(inspection))
 
     def properties(self) -> dict[str, str] | None:
         """Return what is recorded with the published view, None when there is no view."""
@@ -194,10 +198,10 @@ class Subject:
         storage = world.table(f"__mv_storage__{name}")
         assert view is not None, name
         assert storage is not None, name
-        if view.properties["icebergmv.stale-read-behavior"] in LIVE:
+        if view.properties[_BEHAVIOR] in LIVE:
             below = [b["name"].rpartition(".")[2] for b in json.loads(view.properties["icebergmv.base-tables"])]
             return tuple(found for table in below for found in self._live(table))
-        snapshot = storage.metadata.snapshot_by_id(int(view.properties["icebergmv.storage-snapshot-id"]))
+        snapshot = storage.metadata.snapshot_by_id(int(view.properties[_STORAGE_SNAPSHOT]))
         assert snapshot is not None, name
         assert snapshot.schema_id is not None, name
         return ((shown, str(storage.metadata.table_uuid), snapshot.snapshot_id, snapshot.schema_id),)
@@ -206,8 +210,25 @@ class Subject:
         """Compute what the definition gives on the live tables, and return their cut."""
         cut = self.live_cut()
         if cut not in self.known:
-            self.known[cut] = self.world.rows(self.sql)
+            self.known[cut] = self.definition_rows()
         return cut
+
+    def definition_rows(self) -> Rows:
+        """Compute what the definition gives on the live tables; a view below that fails gives the rows that it stores."""
+        sql = self.sql
+        for name in self.failing_below():
+            view = self.world.reader.view(self.world.namespace, name)
+            assert view is not None, name
+            columns = ", ".join(f"`{c.name}`" for c in view.columns)
+            storage, snapshot = self.world.name(f"__mv_storage__{name}"), view.properties[_STORAGE_SNAPSHOT]
+            stored = f"(SELECT {columns} FROM {storage} VERSION AS OF {snapshot})"
+            sql = sql.replace(self.world.name(name), stored)
+        return self.world.rows(sql)
+
+    def failing_below(self) -> list[str]:
+        """Return the views below whose readers get an error while they are stale."""
+        views = {name: self.world.reader.view(self.world.namespace, name) for name in set(self.reads.values())}
+        return [n for n, view in views.items() if view is not None and view.properties.get(_BEHAVIOR) == "fail"]
 
     def check(self, expected: Cut | None = None) -> None:
         """Compare the view with its definition at the recorded cut, which has to be `expected` where that is given."""
@@ -242,7 +263,7 @@ class Subject:
 
     def storage_snapshot(self) -> int | None:
         properties = self.properties()
-        return None if properties is None else int(properties["icebergmv.storage-snapshot-id"])
+        return None if properties is None else int(properties[_STORAGE_SNAPSHOT])
 
     def storage_files(self, snapshot_id: int) -> set[str]:
         """Return the data files of a snapshot of the storage table."""

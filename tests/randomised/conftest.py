@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from .database import Database
+from tests.randomised.database import Database
 
 
 @pytest.fixture(scope="session")

@@ -11,9 +11,8 @@ from typing import Any
 import duckdb
 
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import days_from_civil
-from tests.engine.duck import to_duckdb
-
-from .tables import COLUMNS, TABLES, ZONES, Row, bucket
+from tests.randomised.tables import COLUMNS, TABLES, ZONES, Row, bucket
+from tests.support.duck import to_duckdb, to_duckdb_statements
 
 _DUCKDB_TYPES = {"int": "INTEGER", "timestamp": "TIMESTAMPTZ", "string": "VARCHAR", "bigint": "BIGINT"}
 _SPARK_OF = {
@@ -26,6 +25,11 @@ _SPARK_OF = {
     "BOOLEAN": "boolean",
 }
 Bag = list[str]
+BEFORE, NOW = 1, 2
+"""The snapshot of a base table that the last refresh read, and the one that this refresh reads."""
+BRANCH = "refreshed"
+"""The branch of the storage table that a refresh writes."""
+
 _UNKNOWN_BUCKET = re.compile(r"no bucket of (\d+:.*)\.$", re.DOTALL)
 
 
@@ -40,9 +44,13 @@ class Database:
         self._buckets: dict[str, int | None] = {"0:": 0}
         self._texts: dict[tuple[str, str], str] = {}
         columns = ", ".join(f"{n} {_DUCKDB_TYPES.get(spark, spark)}" for n, (_, spark) in COLUMNS.items())
+        for schema in (f"@{BEFORE}", f"@{BEFORE}..{NOW}", f"@{NOW}", f"@{BRANCH}"):
+            self._connection.execute(f'CREATE SCHEMA "{schema}"')
         for table in TABLES:
-            for version in ("", "_before", "_added"):
-                self._connection.execute(f"CREATE TABLE {table}{version} ({columns})")
+            self._connection.execute(f"CREATE TABLE {table} ({columns})")
+            self._connection.execute(f'CREATE VIEW "@{NOW}".{table} AS SELECT * FROM main.{table}')
+            self._connection.execute(f'CREATE TABLE "@{BEFORE}".{table} ({columns})')
+            self._connection.execute(f'CREATE TABLE "@{BEFORE}..{NOW}".{table} ({columns})')
         self._define_functions()
 
     def in_zone(self, zone: str) -> None:
@@ -52,7 +60,15 @@ class Database:
             self._zone = zone
 
     def load(self, table: str, rows: Iterable[Row]) -> None:
-        """Replace the rows of a table."""
+        """Replace the rows of a table, which its snapshot NOW shows."""
+        self._load(table, rows)
+
+    def load_append(self, table: str, before: Iterable[Row], added: Iterable[Row]) -> None:
+        """Set what the snapshot BEFORE of a table holds, and the rows that were appended since."""
+        self._load(f'"@{BEFORE}".{table}', before)
+        self._load(f'"@{BEFORE}..{NOW}".{table}', added)
+
+    def _load(self, table: str, rows: Iterable[Row]) -> None:
         self._connection.execute(f"TRUNCATE {table}")
         texts = [f"({', '.join(map(self._text, COLUMNS, row))})" for row in rows]
         if texts:
@@ -67,6 +83,14 @@ class Database:
     def rows(self, query: str) -> Bag:
         """Return the rows of a query as a bag."""
         return sorted(map(repr, self._execute(to_duckdb(query))))
+
+    def written(self, statements: Iterable[str]) -> Bag:
+        """Return the rows of the storage table's branch after the statements; the stored rows stay as they are."""
+        self._connection.execute(f'CREATE OR REPLACE TABLE "@{BRANCH}".stored AS SELECT * FROM stored')
+        for statement in statements:
+            for translated in to_duckdb_statements(statement):
+                self._execute(translated)
+        return self.rows(f'SELECT * FROM "@{BRANCH}".stored')
 
     def run(self, statement: str) -> list[tuple[object, ...]]:
         """Answer what the engine asks Spark: a query, or DESCRIBE QUERY."""

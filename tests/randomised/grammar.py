@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from dbt.adapters.icebergmv.maintenance.sql.rendering import literal
-
-from .choices import Choices
-from .tables import POOLS, SPARK_TYPES, TABLES
+from tests.randomised.choices import Choices
+from tests.randomised.tables import POOLS, SPARK_TYPES, TABLES
 
 _GROUP_AND_MEASURE = {
     "d": ("region", "v"),

@@ -7,24 +7,22 @@ the region alone (so that a wrong region and a wrong filter are told apart).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import duckdb
 
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.table_references import splice
-from dbt.adapters.icebergmv.maintenance.planning.planner import RefreshPlan
-from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
-from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, identifier
-
-from .choices import Choices
-from .database import Bag, Database
-from .planners import Planner, Session, analysed
-from .tables import SPARK_TYPES, ZONES, Change, Row, RowMaker, Spec, make_partitioning, make_spec
-from .views import View, make_view
+from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, NoOp, Overwrite, RefreshPlan
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from tests.randomised.choices import Choices
+from tests.randomised.database import Bag, Database
+from tests.randomised.iceberg_tables import base_table, storage_table
+from tests.randomised.planners import Planner, Session, analysed
+from tests.randomised.tables import ZONES, Change, Row, RowMaker, Spec, make_partitioning, make_spec
+from tests.randomised.views import View, make_view
+from tests.randomised.writes import Target, statements
+from tests.support.stub_catalog import StubCatalog
 
 Step = Mapping[str, Change]
-CATALOG = "lake"
 
 
 @dataclass(frozen=True)
@@ -82,22 +80,23 @@ def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]
     sql = case.view.sql
     database.in_zone(case.zone)
     now = dict(case.start)
-    session = Session(case.zone == ZONES[0], database.run, now, case.appends, case.partitioning)
+    bases = BaseTables(StubCatalog({}, {f"ns.{t}": base_table(t, spec) for t, spec in case.specs.items()}))
+    session = Session(case.zone == ZONES[0], database.run, now, case.appends, case.partitioning, bases)
     for table, rows in case.start.items():
         database.load(table, rows)
-    types = database.store(sql)
+    storage = storage_table(database.store(sql), case.partitioning)
     before = database.rows("SELECT * FROM stored")
     for step in case.steps:
         for table, change in step.items():
             database.load(table, change.after)
             if not change.removed:
-                database.load(f"{table}_before", now[table])
-                database.load(f"{table}_added", change.added)
+                database.load_append(table, now[table], change.added)
             now[table] = change.after
         changed = frozenset(table for table, change in step.items() if change.removed or change.added)
         plan = planner.run(sql, case.specs, step, session)
         expected = database.rows(sql)
-        found = _refresh(database, case, planner, plan, types, before, expected)
+        target = Target(planner.definition(analysed(sql, session.is_utc)), bases, storage)
+        found = _refresh(database, planner, plan, target, before, expected)
         wrong, text = found or (None, "")
         if wrong is None and planner.run(sql, case.specs, {}, session).kind != "none":
             wrong = "a second refresh does something"
@@ -110,87 +109,31 @@ def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]
 
 
 def _refresh(
-    database: Database,
-    case: Case,
-    planner: Planner,
-    plan: RefreshPlan,
-    types: Mapping[str, str],
-    before: Bag,
-    expected: Bag,
+    database: Database, planner: Planner, plan: RefreshPlan, target: Target, before: Bag, expected: Bag
 ) -> tuple[str, str] | None:
     """Refresh by the plan, on what is stored; return what is wrong with the outcome and the SQL that gave it."""
-    match plan.kind:
-        case "full":
-            return None
-        case "none":
+    tried: dict[str, Append | Overwrite | Full]
+    match plan:
+        case NoOp():
             return None if before == expected else ("nothing is done though the view changed", "")
-        case "append":
-            query = appended(planner.definition(analysed(case.view.sql)), plan)
-            return wrong_rows(database, "append", query, expected)
-        case "overwrite":
-            definition = planner.definition(analysed(case.view.sql))
-            for name, filters in (("region and base filters", plan.base_filters), ("region alone", {})):
-                query = overwritten(planner, plan, filtered(definition, filters), types)
-                if (found := wrong_rows(database, name, query, expected)) is not None:
-                    return found
-            return None
+        case Overwrite():
+            tried = {"region and base filters": plan, "region alone": replace(plan, base_filters={})}
+        case _:
+            tried = {plan.kind: plan}
+    for name, how in tried.items():
+        written = statements(planner.write(target.write(how), how))
+        if (found := wrong_rows(database, name, written, expected)) is not None:
+            return found
+    return None
 
 
-def wrong_rows(database: Database, name: str, query: str, expected: Bag) -> tuple[str, str] | None:
-    """Return how the rows of the query differ from those expected, and the query."""
+def wrong_rows(database: Database, name: str, written: Sequence[str], expected: Bag) -> tuple[str, str] | None:
+    """Return how the rows that the statements leave differ from those expected, and the statements."""
     try:
-        rows = database.rows(query)
+        rows = database.written(written)
     except duckdb.Error as error:
-        return f"{name}: {type(error).__name__}: {error}", query
-    return None if rows == expected else (f"{name}: {difference(rows, expected)}", query)
-
-
-def appended(definition: ViewDefinition, plan: RefreshPlan) -> str:
-    """Return the SQL of what is stored after an append: the rows that were there, and those of each delta."""
-    queries = []
-    for delta in plan.deltas:
-        texts = {}
-        for reference in definition.references:
-            name = reference.name
-            if reference.index == delta.added:
-                texts[reference] = f"(SELECT * FROM {name}_added)"
-            elif reference.index in delta.empty:
-                texts[reference] = f"(SELECT * FROM {name} WHERE false)"
-            elif reference.index in delta.before:
-                texts[reference] = f"(SELECT * FROM {name}_before)"
-        spliced = {r: text + ("" if r.has_alias else f" {identifier(r.name)}") for r, text in texts.items()}
-        queries.append(f"SELECT * FROM (\n{splice(definition.sql, spliced)}\n) n")
-    return " UNION ALL ".join(["SELECT * FROM stored", *queries])
-
-
-def overwritten(planner: Planner, plan: RefreshPlan, query: str, types: Mapping[str, str]) -> str:
-    """Return the SQL of what is stored after an overwrite: the rows that stay, and the new ones.
-
-    It is DELETE WHERE region and INSERT WHERE region, as one SELECT.
-    """
-    region = disjunction(plan.region, types, Dialect(CATALOG))
-    new = f"SELECT * FROM (\n{query}\n) n WHERE {region}"
-    match planner.overwrite:
-        case "region":
-            stay = f"({region}) IS NOT TRUE"
-        case "not in":
-            # NULL-unsafe in the way of NOT (k = 1 OR k = 2).
-            stay = f"NOT ({region.replace('<=>', '=')})"
-        case "partitions of the new rows":
-            key = identifier(plan.region[0].constraints[0][0].column) if plan.region else "true"
-            stay = f"NOT EXISTS (SELECT 1 FROM ({new}) x WHERE x.{key} <=> stored.{key})"
-    return f"SELECT * FROM stored WHERE {stay} UNION ALL {new}"
-
-
-def filtered(definition: ViewDefinition, filters: Mapping[int, Sequence[TupleDomain]]) -> str:
-    """Return the definition, reading of each occurrence only the rows that its filter leaves."""
-    replacements = {}
-    for reference in definition.references:
-        if reference.index in filters:
-            where = disjunction(filters[reference.index], SPARK_TYPES, Dialect(CATALOG))
-            alias = "" if reference.has_alias else f" {identifier(reference.name)}"
-            replacements[reference] = f"(SELECT * FROM {identifier(reference.name)} WHERE {where}){alias}"
-    return splice(definition.sql, replacements)
+        return f"{name}: {type(error).__name__}: {error}", ";\n".join(written)
+    return None if rows == expected else (f"{name}: {difference(rows, expected)}", ";\n".join(written))
 
 
 def difference(found: Bag, expected: Bag) -> str:

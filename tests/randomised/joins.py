@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .grammar import Body, Builder, Relation, Source
-from .selects import ending
+from tests.randomised.grammar import Body, Builder, Relation, Source
+from tests.randomised.selects import ending
 
 _CAST_OF_KEY = {
     "d": "date_trunc('month', {0})",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .grammar import Builder
+from tests.randomised.grammar import Builder
 
 DERIVED: dict[str, list[tuple[str, str]]] = {
     # (name of the shape, expression); the type stays, so that the result can still be joined.

@@ -11,14 +11,15 @@ from dataclasses import dataclass, replace
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track, TrackedColumn
-from dbt.adapters.icebergmv.maintenance.planning.planner import RefreshPlan
-from dbt.adapters.icebergmv.maintenance.predicates.date_functions import date_to_year, truncate_timestamp
+from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Overwrite, RefreshPlan
+from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, ReplacePartitions, ReplaceRows, Write
+from dbt.adapters.icebergmv.maintenance.predicates.date_functions import DATE_TO_YEAR, truncate_timestamp
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Step
-
-from .planners import RIGHT, Disjuncts, Planner
-from .tables import Change, Row
-from .views import View
+from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
+from tests.randomised.planners import RIGHT, Disjuncts, Planner
+from tests.randomised.tables import Change, Row
+from tests.randomised.views import View
 
 Tracks = Mapping[str, tuple[Track, ...]]
 
@@ -97,24 +98,58 @@ def ignoring(ignored: str) -> Callable[[str, Change], tuple[Row, ...]]:
 
 
 def changed_rows_as_filters(plan: RefreshPlan, raw: Mapping[str, Disjuncts], of: ViewDefinition) -> RefreshPlan:
+    if not isinstance(plan, Append | Overwrite):
+        return plan
     filters = {r.index: raw[r.name] for r in of.references if r.index in plan.base_filters and r.name in raw}
     return replace(plan, base_filters={**plan.base_filters, **filters})
 
 
 def filter_of_the_last(plan: RefreshPlan, raw: Mapping[str, Disjuncts], of: ViewDefinition) -> RefreshPlan:
     """Read every occurrence of a table by the filter of its last one."""
+    if not isinstance(plan, Append | Overwrite):
+        return plan
     last = {r.name: plan.base_filters[r.index] for r in of.references if r.index in plan.base_filters}
     return replace(plan, base_filters={r.index: last[r.name] for r in of.references if r.name in last})
 
 
-MONTH = truncate_timestamp("month") or date_to_year()
+def null_unsafe(write: Write, plan: RefreshPlan) -> Write:
+    """Keep only the stored rows where NOT (k = 1 OR k = 2) holds, which it does not for NULL."""
+    if not isinstance(write, ReplacePartitions | ReplaceRows):
+        return write
+    return ReplaceRows(write.rows, f"(NOT ({write.where.replace('<=>', '=')})) IS NOT TRUE")
+
+
+def dynamic(write: Write, plan: RefreshPlan) -> Write:
+    """Replace the partitions that get rows, as INSERT OVERWRITE does in dynamic mode."""
+    if not isinstance(plan, Overwrite):
+        return write
+    key = identifier(plan.region[0].constraints[0][0].column)
+    new = f"SELECT * FROM (\n{write.rows.query}\n) n WHERE {write.rows.where}"
+    return ReplaceRows(write.rows, f"EXISTS (SELECT 1 FROM ({new}) x WHERE x.{key} <=> stored.{key})")
+
+
+def without_predicate(write: Write, plan: RefreshPlan) -> Write:
+    """Insert every row of the query, those outside the region included."""
+    return replace(write, rows=replace(write.rows, where=None))
+
+
+def without_delete(write: Write, plan: RefreshPlan) -> Write:
+    """Add the new rows of the region beside the stored ones."""
+    return AddRows(write.rows)
+
+
+MONTH = truncate_timestamp("month") or DATE_TO_YEAR
 
 
 def without_before(plan: RefreshPlan, raw: Mapping[str, Disjuncts], of: ViewDefinition) -> RefreshPlan:
+    if not isinstance(plan, Append):
+        return plan
     return replace(plan, deltas=tuple(replace(d, before={}) for d in plan.deltas))
 
 
 def without_empty(plan: RefreshPlan, raw: Mapping[str, Disjuncts], of: ViewDefinition) -> RefreshPlan:
+    if not isinstance(plan, Append):
+        return plan
     return replace(plan, deltas=tuple(replace(d, empty=frozenset()) for d in plan.deltas))
 
 
@@ -171,8 +206,11 @@ MUTANTS: dict[str, Mutant] = {
         Planner(definition=claims(LEFT)),
     ),
     "NULL partitions are dropped": Mutant(PLAIN, Planner(disjuncts=without_nulls)),
-    "NOT IN in place of a null-safe negation": Mutant(PLAIN, Planner(overwrite="not in")),
-    "dynamic overwrite": Mutant(PLAIN, Planner(overwrite="partitions of the new rows")),
+    "NOT IN in place of a null-safe negation": Mutant(PLAIN, Planner(write=null_unsafe)),
+    "dynamic overwrite": Mutant(PLAIN, Planner(write=dynamic)),
+    # Writes.
+    "rows outside the region are inserted": Mutant(PLAIN, Planner(write=without_predicate)),
+    "the region is not deleted": Mutant(PLAIN, Planner(write=without_delete)),
     # Regions and filters.
     "removed rows alone are seen": Mutant(PLAIN, Planner(rows=lambda table, change: change.removed)),
     "lower bounds are off by one": Mutant(PLAIN, Planner(disjuncts=shrunk(open_low))),

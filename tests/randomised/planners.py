@@ -7,22 +7,21 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from dbt.adapters.icebergmv.maintenance.catalog.table_changes import RecordedTable, StaleDataConstraints, TableChange
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableChange, TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import Run, evaluated
-from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, RefreshPlan, plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.plan import RefreshPlan
+from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.write import Write
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
-
-from .tables import COLUMN_INFOS, Change, Row, Spec, changed_partitions, live_values
+from tests.randomised.database import BEFORE
+from tests.randomised.tables import COLUMN_INFOS, Change, Row, Spec, changed_partitions, live_values
 
 Disjuncts = tuple[TupleDomain, ...]
-BEFORE = 1
-"""The snapshot of every table that the last refresh read."""
-
-Overwrite = Literal["region", "partitions of the new rows", "not in"]
 
 
 @lru_cache(maxsize=64)
@@ -34,7 +33,7 @@ def analysed(sql: str, is_utc: bool = True) -> ViewDefinition:
 class Session(NamedTuple):
     """What a refresh finds: a Spark in its time zone, what the tables hold, how the storage is partitioned.
 
-    `appends` tells whether it is known of a change that it only adds rows.
+    `appends` says whether it is known of a change that it only adds rows.
     """
 
     is_utc: bool
@@ -42,15 +41,12 @@ class Session(NamedTuple):
     rows: Mapping[str, tuple[Row, ...]]
     appends: bool
     partitioning: Sequence[tuple[str, str]]
+    bases: BaseTables
 
 
 @dataclass(frozen=True)
 class Planner:
-    """From changed rows to a plan. Every field but the defaults is a way to be wrong.
-
-    `overwrite` tells which stored rows go: those in the region; those in partitions that the new rows have; or all but
-    those where NOT region holds.
-    """
+    """From changed rows to a plan and a write. Every field but the defaults is a way to be wrong."""
 
     rows: Callable[[str, Change], tuple[Row, ...]] = lambda table, change: change.removed + change.added
     disjuncts: Callable[[str, Disjuncts], Disjuncts] = lambda table, disjuncts: disjuncts
@@ -58,7 +54,7 @@ class Planner:
     occurrences: Callable[[tuple[int, ...]], tuple[int, ...]] = lambda indexes: indexes
     plan: Callable[[RefreshPlan, Mapping[str, Disjuncts], ViewDefinition], RefreshPlan] = lambda plan, raw, of: plan
     is_append: Callable[[Change], bool] = lambda change: not change.removed
-    overwrite: Overwrite = "region"
+    write: Callable[[Write, RefreshPlan], Write] = lambda write, plan: write
 
     def run(self, sql: str, specs: Mapping[str, Spec], changes: Mapping[str, Change], session: Session) -> RefreshPlan:
         """Return the plan of a refresh after the changes; tables that are not among them are fresh."""
@@ -67,13 +63,14 @@ class Planner:
             table: self.disjuncts(table, changed_partitions(self.rows(table, change), specs[table]))
             for table, change in changes.items()
         }
-        occurrences: dict[str, list[int]] = {}
+        occurrences: dict[str, list[TableReference]] = {}
         for reference in definition.references:
-            occurrences.setdefault(reference.name, []).append(reference.index)
+            occurrences.setdefault(reference.name, []).append(reference)
         bases = []
         for table, found in occurrences.items():
             is_append = session.appends and table in changes and self.is_append(changes[table])
-            bases.append(_base(table, self.occurrences(tuple(found)), raw.get(table, ()), is_append))
+            indexes = self.occurrences(tuple(reference.index for reference in found))
+            bases.append(_base(session.bases.of(found[0]), indexes, raw.get(table, ()), is_append))
         status = MaterializedViewStatus(tuple(bases))
 
         def live(base: BaseTableStatus, column: str) -> Domain | None:
@@ -85,14 +82,13 @@ class Planner:
         return self.plan(plan, raw, definition)
 
 
-def _base(table: str, occurrences: tuple[int, ...], disjuncts: Disjuncts, is_append: bool) -> BaseTableStatus:
-    name = ("lake", "ns", table)
+def _base(base: BaseTable, occurrences: tuple[int, ...], disjuncts: Disjuncts, is_append: bool) -> BaseTableStatus:
     status: Literal["stale", "fresh"] = "stale" if disjuncts else "fresh"
     constraints = StaleDataConstraints(disjuncts)
     since = BEFORE if is_append and disjuncts else None
     change = TableChange(status, bool(disjuncts), constraints, len(disjuncts), appended_since=since)
-    recorded = BaseTableState(name, name, RecordedTable("uuid", BEFORE, 0))
-    return BaseTableStatus(BaseTable(name, None), occurrences, recorded, change)
+    recorded = BaseTableState(base.name, base.name, TableVersion("uuid", BEFORE, 0))
+    return BaseTableStatus(base, occurrences, recorded, change)
 
 
 RIGHT = Planner()

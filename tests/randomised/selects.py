@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .grammar import Body, Builder, Relation, named
-from .keys import derived
+from tests.randomised.grammar import Body, Builder, Relation, named
+from tests.randomised.keys import derived
 
 
 def ending(b: Builder, body: Body) -> Relation:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .grammar import Body, Builder, Relation, Source
-from .joins import two_sources
-from .selects import ending
+from tests.randomised.grammar import Body, Builder, Relation, Source
+from tests.randomised.joins import two_sources
+from tests.randomised.selects import ending
 
 
 def _list(b: Builder, source: Source) -> str:

@@ -19,8 +19,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import (
     days_from_civil,
     partition_domain,
 )
-
-from .choices import Choices
+from tests.randomised.choices import Choices
 
 TABLES = ("t0", "t1", "t2", "t3")
 ZONES = ("UTC", "America/New_York", "Asia/Kolkata")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-from .histories import Refreshed
-from .views import View
+from tests.randomised.histories import Refreshed
+from tests.randomised.views import View
 
 
 class Tally:

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 
 import pytest
 
-from .choices import Choices
-from .database import Database
-from .histories import make_case
-from .keys import DERIVED, OTHER_TYPES
-from .shapes import MUST_BE_INCREMENTAL, TYPES_NOT_FOLLOWED
-from .soak import describe, fresh_seed, hunt, play, soak
-from .tally import Tally
-from .views import View
+from tests.randomised.choices import Choices
+from tests.randomised.database import Database
+from tests.randomised.histories import make_case
+from tests.randomised.keys import DERIVED, OTHER_TYPES
+from tests.randomised.shapes import MUST_BE_INCREMENTAL, TYPES_NOT_FOLLOWED
+from tests.randomised.soak import describe, fresh_seed, hunt, play, soak
+from tests.randomised.tally import Tally
+from tests.randomised.views import View
 
 FIXED = [
     ("SELECT CAST(ts AS date) AS ts, count(*) AS c FROM t0 GROUP BY ts", "ts"),
@@ -50,10 +50,12 @@ def soaked(database: Database) -> Soaked:
     return Soaked(seed, tally, failure)
 
 
+@pytest.mark.slow
 def test_incremental_refreshes_leave_what_the_definition_gives(soaked: Soaked) -> None:
     assert soaked.failure is None, f"RANDOMISED_SEED={soaked.seed}\n{soaked.failure}"
 
 
+@pytest.mark.slow
 def test_the_incremental_path_is_taken_by_every_shape(soaked: Soaked) -> None:
     print(f"RANDOMISED_SEED={soaked.seed}\n{soaked.tally.table()}")
     never = sorted(shape for shape in MUST_BE_INCREMENTAL if not soaked.tally.incremental(shape))
@@ -79,6 +81,7 @@ KEYS = {"date": "d", "timestamp": "ts", "string": "region", "int": "v", "double"
 FUNCTIONS = [(t, shape, text) for by in (DERIVED, OTHER_TYPES) for t, found in by.items() for shape, text in found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("spark_type", "shape", "text"), FUNCTIONS)
 def test_functions_of_a_key_are_followed(spark_type: str, shape: str, text: str, database: Database) -> None:
     key = KEYS[spark_type]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from .choices import Choices
-from .database import Database
-from .histories import Case, make_case, run
-from .mutants import MUTANTS, Mutant
-from .planners import RIGHT, Planner
+from tests.randomised.choices import Choices
+from tests.randomised.database import Database
+from tests.randomised.histories import Case, make_case, run
+from tests.randomised.mutants import MUTANTS, Mutant
+from tests.randomised.planners import RIGHT, Planner
+
+pytestmark = pytest.mark.slow
 
 
 def wrong_rows(database: Database, case: Case, planner: Planner) -> str | None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import joins, selects, subqueries
-from .choices import Choices
-from .grammar import Body, Builder, Relation
-from .keys import ALL, OTHER_TYPES
+from tests.randomised import joins, selects, subqueries
+from tests.randomised.choices import Choices
+from tests.randomised.grammar import Body, Builder, Relation
+from tests.randomised.keys import ALL, OTHER_TYPES
 
 Production = Callable[[Builder, int], Relation]
 

@@ -28,7 +28,7 @@ def _plugin() -> AdapterPlugin:
 
 
 def __getattr__(name: str) -> AdapterPlugin:
-    """Make `Plugin` when dbt first asks for it."""
+    """Make `Plugin` when dbt first asks for it. Raises AttributeError for any other name."""
     if name != "Plugin":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     plugin = _plugin()

@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from sqlalchemy import URL
+
+from dbt.adapters.icebergmv.maintenance.catalog.opening import readable_type
+from dbt.adapters.icebergmv.maintenance.errors import InvalidCatalog
 
 SPARK_CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"
 SQLITE_FILE = "catalog.db"
 # Two processes (dbt and PyIceberg, or two dbt runs) share the file: WAL lets readers pass a writer.
 SQLITE_OPTIONS = "journal_mode=WAL&busy_timeout=10000"
-CATALOG_TYPES_WITHOUT_VIEWS = frozenset({"hadoop", "glue", "dynamodb", "snowflake", "bigquery", "ecs"})
-CATALOG_CLASSES_WITHOUT_VIEWS = ("HadoopCatalog", "GlueCatalog", "DynamoDbCatalog", "SnowflakeCatalog")
-
-
-class InvalidCatalog(ValueError):
-    """The profile does not describe a catalog that can be opened."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,8 @@ class CatalogSettings:
     """A catalog as both engines want it.
 
     `spark` holds the keys without the prefix `spark.sql.catalog.<name>.`; `pyiceberg` goes to `load_catalog`.
-    `folder` is the warehouse folder that must exist before anything is opened, None when there is none to make.
+    `supports_views` is false for a JDBC catalog in the old layout (V0). `folder` is the warehouse folder that must
+    exist before anything is opened, None when there is none to make.
     """
 
     name: str
@@ -53,13 +53,14 @@ def catalog_settings(
 
     `warehouse` alone gives the default layout: a JDBC catalog on SQLite in that folder, the data beside it.
     `properties` describe any other catalog; a `warehouse` given next to them is used when they name none.
-    Relative paths are taken from `project_dir`. Raises InvalidCatalog when neither is given.
+    Relative paths are taken from `project_dir`. Raises InvalidCatalog when neither is given, or no reader is for it.
     """
     if not properties:
         if not warehouse:
             raise InvalidCatalog(
-                f"Cannot open the catalog `{name}`: the profile gives neither `warehouse` nor `catalog_properties`. "
-                "Add `warehouse: ./warehouse` for a catalog in a local folder."
+                "the profile gives neither `warehouse` nor `catalog_properties`. "
+                "Add `warehouse: ./warehouse` for a catalog in a local folder.",
+                subject=f"Cannot open the catalog `{name}`",
             )
         return _sqlite(name, absolute_path(warehouse, project_dir))
     merged = {key: str(value) for key, value in properties.items()}
@@ -67,8 +68,8 @@ def catalog_settings(
         merged["warehouse"] = warehouse
     if "type" not in merged and "catalog-impl" not in merged:
         raise InvalidCatalog(
-            f"Cannot open the catalog `{name}`: `catalog_properties` has neither `type` nor `catalog-impl`. "
-            "Add one, for example `type: rest`."
+            "`catalog_properties` has neither `type` nor `catalog-impl`. Add one, for example `type: rest`.",
+            subject=f"Cannot open the catalog `{name}`",
         )
     return _described(name, merged, project_dir)
 
@@ -91,8 +92,9 @@ def _sqlite(name: str, folder: str) -> CatalogSettings:
     file = f"{folder}/{SQLITE_FILE}"
     if "?" in folder:
         raise InvalidCatalog(
-            f"Cannot open the catalog `{name}`: the warehouse folder {folder!r} has a `?` in its name, "
-            "where the SQLite driver takes options to begin. Choose another folder."
+            f"the warehouse folder {folder!r} has a `?` in its name, where the SQLite driver takes options to begin. "
+            "Choose another folder.",
+            subject=f"Cannot open the catalog `{name}`",
         )
     return CatalogSettings(
         name=name,
@@ -110,14 +112,13 @@ def _sqlite(name: str, folder: str) -> CatalogSettings:
 
 
 def _sqlite_uri(file: str) -> str:
-    # SQLAlchemy decodes percent signs in the path and leaves every other character as it is.
-    return f"sqlite:///{file.replace('%', '%25')}"
+    return URL.create("sqlite", database=file).render_as_string()
 
 
 def _described(name: str, properties: dict[str, str], project_dir: str) -> CatalogSettings:
-    kind = properties.get("type", "").lower()
+    kind = readable_type(name, properties.get("type", ""), properties.get("catalog-impl", ""))
     spark = dict(properties)
-    if kind in {"jdbc", "hadoop"} and "warehouse" in spark:
+    if kind == "jdbc" and "warehouse" in spark:
         spark["warehouse"] = absolute_path(spark["warehouse"], project_dir)
     sqlite = kind == "jdbc" and spark.get("uri", "").startswith("jdbc:sqlite:")
     if sqlite:
@@ -128,23 +129,16 @@ def _described(name: str, properties: dict[str, str], project_dir: str) -> Catal
         name=name,
         spark=spark,
         pyiceberg=_pyiceberg(kind, spark),
-        supports_views=_supports_views(kind, spark),
+        supports_views=spark.get("jdbc.schema-version", "").upper() != "V0",
         needs_sqlite_driver=sqlite,
         folder=None,
     )
 
 
-def _supports_views(kind: str, spark: Mapping[str, str]) -> bool:
-    if kind == "jdbc":
-        return spark["jdbc.schema-version"].upper() != "V0"
-    implementation = spark.get("catalog-impl", "").rsplit(".", 1)[-1]
-    return kind not in CATALOG_TYPES_WITHOUT_VIEWS and implementation not in CATALOG_CLASSES_WITHOUT_VIEWS
-
-
 def _pyiceberg(kind: str, spark: Mapping[str, str]) -> dict[str, str]:
     properties = {key: value for key, value in spark.items() if key not in {"catalog-impl", "io-impl"}}
     if kind != "jdbc":
-        return properties
+        return {**properties, "type": kind} if kind else properties
     for key in [key for key in properties if key.startswith("jdbc.")]:
         del properties[key]
     return {**properties, "type": "sql", "uri": _sqlalchemy_uri(spark)}
@@ -157,18 +151,27 @@ def _sqlalchemy_uri(spark: Mapping[str, str]) -> str:
         return _sqlite_uri(uri.removeprefix("jdbc:sqlite:").split("?", 1)[0])
     if not uri.startswith("jdbc:postgresql:"):
         raise InvalidCatalog(
-            f"Cannot read a JDBC catalog at `{uri.split('?', 1)[0]}`: only SQLite and PostgreSQL are known. "
-            "Use `jdbc:sqlite:<file>` or `jdbc:postgresql://<host>/<database>`, or another catalog type."
+            "only SQLite and PostgreSQL are known. "
+            "Use `jdbc:sqlite:<file>` or `jdbc:postgresql://<host>/<database>`, or another catalog type.",
+            subject=f"Cannot read a JDBC catalog at `{uri.split('?', 1)[0]}`",
         )
     parts = urlsplit(uri.removeprefix("jdbc:"))
-    options = dict(option.split("=", 1) for option in parts.query.split("&") if "=" in option)
-    user = spark.get("jdbc.user") or unquote(options.pop("user", ""))
-    password = spark.get("jdbc.password") or unquote(options.pop("password", ""))
-    login = quote(user, safe="") + (f":{quote(password, safe='')}" if password else "")
-    known = {key: value for key, value in options.items() if key in {"sslmode", "sslrootcert", "connect_timeout"}}
-    query = "&".join(f"{key}={value}" for key, value in known.items())
-    host = f"{login}@{parts.netloc}" if login else parts.netloc
-    return f"postgresql+psycopg2://{host}{parts.path}" + (f"?{query}" if query else "")
+    options = dict(parse_qsl(parts.query))
+    try:
+        port = parts.port
+    except ValueError as error:
+        raise InvalidCatalog(
+            f"{error}. Give one host and one port.", subject=f"Cannot read a JDBC catalog at `{parts.hostname}`"
+        ) from error
+    return URL.create(
+        "postgresql+psycopg2",
+        username=spark.get("jdbc.user") or options.get("user"),
+        password=spark.get("jdbc.password") or options.get("password"),
+        host=parts.hostname,
+        port=port,
+        database=unquote(parts.path.removeprefix("/")) or None,
+        query={key: options[key] for key in ("sslmode", "sslrootcert", "connect_timeout") if key in options},
+    ).render_as_string(hide_password=False)
 
 
 def _absolute_sqlite(uri: str, project_dir: str) -> str:

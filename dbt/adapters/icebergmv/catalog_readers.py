@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 
 from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, make_folder
-from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, open_catalog
+from dbt.adapters.icebergmv.maintenance.catalog.opening import open_catalog
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 
 _lock = threading.Lock()
@@ -24,8 +25,8 @@ def reader_for(settings: CatalogSettings) -> CatalogReader:
                 make_folder(settings)
             except OSError as error:
                 raise CatalogUnavailable(
-                    f"Cannot open the catalog `{settings.name}`: its folder cannot be made ({error}). "
-                    "Give another `warehouse` in the profile."
+                    f"its folder cannot be made ({error}). Give another `warehouse` in the profile.",
+                    subject=f"Cannot open the catalog `{settings.name}`",
                 ) from error
             _readers[key] = open_catalog(settings.name, settings.pyiceberg)
         return _readers[key]

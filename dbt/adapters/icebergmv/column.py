@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dbt.adapters.spark.column import SparkColumn
 
-from dbt.adapters.icebergmv.relation import quote_identifier
+from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 
 
 @dataclass
@@ -18,4 +18,4 @@ class IcebergMVColumn(SparkColumn):
     @property
     def quoted(self) -> str:
         """The name in backticks, its own backticks doubled."""
-        return quote_identifier(self.column)
+        return qualified(self.column)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Generator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import cast
 
 from dbt.adapters.contracts.connection import Connection, ConnectionState
@@ -13,6 +11,7 @@ from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
+from dbt.adapters.icebergmv.invocation import log_folder
 from dbt.adapters.icebergmv.spark.cursor import SessionHandle
 from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, database_error
 from dbt.adapters.icebergmv.spark.session import SparkRequest
@@ -42,6 +41,7 @@ class IcebergMVConnectionManager(SparkConnectionManager):
         except SPARK_ERRORS as error:
             raise database_error(error, cast(IcebergMVCredentials, self.profile.credentials).secrets()) from error
         except Exception as error:
+            # dbt reports its own errors in one line, and any other with a stack trace as a defect of dbt.
             raise DbtRuntimeError(str(error) or type(error).__name__) from error
 
 
@@ -52,13 +52,5 @@ def spark_request(credentials: IcebergMVCredentials) -> SparkRequest:
         schema=credentials.schema,
         parameters=tuple(credentials.server_side_parameters.items()),
         jars=tuple(credentials.jars),
-        log_folder=_log_folder(),
+        log_folder=str(log_folder()),
     )
-
-
-def _log_folder() -> str:
-    """Return the folder of dbt's own log file."""
-    from dbt.flags import get_flags  # noqa: PLC0415 - set by dbt only after plugins are loaded
-
-    given = getattr(get_flags(), "LOG_PATH", None) or os.environ.get("DBT_LOG_PATH") or "logs"
-    return str(Path(given).absolute())

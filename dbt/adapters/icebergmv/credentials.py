@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from dbt.adapters.contracts.connection import Credentials
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, InvalidCatalog, absolute_path, catalog_settings
-from dbt.adapters.icebergmv.spark.secrets import secret_values
+from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, absolute_path, catalog_settings
+from dbt.adapters.icebergmv.invocation import project_folder
+from dbt.adapters.icebergmv.maintenance.errors import InvalidCatalog
+from dbt.adapters.icebergmv.spark.jars import is_coordinate
+from dbt.adapters.icebergmv.spark.secrets import hide, secret_values
+from dbt.adapters.icebergmv.spark.settings import setting_text
 
 METHODS_TO_COME = ("thrift", "http", "odbc", "connect")
 
 
 @dataclass
 class IcebergMVCredentials(Credentials):
-    """One target of the profile. Paths are absolute once it is made, taken from the current directory.
+    """One target of the profile. Paths are absolute once it is made, taken from the folder of the project.
 
     Raises DbtRuntimeError, naming the key and how to mend it, when the profile cannot work.
     """
@@ -45,12 +48,13 @@ class IcebergMVCredentials(Credentials):
             raise DbtRuntimeError(
                 f"Cannot use the profile: the catalog name `{self.database}` has a dot in it. Give a plain name."
             )
-        directory = str(Path.cwd())
+        directory = str(project_folder())
         if self.warehouse is not None:
             self.warehouse = absolute_path(self.warehouse, directory)
-        self.catalog_properties = {str(key): _text(value) for key, value in self.catalog_properties.items()}
-        self.server_side_parameters = {str(key): _text(value) for key, value in self.server_side_parameters.items()}
-        self.jars = [jar if _is_coordinate(jar) else absolute_path(jar, directory) for jar in self.jars]
+        self.catalog_properties = {str(key): setting_text(value) for key, value in self.catalog_properties.items()}
+        parameters = self.server_side_parameters
+        self.server_side_parameters = {str(key): setting_text(value) for key, value in parameters.items()}
+        self.jars = [jar if is_coordinate(jar) else absolute_path(jar, directory) for jar in self.jars]
         self._project_dir = directory
         # Told now, and not by the first statement of a long run.
         self.catalog_settings(self.database)
@@ -62,7 +66,7 @@ class IcebergMVCredentials(Credentials):
 
     @property
     def unique_field(self) -> str:
-        """What tells one installation from another in dbt's anonymous (hashed) statistics."""
+        """What identifies an installation in dbt's anonymous (hashed) statistics."""
         return self.warehouse or str(self.catalog_properties.get("uri", self.database))
 
     def catalog_settings(self, catalog: str) -> CatalogSettings:
@@ -76,8 +80,9 @@ class IcebergMVCredentials(Credentials):
             properties = self._configured_in_spark(catalog)
             if not properties:
                 raise InvalidCatalog(
-                    f"Cannot open the catalog `{catalog}`: the profile does not describe it. Add its "
-                    f"`spark.sql.catalog.{catalog}.*` keys to `server_side_parameters`."
+                    f"the profile does not describe it. Add its `spark.sql.catalog.{catalog}.*` keys to "
+                    "`server_side_parameters`.",
+                    subject=f"Cannot open the catalog `{catalog}`",
                 )
             return catalog_settings(catalog, None, properties, self._project_dir)
         except InvalidCatalog as error:
@@ -96,10 +101,18 @@ class IcebergMVCredentials(Credentials):
         for key, value in super().connection_info(with_aliases=with_aliases):
             # A person knows the catalog by the name it has in the profile; macros read both.
             yield ("catalog" if key == "database" and not with_aliases else key), value
-        yield "catalog_type", self.catalog_properties.get("type", "jdbc (sqlite)")
+        kind = self.catalog_properties.get("type") or self.catalog_properties.get("catalog-impl")
+        yield "catalog_type", kind or "jdbc (sqlite)"
+        yield "catalog_address", hide(self._address(), self.secrets())
 
     def _connection_keys(self) -> tuple[str, ...]:
         return ("method", "database", "schema", "warehouse")
+
+    def _address(self) -> str:
+        """Return where the profile's own catalog is: its address, or the warehouse of a catalog without one."""
+        settings = self.catalog_settings(self.database).spark
+        address = settings.get("uri") or settings.get("warehouse") or "not in the profile"
+        return address.split("?", 1)[0]
 
     def _configured_in_spark(self, catalog: str) -> dict[str, str]:
         prefix = f"spark.sql.catalog.{catalog}."
@@ -117,12 +130,3 @@ class IcebergMVCredentials(Credentials):
         else:
             cause = f"`method: {self.method}` is not known"
         raise DbtRuntimeError(f"Cannot use the profile: {cause}. Use `method: session`, Spark inside the dbt process.")
-
-
-def _text(value: object) -> str:
-    """Spark and Iceberg want text; YAML's true and false must not become Python's True and False."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _is_coordinate(jar: str) -> bool:
-    return jar.count(":") == 2 and "/" not in jar

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,7 +9,10 @@ from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.listing import ListedRelation, list_relations, storage_table_name
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ColumnInfo, ViewInfo, table_columns
-from dbt.adapters.icebergmv.names import join_name
+from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import OWNER_KEY, ViewState, read_state
 
 Row = dict[str, Any]
 
@@ -39,7 +41,7 @@ def _relation_rows(reader: CatalogReader, schema: str, relation: ListedRelation)
             "table_name": relation.name,
             "table_type": relation.kind,
             "table_comment": comment,
-            "table_owner": properties.get("icebergmv.owner") or properties.get("owner"),
+            "table_owner": properties.get(OWNER_KEY) or properties.get("owner"),
             "column_name": column.name,
             "column_index": index,
             "column_type": column.type,
@@ -64,54 +66,39 @@ def _totals(summary: Mapping[str, str]) -> Row:
 
 
 def _refresh_stats(reader: CatalogReader, schema: str, view: ViewInfo) -> Row:
-    known = (
-        ("last_refresh", "Last refresh", "refreshed-at", "When the materialized view was last refreshed"),
-        ("refresh_kind", "Refresh", "refresh-kind", "What the last refresh did"),
-        ("refresh_reason", "Reason", "refresh-reason", "Why it did that"),
-        (
-            "stale_read_behavior",
-            "Stale reads",
-            "stale-read-behavior",
-            "What readers get when base tables move on",
-        ),
-    )
     stats: Row = {}
-    for name, label, key, description in known:
-        value = view.properties.get(f"icebergmv.{key}")
-        if value:
-            stats |= _stat(name, label, value, description)
+    state = _recorded(reader, schema, view)
+    if state is not None:
+        stats |= _stat("last_refresh", "Last refresh", state.refreshed_at, "When the view was last refreshed")
+        stats |= _stat("refresh_kind", "Refresh", state.refresh_kind, "What the last refresh did")
+        stats |= _stat("refresh_reason", "Reason", state.refresh_reason, "Why it did that")
+        behavior = state.stale_read_behavior
+        stats |= _stat("stale_read_behavior", "Stale reads", behavior, "What readers get when base tables move on")
     storage = storage_table_name(reader, schema, view.name)
     if storage is not None:
-        stats |= _stat("storage_table", "Storage table", join_name(storage), "The Iceberg table that holds the rows")
-        stats |= _storage_totals(reader, storage, view.properties)
-    bases = _base_snapshots(view.properties.get("icebergmv.base-tables"))
-    if bases:
+        stats |= _stat("storage_table", "Storage table", qualified(*storage), "The Iceberg table that holds the rows")
+    if storage is not None and state is not None:
+        stats |= _storage_totals(reader, storage, state.storage_snapshot_id)
+    if state is not None and state.base_tables:
+        bases = ", ".join(f"{show(base.name)} @ {base.version.snapshot_id}" for base in state.base_tables)
         stats |= _stat("base_snapshots", "Base snapshots", bases, "The snapshot of each base table that the view shows")
     return stats
 
 
-def _storage_totals(reader: CatalogReader, storage: tuple[str, str, str], properties: Mapping[str, str]) -> Row:
+def _recorded(reader: CatalogReader, schema: str, view: ViewInfo) -> ViewState | None:
+    """Return the recorded state; None when it cannot be read, which the next run reports."""
+    try:
+        return read_state(show((reader.name, schema, view.name)), view.properties)
+    except StateUnreadable:
+        return None
+
+
+def _storage_totals(reader: CatalogReader, storage: TableName, snapshot_id: int) -> Row:
     """Return rows and bytes of the snapshot that the view shows, which need not be the table's newest."""
     table = reader.table(storage[1], storage[2])
-    pinned = properties.get("icebergmv.storage-snapshot-id", "")
-    snapshot = table.snapshot_by_id(int(pinned)) if table is not None and pinned.isdigit() else None
+    snapshot = table.snapshot_by_id(snapshot_id) if table is not None else None
     summary = snapshot.summary if snapshot is not None else None
     return _totals(summary.additional_properties if summary is not None else {})
-
-
-def _base_snapshots(text: str | None) -> str:
-    """Return the recorded base tables as one line, empty when nothing readable is recorded."""
-    try:
-        recorded = json.loads(text or "[]")
-    except ValueError:
-        return ""
-    bases = [base for base in recorded if isinstance(base, dict)] if isinstance(recorded, list) else []
-    names = ((base.get("identifier") or base.get("name"), base.get("snapshot-id")) for base in bases)
-    return ", ".join(f"{_plain(name)} @ {snapshot}" for name, snapshot in names if name)
-
-
-def _plain(name: object) -> str:
-    return ".".join(map(str, name)) if isinstance(name, list) else str(name)
 
 
 def _stat(name: str, label: str, value: str | int, description: str) -> Row:

@@ -10,6 +10,7 @@ from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.impl import DEFAULT_BASE_BEHAVIOR_FLAGS, ConstraintSupport
 from dbt.adapters.base.relation import InformationSchema
 from dbt.adapters.contracts.relation import RelationConfig, RelationType
+from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
 from dbt.adapters.sql import SQLAdapter
 from dbt_common.behavior_flags import BehaviorFlag
@@ -21,23 +22,29 @@ from dbt.adapters.icebergmv.catalog_readers import reader_for
 from dbt.adapters.icebergmv.column import IcebergMVColumn
 from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
+from dbt.adapters.icebergmv.debug import catalog_report
 from dbt.adapters.icebergmv.docs import catalog_rows
+from dbt.adapters.icebergmv.grants import BUILDING_COMMANDS, warn_of_grants
+from dbt.adapters.icebergmv.invocation import command
 from dbt.adapters.icebergmv.listing import list_relations, rendered_storage_table
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ColumnInfo, table_columns
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
+from dbt.adapters.icebergmv.maintenance.sql.names import split_name
+from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified, string_literal
 from dbt.adapters.icebergmv.materialized_views import BEHAVIOR_FLAGS, MaterializedViewMixin
-from dbt.adapters.icebergmv.names import join_name, split_name
-from dbt.adapters.icebergmv.relation import IcebergMVRelation, quote_identifier
+from dbt.adapters.icebergmv.relation import IcebergMVRelation
+from dbt.adapters.icebergmv.spark.settings import setting_text
 
 if TYPE_CHECKING:
     import agate
 
 Answer = TypeVar("Answer")
+_logger = AdapterLogger("IcebergMV")
 
 
 @dataclass
 class IcebergMVConfig(SparkConfig):
-    """Model configuration; tables are Iceberg without being told."""
+    """Model configuration; tables are Iceberg by default."""
 
     file_format: str = "iceberg"
     tblproperties: dict[str, str] | None = None
@@ -73,14 +80,10 @@ class IcebergMVAdapter(MaterializedViewMixin, SparkAdapter):
         known = {flag["name"] for flag in DEFAULT_BASE_BEHAVIOR_FLAGS}
         return [flag for flag in (*super()._behavior_flags, *BEHAVIOR_FLAGS) if flag["name"] not in known]
 
-    @property
-    def catalog_reader(self) -> CatalogReader:
-        """The reader of the profile's own catalog, opened at first use and shared in the process."""
-        return self.catalog_reader_of(None)
-
     def catalog_reader_of(self, database: str | None) -> CatalogReader:
         """Return the reader of any catalog that the profile describes; None means its own.
 
+        It is opened at first use and shared in the process.
         Raises DbtRuntimeError when the catalog is not described or cannot be opened.
         """
         settings = self.credentials.catalog_settings(database or self.credentials.database)
@@ -89,7 +92,32 @@ class IcebergMVAdapter(MaterializedViewMixin, SparkAdapter):
     @classmethod
     def quote(cls, identifier: str) -> str:
         """Return an identifier in backticks."""
-        return quote_identifier(identifier)
+        return qualified(identifier)
+
+    @available
+    def string_literal(self, value: object) -> str:
+        """Return a value of a configuration as a Spark string literal that holds exactly its text."""
+        return string_literal(setting_text(value))
+
+    def debug_query(self) -> None:
+        """Open and list the catalog, then run a query in Spark."""
+        reader, settings = self.catalog_reader_of(None), self.credentials.catalog_settings(self.credentials.database)
+        for line in _ask(lambda: list(catalog_report(reader, self.credentials.schema, settings.supports_views))):
+            _logger.info(line)
+        _logger.info("Spark runs a query now; the first start may fetch jars and take a minute")
+        super().debug_query()
+
+    def set_relations_cache(
+        self,
+        relation_configs: Iterable[RelationConfig],
+        clear: bool = False,
+        required_schemas: set[BaseRelation] | None = None,
+    ) -> None:
+        """Fill dbt's cache of relations, which comes before anything is built: so warnings on the project come here."""
+        nodes = list(relation_configs)
+        if command() in BUILDING_COMMANDS:
+            warn_of_grants(nodes)
+        super().set_relations_cache(nodes, clear, required_schemas)
 
     @available
     def valid_incremental_strategies(self) -> list[str]:
@@ -150,7 +178,7 @@ class IcebergMVAdapter(MaterializedViewMixin, SparkAdapter):
             )
         # Storage tables whose view is in another schema, or is gone.
         for entry in _ask(lambda: reader.entries(schema)):
-            self.execute(f"drop {entry.kind} if exists {join_name((database, schema, entry.name))}")
+            self.execute(f"drop {entry.kind} if exists {qualified(database, schema, entry.name)}")
         super().drop_schema(relation)
 
     @available.parse_none

@@ -1,4 +1,4 @@
-"""What stands in a schema, as a person sees it: tables, views, materialized views, and no storage tables."""
+"""What a schema holds, as a person sees it: tables, views, materialized views, and no storage tables."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
-from dbt.adapters.icebergmv.maintenance.status.inspection import STORAGE_OF
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_KEY, is_materialized_view
-from dbt.adapters.icebergmv.names import join_name, split_name
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName
+from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
+    is_materialized_view,
+    is_storage_table,
+    storage_table_of,
+    view_of_storage,
+)
 
 # Only tables named like this are opened to see whether they are storage: opening every table of a big schema
 # would make each run slow. Storage of a view in the same schema is known from the view, whatever its name.
@@ -55,57 +60,38 @@ def list_relations(reader: CatalogReader, namespace: str) -> list[ListedRelation
     ]
 
 
-def storage_table_name(reader: CatalogReader, namespace: str, name: str) -> tuple[str, str, str] | None:
+def storage_table_name(reader: CatalogReader, namespace: str, name: str) -> TableName | None:
     """Return (catalog, schema, table) of the storage behind a materialized view, None when it has none to drop.
 
     A table that belongs to another view is never returned: the name comes from a property that people can edit.
     """
-    view = reader.view(namespace, name)
-    text = view.properties.get(STORAGE_KEY) if view is not None else None
-    if view is None or text is None:
+    view, schema = reader.view(namespace, name), (reader.name, namespace)
+    storage = None if view is None else storage_table_of(view.properties, schema)
+    if storage is None or storage[0] != reader.name:
         return None
-    parts = _full_name(text, reader.name, namespace)
-    if parts is None or parts[0] != reader.name:
+    table = reader.table(storage[1], storage[2])
+    if table is None or view_of_storage(table.properties, schema) not in {None, (*schema, name)}:
         return None
-    table = reader.table(parts[1], parts[2])
-    if table is None:
-        return None
-    owner = table.properties.get(STORAGE_OF)
-    if owner is not None and _full_name(owner, reader.name, namespace) not in {None, (reader.name, namespace, name)}:
-        return None
-    return parts
+    return storage
 
 
 def rendered_storage_table(reader: CatalogReader, namespace: str, name: str) -> str | None:
     """Return the storage table behind a materialized view as quoted SQL, None when it has none."""
     parts = storage_table_name(reader, namespace, name)
-    return None if parts is None else join_name(parts)
+    return None if parts is None else qualified(*parts)
 
 
 def _storage_of(views: Iterable[ViewInfo], catalog: str, namespace: str) -> set[str]:
-    recorded = (view.properties[STORAGE_KEY] for view in views if STORAGE_KEY in view.properties)
-    names = (_full_name(text, catalog, namespace) for text in recorded)
-    return {parts[2] for parts in names if parts is not None and parts[:2] == (catalog, namespace)}
+    names = (storage_table_of(view.properties, (catalog, namespace)) for view in views)
+    return {name[2] for name in names if name is not None and name[:2] == (catalog, namespace)}
 
 
 def _storage_test(reader: CatalogReader, namespace: str) -> Callable[[str], bool]:
     def test(name: str) -> bool:
         table = reader.table(namespace, name)
-        return table is not None and STORAGE_OF in table.properties
+        return table is not None and is_storage_table(table.properties)
 
     return test
-
-
-def _full_name(text: str, catalog: str, namespace: str) -> tuple[str, str, str] | None:
-    """Return a recorded name with all three parts; parts that are left out are those of the view itself."""
-    try:
-        parts = split_name(text)
-    except ValueError:
-        return None
-    if len(parts) > 3:
-        return None
-    first, second, third = (catalog, namespace, "")[: 3 - len(parts)] + parts
-    return first, second, third
 
 
 def _parallel(read: Callable[[In], Out], items: list[In]) -> list[Out]:

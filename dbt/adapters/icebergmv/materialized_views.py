@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import getpass
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,11 +16,13 @@ from dbt_common.behavior_flags import BehaviorFlag
 from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.icebergmv.maintenance.definition.definition import definition_hash, single_statement
+from dbt.adapters.icebergmv.contract import ContractCheck, declared_columns
+from dbt.adapters.icebergmv.invocation import partial_inputs
+from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash, single_statement
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import partition_by_texts
-from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, naming
+from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
-from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import Lake
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshRequest, inspect
 from dbt.adapters.icebergmv.maintenance.status.session_settings import ESCAPED_LITERALS, meaning_settings
@@ -31,7 +34,7 @@ from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig, refresh_policy
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan, read_plan
 from dbt.adapters.icebergmv.responses import MaterializedViewResponse, response_of
-from dbt.adapters.icebergmv.spark.settings import spark_conf
+from dbt.adapters.icebergmv.spark.settings import setting_text, spark_conf
 
 if TYPE_CHECKING:
     from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
@@ -80,51 +83,49 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
 
     @available.parse(lambda *_, **__: None)
     def inspect_materialized_view(
-        self, model: Mapping[str, Any], sql: str, relation: BaseRelation, full_refresh: bool, partial: str | None
+        self, model: Mapping[str, Any], sql: str, relation: BaseRelation, full_refresh: bool
     ) -> Inspection:
-        """Return what stands behind the model: recorded state, changed configuration, changed tables. No Spark.
-
-        `partial` names the flag under which dbt filtered the model's inputs (`--empty`, `--sample`), none normally.
-        """
+        """Return what is recorded of the model's view, what changed in its configuration and its tables. No Spark."""
         view = (str(relation.database), str(relation.schema), str(relation.identifier))
-        try:
-            request = self._request(model, sql, view, full_refresh, partial)
+        with _for_dbt(), naming("refresh", show(view)):
+            request = self._request(model, sql, view, full_refresh)
             return inspect(self.catalog_reader_of(relation.database), request)
-        except MaintenanceError as error:
-            raise _naming(view, error) from error
 
     @available.parse(lambda *_, **__: None)
-    def refresh_materialized_view(self, inspection: Inspection) -> Refreshed:
-        """Refresh the inspected view; return what dbt reports of it and the SQL that was run."""
+    def refresh_materialized_view(
+        self, inspection: Inspection, model: Mapping[str, Any], assert_columns: Callable[[str], object]
+    ) -> Refreshed:
+        """Refresh the inspected view; return what dbt reports of it and the SQL that was run.
+
+        `assert_columns` is the macro that compares the columns of a SELECT with those of the model's contract.
+        """
         started = time.perf_counter()
         statements: list[str] = []
+        contract = ContractCheck(declared_columns(model), lambda: assert_columns(inspection.request.sql))
 
         def spark(sql: str) -> Sequence[Sequence[object]]:
+            contract.ask_spark()
             statements.append(sql)
             _, cursor = self.connections.add_query(self.connections._add_query_comment(sql), auto_begin=False)
             return [tuple(row) for row in cursor.fetchall()]
 
         _warn_of_full_refreshes(inspection)
-        try:
+        view = inspection.request.view
+        with _for_dbt(), naming("refresh", show(view)):
             reads = read_plan(inspection)
             _warn_of_reads(inspection, reads)
-            catalog = self.catalog_reader_of(inspection.request.view[0])
-            result = refresh(Lake(catalog, spark), inspection)
-        except MaintenanceError as error:
-            raise _naming(inspection.request.view, error) from error
-        response = response_of(result, reads.behavior, time.perf_counter() - started)
+            result = refresh(Lake(self.catalog_reader_of(view[0]), spark), inspection, reads)
+        contract.compare(() if inspection.found is None else inspection.found.columns)
+        response = response_of(result, time.perf_counter() - started)
         return Refreshed(response, ";\n\n".join(statements))
 
-    def _request(
-        self, model: Mapping[str, Any], sql: str, view: TableName, full_refresh: bool, partial: str | None
-    ) -> RefreshRequest:
+    def _request(self, model: Mapping[str, Any], sql: str, view: TableName, full_refresh: bool) -> RefreshRequest:
         config: Mapping[str, Any] = model["config"]
         _refuse_unsupported(config)
         database, schema, identifier = view
         if not self.credentials.catalog_settings(database).supports_views:
             raise InvalidConfig(
-                f"the catalog {database} has no views. Use a catalog that has (JDBC, REST, Hive, Nessie) "
-                "for materialized views."
+                f"the catalog {database} has no views: its jdbc.schema-version is V0. Upgrade it to V1."
             )
         statement = single_statement(sql)
         settings = meaning_settings(self._session_conf(database))
@@ -145,7 +146,7 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
                     f"{config.get('storage_table_prefix') or DEFAULT_STORAGE_PREFIX}{identifier}",
                 ),
                 partition_by=None if partition_by is None else partition_by_texts(partition_by),
-                tblproperties={str(k): _text(v) for k, v in (config.get("tblproperties") or {}).items()},
+                tblproperties={str(k): setting_text(v) for k, v in (config.get("tblproperties") or {}).items()},
                 comment=(model.get("description") or None) if persist.get("relation") else None,
                 column_comments={name: str(c["description"]) for name, c in columns.items() if c.get("description")}
                 if persist.get("columns")
@@ -159,7 +160,7 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
             ),
             owner=_user(),
             rebuild="--full-refresh" if full_refresh else None,
-            partial=partial,
+            partial=partial_inputs(),
         )
 
     def _stale_read_behavior(self, config: Mapping[str, Any]) -> StaleReadBehavior:
@@ -196,10 +197,13 @@ def _warn_of_reads(inspection: Inspection, plan: ReadPlan) -> None:
         )
 
 
-def _naming(view: TableName, error: MaintenanceError) -> DbtRuntimeError:
-    """Return the error for dbt, with the view's name in front unless it has it."""
-    message, name = str(error), show(view)
-    return DbtRuntimeError(message if name in message else f"Cannot refresh {name}: {message}")
+@contextmanager
+def _for_dbt() -> Iterator[None]:
+    """Raise the engine's errors as dbt's."""
+    try:
+        yield
+    except MaintenanceError as error:
+        raise DbtRuntimeError(str(error)) from error
 
 
 def _boolean(config: Mapping[str, Any], key: str, default: bool) -> bool:
@@ -209,10 +213,6 @@ def _boolean(config: Mapping[str, Any], key: str, default: bool) -> bool:
     if not isinstance(value, bool):
         raise InvalidConfig(f"{key} is {value!r}. Set it to true or false.")
     return value
-
-
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _user() -> str:

@@ -8,10 +8,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, InvalidCatalog, catalog_settings
+from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, catalog_settings
 from dbt.adapters.icebergmv.catalog_readers import reader_for
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, NotReadable
-from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import Lake
+from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name
 from dbt.adapters.icebergmv.maintenance.stitching.current_rows import current_query
 
@@ -28,7 +28,7 @@ def read_materialized_view(spark: SparkSession | ConnectSession, name: str) -> D
 
     What has not changed is read from the view's storage, the rest is computed from its tables, all at the snapshots of
     this moment. `name` has three parts, in backticks where needed. The catalog is opened with the session's own
-    settings. Raises MaintenanceError when the rows cannot be told.
+    settings. Raises MaintenanceError when the rows cannot be known.
     """
     view = _parsed(name)
 
@@ -44,13 +44,13 @@ def _parsed(name: str) -> TableName:
     try:
         return parse_name(name)
     except ValueError as error:
-        raise NotReadable(f"Cannot read {name!r}: {error}. Name the view as catalog.schema.view.") from error
+        raise NotReadable(f"{error}. Name the view as catalog.schema.view.", subject=f"Cannot read {name!r}") from error
 
 
 def _settings(spark: SparkSession | ConnectSession, catalog: str) -> CatalogSettings:
     """Return the catalog as the session is configured for it.
 
-    SET lists the keys but hides secret values; the configuration itself tells them in a classic session. A Connect
+    SET lists the keys but hides secret values; the configuration itself has them in a classic session. A Connect
     server keeps them, so PyIceberg's own configuration (PYICEBERG_CATALOG__<NAME>__<KEY>) has to have them.
     """
     prefix = f"spark.sql.catalog.{catalog}."
@@ -59,10 +59,8 @@ def _settings(spark: SparkSession | ConnectSession, catalog: str) -> CatalogSett
     properties = {key: value for key, value in found.items() if value is not None}
     if not properties:
         raise CatalogUnavailable(
-            f"Cannot read the catalog `{catalog}`: this session has no settings {prefix}*. "
-            "Name the view as catalog.schema.view, with a catalog of this session."
+            f"this session has no settings {prefix}*. "
+            "Name the view as catalog.schema.view, with a catalog of this session.",
+            subject=f"Cannot read the catalog `{catalog}`",
         )
-    try:
-        return catalog_settings(catalog, None, properties, str(Path.cwd()))
-    except InvalidCatalog as error:
-        raise CatalogUnavailable(str(error)) from error
+    return catalog_settings(catalog, None, properties, str(Path.cwd()))

@@ -8,6 +8,8 @@ from dbt.adapters.base.relation import Policy
 from dbt.adapters.contracts.relation import RelationType
 from dbt.adapters.spark.relation import SparkRelation
 
+from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
+
 
 @dataclass
 class IcebergMVQuotePolicy(Policy):
@@ -42,7 +44,7 @@ class IcebergMVRelation(SparkRelation):
 
     def quoted(self, identifier: str) -> str:
         """Return one name part in backticks, its own backticks doubled."""
-        return quote_identifier(identifier)
+        return qualified(identifier)
 
     def render(self) -> str:
         """Return the full name as SQL."""
@@ -50,11 +52,5 @@ class IcebergMVRelation(SparkRelation):
 
     @property
     def is_catalogued(self) -> bool:
-        """Tell whether the relation stands in a catalog; temporary views have no schema in their name."""
+        """Return whether the relation is in a catalog; temporary views have no schema in their name."""
         return bool(self.schema) and self.include_policy.get_part("schema")  # type: ignore[arg-type]
-
-
-def quote_identifier(identifier: str) -> str:
-    """Return an identifier in backticks, its own backticks doubled."""
-    escaped = identifier.replace("`", "``")
-    return f"`{escaped}`"

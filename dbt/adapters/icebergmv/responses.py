@@ -14,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 
 @dataclass
 class MaterializedViewResponse(AdapterResponse):
-    """dbt's response for a materialized view; every field stands in run_results.json."""
+    """dbt's response for a materialized view; every field is in run_results.json."""
 
     refresh_kind: str = ""
     refresh_reason: str = ""
@@ -29,8 +29,8 @@ class MaterializedViewResponse(AdapterResponse):
     base_tables: list[dict[str, Any]] = field(default_factory=list)
 
 
-def response_of(result: RefreshResult, stale_read_behavior: str, seconds: float) -> MaterializedViewResponse:
-    """Return the response for a refresh that took so many seconds; `stale_read_behavior` is what readers get."""
+def response_of(result: RefreshResult, seconds: float) -> MaterializedViewResponse:
+    """Return the response for a refresh that took so many seconds."""
     return MaterializedViewResponse(
         _message=_message(result, seconds),
         code=result.kind,
@@ -41,7 +41,7 @@ def response_of(result: RefreshResult, stale_read_behavior: str, seconds: float)
         stale_partitions=result.stale_partitions,
         total_partitions=result.total_partitions,
         seconds=round(seconds, 3),
-        stale_read_behavior=stale_read_behavior,
+        stale_read_behavior=result.stale_read_behavior,
         storage_table=show(result.storage_table),
         partition_by=list(result.partition_by),
         storage_snapshot_id=result.storage_snapshot_id,
@@ -70,11 +70,11 @@ def _message(result: RefreshResult, seconds: float) -> str:
 
 def _base_table(status: BaseTableStatus, partitions: int | None) -> dict[str, Any]:
     source = status.base.source
-    recorded = status.recorded.recorded if status.recorded is not None else None
+    before = status.recorded.version if status.recorded is not None else None
     return {
         "name": show(status.base.name),
-        "from_snapshot_id": recorded.snapshot_id if recorded is not None else None,
-        "to_snapshot_id": source.recorded.snapshot_id if source is not None else None,
+        "from_snapshot_id": before.snapshot_id if before is not None else None,
+        "to_snapshot_id": source.version.snapshot_id if source is not None else None,
         "status": status.change.status,
         "changed_partitions": None if status.change.status == "unknown" else status.change.changed_partitions,
         "total_partitions": partitions,

@@ -1,17 +1,47 @@
 """Every error the engine raises, as one tree.
 
-Each message is one or two sentences: what cannot be done and why, then how to mend it.
+Each message says what cannot be done, why, and how to mend it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class MaintenanceError(Exception):
-    """Root of the tree: catch this to catch everything the engine reports to a person."""
+    """Root of the tree: catch this to catch everything the engine reports to a person.
+
+    `cause` is a clause and, after a full stop, the mend. `subject` is what cannot be done ("Cannot refresh lake.a.v");
+    whoever raises the error often does not know it, so `naming` adds it further out.
+    """
+
+    def __init__(self, cause: str, subject: str | None = None) -> None:
+        super().__init__(cause)
+        self.cause = cause
+        self.subject = subject
+
+    def __str__(self) -> str:
+        return self.cause if self.subject is None else f"{self.subject}: {self.cause}"
+
+
+@contextmanager
+def naming(verb: str, name: str) -> Iterator[None]:
+    """Give every error raised inside the subject "Cannot <verb> <name>", unless it has one."""
+    try:
+        yield
+    except MaintenanceError as error:
+        if error.subject is None:
+            error.subject = f"Cannot {verb} {name}"
+        raise
 
 
 class CatalogUnavailable(MaintenanceError):
     """The catalog, or a file it points to, cannot be read."""
+
+
+class InvalidCatalog(CatalogUnavailable):
+    """The settings do not describe a catalog that can be opened and read."""
 
 
 class InvalidDefinition(MaintenanceError):
@@ -35,4 +65,4 @@ class RefreshConflict(MaintenanceError):
 
 
 class NotReadable(MaintenanceError):
-    """The current rows of a materialized view cannot be told from here."""
+    """The current rows of a materialized view cannot be known here."""

@@ -11,11 +11,9 @@ from dbt_common.exceptions import DbtRuntimeError
 from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, Row, SparkSession
 
-from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, database_error
-from dbt.adapters.icebergmv.spark.jars import JarsUnavailable
-from dbt.adapters.icebergmv.spark.java import JavaUnusable
+from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, SparkUnavailable, database_error
 from dbt.adapters.icebergmv.spark.seed_values import bind
-from dbt.adapters.icebergmv.spark.session import SparkRequest, SparkUnavailable, spark_session
+from dbt.adapters.icebergmv.spark.session import SparkRequest, spark_session
 
 ColumnDescription = tuple[str, str, None, None, None, None, bool]
 _CANCEL_AGAIN_SECONDS = 0.5
@@ -51,7 +49,7 @@ class SessionHandle:
     def _connect(self) -> SparkSession:
         try:
             self._session = spark_session(self._request)
-        except (SparkUnavailable, JavaUnusable, JarsUnavailable) as error:
+        except SparkUnavailable as error:
             raise DbtRuntimeError(str(error)) from error
         except SPARK_ERRORS as error:
             raise database_error(error, self._secrets) from error

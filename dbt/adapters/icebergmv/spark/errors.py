@@ -1,4 +1,4 @@
-"""Turning what PySpark and py4j raise into one short, readable dbt error."""
+"""Why Spark cannot be used, and what PySpark and py4j raise as one short, readable dbt error."""
 
 from __future__ import annotations
 
@@ -9,11 +9,28 @@ from dbt_common.exceptions import DbtDatabaseError
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
+from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
 from dbt.adapters.icebergmv.spark.secrets import hide
 
 SPARK_ERRORS = (PySparkException, Py4JError)
 _STACK_OR_PLAN = re.compile(r"\n\s*(?:at [\w.$/]+\(|JVM stacktrace|'?\w[\w ]*\[?.*\n\+- |Driver stacktrace)", re.DOTALL)
 _CONTEXT_LIMIT = 4000
+
+
+class SparkUnavailable(MaintenanceError):
+    """Spark did not start, or the Spark that runs in this process cannot be used."""
+
+
+class JarsUnavailable(SparkUnavailable):
+    """A jar that Spark needs is neither given nor cached, and cannot be fetched."""
+
+
+class JavaUnusable(SparkUnavailable):
+    """There is no Java, or it is too old for Spark and Iceberg."""
+
+
+class StatementInvalid(MaintenanceError):
+    """A statement cannot be sent to Spark as it is."""
 
 
 def database_error(error: Exception, secrets: Iterable[str] = ()) -> DbtDatabaseError:

@@ -10,7 +10,9 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from pyspark.find_spark_home import _find_spark_home
+import pyspark
+
+from dbt.adapters.icebergmv.spark.errors import JarsUnavailable
 
 CACHE_VARIABLE = "DBT_ICEBERGMV_CACHE"
 SQLITE_DRIVER = "org.xerial:sqlite-jdbc:3.50.3.0"
@@ -19,10 +21,6 @@ ICEBERG_RUNTIMES = {
     "4.1": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
 }
 FETCH_TIMEOUT_SECONDS = 600
-
-
-class JarsUnavailable(RuntimeError):
-    """A jar that Spark needs is neither given nor cached, and cannot be fetched."""
 
 
 def required_jars(spark_version: str, needs_sqlite_driver: bool, given: Sequence[str]) -> list[str]:
@@ -52,14 +50,19 @@ def local_jars(jars: Sequence[str], repositories: str | None = None) -> list[str
     `repositories` is Spark's own comma-separated list for `spark.jars.repositories`.
     Raises JarsUnavailable when a path does not exist or the coordinates cannot be fetched.
     """
-    paths = [jar for jar in jars if not _is_coordinate(jar)]
+    paths = [jar for jar in jars if not is_coordinate(jar)]
     missing = [path for path in paths if "://" not in path and not Path(path).is_file()]
     if missing:
         raise JarsUnavailable(
             f"Cannot start Spark: the jar {missing[0]} does not exist. Correct `jars` in the profile."
         )
-    coordinates = sorted(jar for jar in jars if _is_coordinate(jar))
+    coordinates = sorted(jar for jar in jars if is_coordinate(jar))
     return paths + (_cached(coordinates, repositories) if coordinates else [])
+
+
+def is_coordinate(jar: str) -> bool:
+    """Return whether an entry of `jars` is a Maven coordinate (group:artifact:version), not a path."""
+    return jar.count(":") == 2 and "/" not in jar
 
 
 def cache_folder() -> Path:
@@ -87,7 +90,7 @@ def _fetch(coordinates: Sequence[str], folder: Path, repositories: str | None) -
     except OSError as error:
         raise _unavailable(coordinates, f"the cache folder cannot be written ({error})") from error
     try:
-        _run_ivy(coordinates, scratch, repositories)
+        run_ivy(coordinates, scratch, repositories)
         try:
             (scratch / "jars").rename(folder)
         except OSError:
@@ -98,11 +101,12 @@ def _fetch(coordinates: Sequence[str], folder: Path, repositories: str | None) -
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _run_ivy(coordinates: Sequence[str], scratch: Path, repositories: str | None) -> None:
+def run_ivy(coordinates: Sequence[str], scratch: Path, repositories: str | None) -> None:
+    """Let Spark's launcher fetch the coordinates into `scratch`. Raises JarsUnavailable."""
     script = scratch / "nothing.py"
     script.write_text("")
     command = [
-        str(Path(_find_spark_home()) / "bin" / "spark-submit"),
+        str(_spark_home() / "bin" / "spark-submit"),
         *("--master", "local[1]", "--packages", ",".join(coordinates)),
         *("--conf", f"spark.jars.ivy={scratch}", "--conf", "spark.ui.enabled=false"),
     ]
@@ -123,6 +127,11 @@ def _run_ivy(coordinates: Sequence[str], scratch: Path, repositories: str | None
         raise _unavailable(coordinates, _reason(answer.stderr + answer.stdout))
 
 
+def _spark_home() -> Path:
+    """Return the folder of Spark, as PySpark's own gateway finds it: PySpark from a registry holds all of Spark."""
+    return Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
+
+
 def _reason(output: str) -> str:
     """Return the line of Ivy's long report that says what went wrong."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
@@ -139,7 +148,3 @@ def _unavailable(coordinates: Sequence[str], cause: str) -> JarsUnavailable:
         "(`spark.jars.repositories` in `server_side_parameters`), or download the jars and list their paths "
         "under `jars` in the profile."
     )
-
-
-def _is_coordinate(jar: str) -> bool:
-    return jar.count(":") == 2 and "/" not in jar

@@ -1,4 +1,4 @@
-"""Finding Java before Spark needs it, so that its absence is told in one sentence."""
+"""Finding Java before Spark needs it, so that one sentence reports its absence."""
 
 from __future__ import annotations
 
@@ -11,15 +11,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from dbt.adapters.icebergmv.spark.errors import JavaUnusable
+
 OLDEST = 17
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _MEND = (
     f"Install Java {OLDEST} or newer (for example Eclipse Temurin), and put it on the PATH or point JAVA_HOME at it."
 )
-
-
-class JavaUnusable(RuntimeError):
-    """There is no Java, or it is too old for Spark and Iceberg."""
 
 
 def require_java() -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from dbt_common.exceptions import scrub_secrets
+
 _SECRET_KEY = re.compile(r"secret|password|token|credential|access[.-]?key|private[.-]?key", re.IGNORECASE)
 _LOGIN_IN_ADDRESS = re.compile(r"(//[^/@\s:]+:)[^/@\s]+@")
 _LOGIN_IN_QUERY = re.compile(r"((?:password|token|secret)=)[^&\s\"']+", re.IGNORECASE)
@@ -24,7 +26,6 @@ def secret_values(*settings: Mapping[str, str]) -> tuple[str, ...]:
 
 def hide(text: str, secrets: Iterable[str]) -> str:
     """Return `text` with every secret value, and every password inside an address, masked."""
-    for secret in secrets:
-        text = text.replace(secret, HIDDEN)
+    text = scrub_secrets(text, list(secrets))
     text = _LOGIN_IN_ADDRESS.sub(rf"\1{HIDDEN}@", text)
     return _LOGIN_IN_QUERY.sub(rf"\1{HIDDEN}", text)

@@ -6,17 +6,20 @@ import datetime as dt
 from collections.abc import Sequence
 from decimal import Decimal
 
+from dbt.adapters.icebergmv.maintenance.sql.rendering import string_literal
+from dbt.adapters.icebergmv.spark.errors import StatementInvalid
+
 PLACEHOLDER = "%s"
 
 
 def bind(sql: str, values: Sequence[object]) -> str:
     """Return `sql` with each `%s` replaced by the literal of one value, in order.
 
-    Raises ValueError when their numbers differ. A `%s` inside a value stays what it is.
+    Raises StatementInvalid when their numbers differ. A `%s` inside a value stays what it is.
     """
     pieces = sql.split(PLACEHOLDER)
     if len(pieces) != len(values) + 1:
-        raise ValueError(
+        raise StatementInvalid(
             f"Cannot bind the statement: {len(pieces) - 1} placeholders, {len(values)} values. "
             "Give one value for each `%s`."
         )
@@ -32,20 +35,14 @@ def literal(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case Decimal():
-            return format(value, "f") if value.is_finite() else quoted(str(value))
+            return format(value, "f") if value.is_finite() else string_literal(str(value))
         case int():
             return str(value)
         case float():
-            return quoted(repr(value))
+            return string_literal(repr(value))
         case dt.datetime():
-            return quoted(value.isoformat(sep=" "))
+            return string_literal(value.isoformat(sep=" "))
         case dt.date():
-            return quoted(value.isoformat())
+            return string_literal(value.isoformat())
         case _:
-            return quoted(str(value))
-
-
-def quoted(text: str) -> str:
-    """Return a text as a Spark string literal: backslashes and quotes escaped."""
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"
+            return string_literal(str(value))

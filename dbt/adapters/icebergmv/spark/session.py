@@ -19,8 +19,9 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv.catalog_properties import SPARK_CATALOG_CLASS, CatalogSettings, make_folder
-from dbt.adapters.icebergmv.spark.jars import JarsUnavailable, local_jars, required_jars
-from dbt.adapters.icebergmv.spark.java import JavaUnusable, require_java, utf8_locale
+from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, SparkUnavailable, spark_message
+from dbt.adapters.icebergmv.spark.jars import local_jars, required_jars
+from dbt.adapters.icebergmv.spark.java import require_java, utf8_locale
 from dbt.adapters.icebergmv.spark.settings import launch_conf, runtime_conf, spark_conf
 
 LOG_FILE = "spark.log"
@@ -29,10 +30,6 @@ FAILURE_SECONDS = 60.0
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 # A JVM that ran out of memory may answer no more; ended, it gives an error that dbt can show.
 _JAVA_OPTIONS = f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} -XX:+ExitOnOutOfMemoryError"
-
-
-class SparkUnavailable(RuntimeError):
-    """Spark did not start, or the Spark that runs in this process cannot be used."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ _failures: dict[tuple[object, ...], tuple[float, Exception]] = {}
 def spark_session(request: SparkRequest) -> SparkSession:
     """Return the session for this request, starting Spark when none runs in this process.
 
-    All threads share it. Raises SparkUnavailable, JavaUnusable or JarsUnavailable.
+    All threads share it. Raises SparkUnavailable.
     """
     with _lock:
         session = _sessions.get(request.key)
@@ -69,14 +66,15 @@ def spark_session(request: SparkRequest) -> SparkSession:
 
 
 def _opened(request: SparkRequest) -> SparkSession:
-    """Open a session; a failure is told again for a while, so that a hundred models do not wait for it each."""
+    """Open a session; a failure is reported again for a while, so that a hundred models do not wait for it each."""
     when, failure = _failures.get(request.key, (0.0, None))
     if failure is not None and time.monotonic() - when < FAILURE_SECONDS:
         raise failure
     try:
         _make_folder(request.catalog)
+        # Not getActiveSession: it is the session of the calling JVM thread, and none in a worker thread of dbt.
         return _reused(request) if SparkContext._active_spark_context else _started(request)
-    except (SparkUnavailable, JavaUnusable, JarsUnavailable) as error:
+    except SparkUnavailable as error:
         _failures[request.key] = (time.monotonic(), error)
         raise
 
@@ -96,6 +94,11 @@ def _is_alive(session: SparkSession) -> bool:
 
 
 def _started(request: SparkRequest) -> SparkSession:
+    if os.environ.get("SPARK_REMOTE"):
+        raise SparkUnavailable(
+            "Cannot start Spark: SPARK_REMOTE is set, so PySpark would connect to a server, "
+            "but `method: session` runs Spark inside the dbt process. Unset SPARK_REMOTE."
+        )
     require_java()
     scratch = tempfile.mkdtemp(prefix="dbt-icebergmv-")
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
@@ -108,10 +111,28 @@ def _started(request: SparkRequest) -> SparkSession:
     ).strip()
     # A JVM whose context failed to start, for a setting say, can be asked again.
     gateway = SparkContext._gateway or _gateway(launch_conf(conf), Path(request.log_folder))
-    context = SparkContext(gateway=gateway, conf=SparkConf(loadDefaults=False).setAll(list(conf.items())))
-    # PySpark writes one long JSON record to the console for every failed query; dbt tells the error itself.
+    session = _session(gateway, conf, request.log_folder)
+    # PySpark writes one long JSON record to the console for every failed query; dbt reports the error itself.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
-    return SparkSession(context)
+    return session
+
+
+def _session(gateway: Any, conf: dict[str, str], log_folder: str) -> SparkSession:
+    try:
+        context = SparkContext(gateway=gateway, conf=SparkConf(loadDefaults=False).setAll(list(conf.items())))
+        session = SparkSession(context)
+        # Spark gives up on a master in a thread of its own, so the context may stop just after it was made.
+        session.sql("SELECT 1").schema  # noqa: B018
+        return session
+    except SPARK_ERRORS as error:
+        if SparkContext._active_spark_context is not None:
+            SparkContext._active_spark_context.stop()
+        # What follows the first line is where the context was created and stopped.
+        cause = spark_message(error).split("\n", 1)[0].rstrip(".")
+        raise SparkUnavailable(
+            f"Cannot start Spark with `spark.master: {conf['spark.master']}`: {cause}. "
+            f"Check that the master accepts applications; {LOG_FILE} in {log_folder} says more."
+        ) from error
 
 
 def _gateway(conf: dict[str, str], log_folder: Path) -> Any:
@@ -125,6 +146,7 @@ def _gateway(conf: dict[str, str], log_folder: Path) -> Any:
                 popen_kwargs={"stdout": log, "stderr": log},
             )
     except Exception as error:
+        # PySpark raises its own errors, py4j's and OSError, by what stopped the JVM.
         log.flush()
         raise SparkUnavailable(
             f"Cannot start Spark: {error}. The end of {log.name}:\n{_tail(Path(log.name), start)}"

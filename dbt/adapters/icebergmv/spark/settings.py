@@ -49,6 +49,11 @@ def spark_conf(catalog: CatalogSettings, schema: str, user: Mapping[str, str], s
     return conf
 
 
+def setting_text(value: object) -> str:
+    """Return a value of YAML as Spark and Iceberg want it: true and false must not become Python's True and False."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
 def launch_conf(conf: Mapping[str, str]) -> dict[str, str]:
     """Return the part that the JVM needs on its command line, where other users of the machine can read it.
 

@@ -3,7 +3,7 @@
 Then the rows that came are those of Iceberg's incremental append scan: the files that append snapshots of the window
 added, whatever compaction made of them later. The scan reads, of each append snapshot, the entries ADDED by it in the
 data manifests added by it, and applies no delete file. So this proves, per append snapshot, that such entries are all
-that tells it from its parent.
+that distinguishes it from its parent.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ class Appended:
 
     since: int
     rows: int = 0
-    bytes: int = 0
 
 
 class AppendWindow:
@@ -63,7 +62,7 @@ class AppendWindow:
     ) -> Appended | None:
         """Return what was appended including the snapshot, None when it cannot be proven to be a plain append.
 
-        The counts of files must tell the same as the entries: a manifest that was carried over from elsewhere, or left
+        The counts of files must agree with the entries: a manifest that was carried over from elsewhere, or left
         out, is in no entry. A file that claims to be older than its snapshot may be subject to older deletes.
         """
         if self._appended is None or before is None or after != (before[0] + len(changed), before[1]):
@@ -73,7 +72,6 @@ class AppendWindow:
         return Appended(
             self._appended.since,
             self._appended.rows + sum(e.data_file.record_count for e in changed),
-            self._appended.bytes + sum(e.data_file.file_size_in_bytes for e in changed),
         )
 
 

@@ -12,11 +12,17 @@ from pyiceberg.types import DateType
 
 from dbt.adapters.icebergmv.maintenance.catalog.column_bounds import bounded_rows
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import PartitionKey, partition_key, referenced_data_file
-from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, simplify
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import partition_domain
+from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify
 
 _TERMS = 2000
-"""Constraints, over all disjuncts, beyond which the rows of files are described more roughly."""
+"""Constraints, over all disjuncts, beyond which the rows of files are described more roughly.
+
+There is one disjunct for each file, so nothing else limits their number. On two busy cores Spark took 3 s to plan a
+predicate of 1,000 disjuncts of two bounds, and 5 s for 2,000; there it no longer compiles (64 kB of bytecode) and is
+interpreted row by row. Merging and rendering stay below 0.2 s here; they take 8 s for 100,000.
+"""
 
 
 class FileRows:
@@ -40,8 +46,8 @@ class FileRows:
         """Return the rows that a partition can hold; None when its files have to be asked one by one."""
         if partition not in self._partitions:
             rows = self._partition_rows(*partition)
-            told = not self._tracked or any(key.column in self._tracked for key, _ in rows.constraints)
-            self._partitions[partition] = rows if told else None
+            is_known = not self._tracked or any(key.column in self._tracked for key, _ in rows.constraints)
+            self._partitions[partition] = rows if is_known else None
         return self._partitions[partition]
 
     def of_data_file(self, file: DataFile) -> TupleDomain:
@@ -90,7 +96,7 @@ class ChangedRows:
 
 @dataclass
 class _Changed:
-    """The changed files, sorted by what tells their rows. `referenced` are the data files whose rows were deleted."""
+    """The changed files, by what describes their rows. `referenced` are the data files whose rows were deleted."""
 
     files: int = 0
     partitions: dict[PartitionKey, TupleDomain] = field(default_factory=dict)

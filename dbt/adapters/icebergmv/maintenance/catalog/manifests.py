@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
 from pyiceberg.avro.file import AvroFile
 from pyiceberg.io import FileIO
@@ -17,20 +18,14 @@ from pyiceberg.manifest import (
     ManifestEntryStatus,
     ManifestFile,
 )
-from pyiceberg.schema import Schema
-from pyiceberg.types import NestedField, StringType, StructType
 
 PartitionKey = tuple[int, tuple[object, ...]]
 """A partition as (spec id, values)."""
 
-_DELETE_FILE = StructType(*DATA_FILE_TYPE[2].fields, NestedField(143, "referenced_data_file", StringType()))
-"""What PyIceberg reads of a file, and the data file that a delete file is about, which it leaves out."""
-
-_DELETE_ENTRY = Schema(
-    *(f for f in MANIFEST_ENTRY_SCHEMAS[2].fields if f.name != "data_file"),
-    NestedField(2, "data_file", _DELETE_FILE, required=True),
-)
-_REFERENCED_DATA_FILE = len(_DELETE_FILE.fields) - 1
+# fetch_manifest_entry reads with the schema of format 2, which has no referenced_data_file. Fields are read by their
+# ids, so the schema of format 3 reads the manifests of every format.
+_FORMAT: Literal[3] = 3
+_REFERENCED_DATA_FILE = [f.name for f in DATA_FILE_TYPE[_FORMAT].fields].index("referenced_data_file")
 _FILE_PATH = 2147483546
 """The column of a position delete file that names the data file. Iceberg spec, "Reserved Field IDs"."""
 
@@ -72,7 +67,7 @@ def _entries(io: FileIO, manifest: ManifestFile) -> list[ManifestEntry]:
         return manifest.fetch_manifest_entry(io, discard_deleted=False)
     with AvroFile[ManifestEntry](
         io.new_input(manifest.manifest_path),
-        _DELETE_ENTRY,
+        MANIFEST_ENTRY_SCHEMAS[_FORMAT],
         read_types={-1: ManifestEntry, 2: DataFile},
         read_enums={0: ManifestEntryStatus, 101: FileFormat, 134: DataFileContent},
     ) as reader:
@@ -80,7 +75,10 @@ def _entries(io: FileIO, manifest: ManifestFile) -> list[ManifestEntry]:
 
 
 def _inherit(entry: ManifestEntry, manifest: ManifestFile) -> ManifestEntry:
-    """Return the entry with what the manifest alone knows. Iceberg spec, "Snapshot ID Inheritance"."""
+    """Return the entry with what the manifest alone knows. Iceberg spec, "Snapshot ID Inheritance".
+
+    PyIceberg has the same, but as a private function.
+    """
     if entry.snapshot_id is None and manifest.added_snapshot_id is not None:
         entry.snapshot_id = manifest.added_snapshot_id
     entry.data_file.spec_id = manifest.partition_spec_id

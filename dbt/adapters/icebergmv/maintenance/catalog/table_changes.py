@@ -30,8 +30,8 @@ from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 
 
 @dataclass(frozen=True)
-class RecordedTable:
-    """What a refresh read: the table's identity, the snapshot (None: it had none) and the schema."""
+class TableVersion:
+    """A table at one moment: its identity, the snapshot of main (None: it has none) and the schema."""
 
     uuid: str
     snapshot_id: int | None
@@ -49,13 +49,13 @@ class StaleDataConstraints:
 class TableChange:
     """How a table changed since it was recorded.
 
-    fresh: no row changed (`moved` tells whether the ids did). stale: rows changed within `constraints`. unknown: it
-    cannot be told, `reason` says why; everything may have changed. `changed_partitions` counts in `unit`s: partitions,
-    or files where partitions do not tell which rows changed.
+    fresh: no row changed (`moved` says whether the ids did). stale: rows changed within `constraints`. unknown: it
+    is not known, `reason` says why; everything may have changed. `changed_partitions` counts in `unit`s: partitions,
+    or files where partitions do not show which rows changed.
 
     `appended_since` is the recorded snapshot when all that happened since are appends (and compaction): an incremental
-    append scan from there to the current snapshot reads exactly the rows that came. `appended_rows` and
-    `appended_bytes` tell how much that is.
+    append scan from there to the current snapshot reads exactly the rows that came. `appended_rows` is
+    their number.
     """
 
     status: Literal["fresh", "stale", "unknown"]
@@ -66,7 +66,6 @@ class TableChange:
     reason: str | None = None
     appended_since: int | None = None
     appended_rows: int = 0
-    appended_bytes: int = 0
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ class _Window:
 
 
 def change_since(
-    recorded: RecordedTable, now: RecordedTable, table: Table, schema: Schema, tracked: frozenset[str]
+    recorded: TableVersion, now: TableVersion, table: Table, schema: Schema, tracked: frozenset[str]
 ) -> TableChange:
     """Return how the rows of the table, as read `now`, differ from those at the recorded snapshot.
 
@@ -150,7 +149,7 @@ def _window(metadata: TableMetadata, start: Snapshot, target: Snapshot) -> _Wind
 
 
 def _changed_files(table: Table, window: _Window, appends: AppendWindow | None = None) -> Iterator[DataFile]:
-    """Yield the files that the snapshots added or removed, and tell `appends`; a `replace` changes no row."""
+    """Yield the files that the snapshots added or removed, and note them in `appends`; a `replace` changes no row."""
     for snapshot in (*window.undone, *reversed(window.done)):
         replaced = operation(snapshot) == Operation.REPLACE
         manifests = () if replaced and appends is None else snapshot.manifests(table.io)
@@ -176,8 +175,8 @@ def _live_files(table: Table, snapshot: Snapshot) -> Iterator[DataFile]:
 def _difference(table: Table, start: Snapshot, target: Snapshot) -> tuple[list[DataFile], Iterable[DataFile]]:
     """Return the files that only one of two unconnected snapshots holds, and all that either holds.
 
-    Deletion vectors share a file, so a path may stand for several of them; paths on both sides are compared with what
-    tells their contents apart.
+    Deletion vectors share a file, so one path may name several of them; paths on both sides are compared with what
+    distinguishes their contents.
     """
     before = {_file_key(f): f for f in _live_files(table, start)}
     after = {_file_key(f): f for f in _live_files(table, target)}
@@ -206,5 +205,4 @@ def _change_of(
         unit=changed.unit,
         appended_since=appended.since if appended else None,
         appended_rows=appended.rows if appended else 0,
-        appended_bytes=appended.bytes if appended else 0,
     )

@@ -13,30 +13,22 @@ from typing import Literal
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
+from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
+
 Kind = Literal["text", "number", "time", "boolean", "other"]
-_MEET = (
-    *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.In, exp.Between),
-    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Coalesce, exp.Case, exp.If, exp.Greatest, exp.Least, exp.Nullif),
-)
 _COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.Between)
 """Here a text literal beside a time is read as a time in both modes; elsewhere the time becomes a text in one."""
-_NUMBERS = (
-    *(exp.Count, exp.Sum, exp.Avg, exp.Year, exp.Month, exp.Day, exp.Length, exp.Abs, exp.Round),
-    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg, exp.RowNumber, exp.Rank, exp.DenseRank),
+_MEET = (
+    *(*_COMPARED, exp.In, exp.Coalesce, exp.Case, exp.If, exp.Greatest, exp.Least, exp.Nullif),
+    *(exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod),
 )
-_TEXTS = (exp.Upper, exp.Lower, exp.Concat, exp.Substring, exp.Trim, exp.Left)
-_TIMES = (exp.TsOrDsToDate, exp.TimestampTrunc, exp.DateTrunc, exp.CurrentDate, exp.CurrentTimestamp)
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg)
 _BOOLEANS = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)
 _SAME = (exp.Paren, exp.Alias, exp.Max, exp.Min, exp.Window, exp.Filter, exp.First, exp.Last, exp.Lag, exp.Lead)
-_SENSITIVE = frozenset({"size", "cardinality", "array_size", "array", "map", "nvl2", "pmod"})
+_READS_UNNAMED = frozenset({"natural", "table", "pivot", "unpivot"})
 _FLOATS = ("float", "real")
 _DECIMALS = ("decimal", "dec", "numeric")
-_NO_TEXT = (
-    *(exp.Count, exp.Sum, exp.Avg, exp.Max, exp.Min, exp.Abs, exp.Round, exp.RowNumber, exp.Rank, exp.DenseRank),
-    *(exp.Coalesce, exp.Case, exp.If, exp.Greatest, exp.Least, exp.Nullif, exp.First, exp.Last, exp.Lag, exp.Lead),
-    *(exp.Connector, exp.Year, exp.Month, exp.Day, exp.TsOrDsToDate, exp.TimestampTrunc, exp.DateTrunc),
-)
-"""Functions that make no text of a number; where kinds meet in them is looked at apart."""
 _MATCHES = (exp.DPipe, exp.Like, exp.ILike, exp.SimilarTo)
 
 
@@ -45,11 +37,9 @@ def ansi_matters(query: exp.Expr, types: Mapping[str, Iterable[str | None]], wor
 
     `types` gives the Spark types of all base columns of a name (lower case), `words` the words of the SQL.
     """
-    if words & _SENSITIVE or query.find(exp.SetOperation, exp.Values, exp.Pivot, exp.ArraySize):
+    if query.find(exp.SetOperation, exp.Values, exp.Pivot, exp.ArraySize):
         return True
-    if words & {"table", "unpivot"} or any(alias.columns for alias in query.find_all(exp.TableAlias)):
-        return True  # Columns are read by other names than their own.
-    if "using" in words or "natural" in words:
+    if any(known_of(word).ansi_sensitive for word in words) or "using" in words or reads_unnamed(query, words):
         return True
     has_floats = _reads(_FLOATS, types, words) or any(_to(c) in _FLOATS for c in query.find_all(exp.Cast))
     if has_floats and query.find(*_MEET):
@@ -67,6 +57,11 @@ def ansi_matters(query: exp.Expr, types: Mapping[str, Iterable[str | None]], wor
     return any(_one(_met(node, kinds)) is None for node in query.find_all(*_MEET))
 
 
+def reads_unnamed(query: exp.Expr, words: frozenset[str]) -> bool:
+    """Return whether columns of tables may be read without their names being written, other than by `*`."""
+    return bool(words & _READS_UNNAMED) or any(alias.columns for alias in query.find_all(exp.TableAlias))
+
+
 def _reads(of_types: Iterable[str], types: Mapping[str, Iterable[str | None]], words: frozenset[str]) -> bool:
     """Return whether a value of one of the types may be read; `*` names columns without writing them."""
     wanted = frozenset(of_types)
@@ -76,7 +71,7 @@ def _reads(of_types: Iterable[str], types: Mapping[str, Iterable[str | None]], w
 
 def _to(cast: exp.Cast) -> str:
     """Return the type that a cast leads to; `0.1F` is a cast too."""
-    return cast.to.sql(dialect="spark").lower()
+    return cast.to.sql(dialect=DIALECT).lower()
 
 
 def _is_decimal(literal: exp.Literal) -> bool:
@@ -86,7 +81,7 @@ def _is_decimal(literal: exp.Literal) -> bool:
 def _may_make_text(node: exp.Expr) -> bool:
     if isinstance(node, (exp.Cast, exp.TryCast)):
         return _kind_of_type(_to(node)) in ("text", None)
-    return not isinstance(node, _NO_TEXT)
+    return not (isinstance(node, exp.Func) and known_of(written_name(node)).no_text_of_decimal)
 
 
 def _met(node: exp.Expr, kinds: Mapping[str, Kind | None]) -> list[Kind | None]:
@@ -121,18 +116,20 @@ def _kind(node: exp.Expr, kinds: Mapping[str, Kind | None]) -> Kind | None:
             return _one(_met(node, kinds))
     if isinstance(node, _SAME) and node.this is not None:
         return _kind(node.this, kinds)
-    for kind, classes in _KINDS.items():
-        if isinstance(node, classes):
-            return kind
-    return None
+    if isinstance(node, _BOOLEANS):
+        return "boolean"
+    if isinstance(node, _ARITHMETIC):
+        return "number"
+    return _kind_of_call(node) if isinstance(node, exp.Func) else None
 
 
-_KINDS: dict[Kind, tuple[type[exp.Expr], ...]] = {
-    "number": _NUMBERS,
-    "text": _TEXTS,
-    "time": _TIMES,
-    "boolean": _BOOLEANS,
-}
+def _kind_of_call(call: exp.Func) -> Kind | None:
+    function = known_of(written_name(call))
+    if function.gives_number:
+        return "number"
+    if function.gives_text:
+        return "text"
+    return "time" if function.gives_time else None
 
 
 def _one(kinds: Iterable[Kind | None]) -> Kind | None:

@@ -6,22 +6,23 @@ from collections.abc import Sequence
 
 from sqlglot.tokens import Token, TokenType
 
+from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
+
 _DATE_UNITS = frozenset(["YEAR", "YYYY", "YY", "QUARTER", "MONTH", "MM", "MON", "WEEK"])
-_UNITS = {
-    "trunc": _DATE_UNITS,
-    "date_trunc": _DATE_UNITS | frozenset(["DAY", "DD", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"]),
-}
+_TIME_UNITS = _DATE_UNITS | frozenset(["DAY", "DD", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"])
 """Spark's documentation of trunc and date_trunc; other words make them return NULL."""
 
 
 def units_are_literals(tokens: Sequence[Token]) -> bool:
     """Return whether every unit is a known literal; True where neither function is called."""
     for position, token in enumerate(tokens[:-1]):
-        known = _UNITS.get(token.text.lower())
-        if known is None or tokens[position + 1].token_type != TokenType.L_PAREN:
+        function = known_of(token.text)
+        takes_unit = function.takes_date_unit or function.takes_time_unit
+        if not takes_unit or tokens[position + 1].token_type != TokenType.L_PAREN:
             continue
         arguments = _arguments(tokens, position + 2)
-        unit = arguments[0 if token.text.lower() == "date_trunc" else -1] if len(arguments) == 2 else []
+        known = _TIME_UNITS if function.takes_time_unit else _DATE_UNITS
+        unit = arguments[0 if function.takes_time_unit else -1] if len(arguments) == 2 else []
         if len(unit) != 1 or unit[0].token_type != TokenType.STRING or unit[0].text.upper() not in known:
             return False
     return True

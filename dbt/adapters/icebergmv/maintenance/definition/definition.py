@@ -1,27 +1,25 @@
 """The definition of a materialized view: what it reads, what it outputs, and which output column tracks which base.
 
 *Output column k tracks column c of base occurrence T through f* when every output row depends only on those rows of T
-with f(c) = k, NULL-safely. The rules that derive it stand in `rules/`, one operator a file.
+with f(c) = k, NULL-safely. The rules that derive it are in `rules/`, one operator a file.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-import sqlglot
-import sqlglot.dialects.spark  # loaded now, not inside the first refresh of a run
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition.ansi_mode import ansi_matters
+from dbt.adapters.icebergmv.maintenance.definition.ansi_mode import ansi_matters, reads_unnamed
+from dbt.adapters.icebergmv.maintenance.definition.column_lists import reads_by_shape
 from dbt.adapters.icebergmv.maintenance.definition.date_units import units_are_literals
 from dbt.adapters.icebergmv.maintenance.definition.determinism import order_dependence, volatility
+from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_uses import occurrences_in
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
@@ -31,12 +29,10 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     TrackedColumn,
     TrackedRelation,
 )
-from dbt.adapters.icebergmv.maintenance.definition.spark_functions import AGGREGATES
+from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
+from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, find_references
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
-from dbt.adapters.icebergmv.maintenance.status.schema_change import reads_by_shape
-
-DIALECT = "spark"
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,7 @@ class ViewDefinition:
     whose name may be replaced by a subquery, because nothing in the SQL names them with a catalog or a schema.
     `mentions` are the words of the SQL in lower case. `reads_by_shape`: columns that it does not name may matter too.
     `needs_tables`: every output row comes from rows of tables. `selects_subquery`: a SELECT list holds a subquery.
-    `ansi_matters`: its values may be others in ANSI mode. `lists_aliases`: a list gives columns other names.
+    `ansi_matters`: its values may be others in ANSI mode. `reads_unnamed`: it reads columns by no name.
     """
 
     sql: str
@@ -67,10 +63,10 @@ class ViewDefinition:
     needs_tables: bool = False
     selects_subquery: bool = False
     ansi_matters: bool = True
-    lists_aliases: bool = True
+    reads_unnamed: bool = True
 
     def uses_of(self, index: int) -> tuple[Occurrence, ...]:
-        """Return the occurrences that a reference stands for: several where a CTE around it is used again."""
+        """Return the occurrences of a reference: several where a CTE around it is used again."""
         return tuple(sorted(o for o in self.occurrences if o.index == index))
 
     def tracks_of(self, occurrence: Occurrence) -> dict[str, tuple[Track, ...]]:
@@ -86,26 +82,6 @@ class ViewDefinition:
         return frozenset(t.column for t in found)
 
 
-def definition_hash(sql: str) -> str:
-    """Return a hash of the SQL that does not change with white space and comments."""
-    try:
-        tokens = [f"{t.token_type.name}:{t.text}" for t in sqlglot.tokenize(sql, dialect=DIALECT)]
-    except SqlglotError:
-        tokens = [sql]
-    return hashlib.sha256("\0".join(tokens).encode()).hexdigest()
-
-
-def single_statement(sql: str) -> str:
-    """Return the SQL without white space around it and semicolons at its end."""
-    try:
-        tokens = sqlglot.tokenize(sql, dialect=DIALECT)
-    except SqlglotError:
-        return sql.strip()
-    while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
-        sql = sql[: tokens.pop().start]
-    return sql.strip()
-
-
 def analyse(
     sql: str,
     default_namespace: str,
@@ -117,12 +93,10 @@ def analyse(
     `columns_of` returns the columns of a referenced table, or None when it is not an Iceberg table of the catalog.
     Raises InvalidDefinition for output that a table cannot hold: unnamed or duplicate columns.
     """
-    try:
-        tokens = sqlglot.tokenize(sql, dialect=DIALECT)
-        query = sqlglot.parse_one(sql, dialect=DIALECT)
-    except (SqlglotError, AttributeError, TypeError, ValueError, KeyError, RecursionError) as error:
-        # Whatever the parser stumbles over, Spark may well understand.
-        return ViewDefinition(sql, (), None, always_full=f"its SQL cannot be analysed ({_first_line(error)})")
+    parsed = parse(sql)
+    if isinstance(parsed, NotParsed):
+        return ViewDefinition(sql, (), None, always_full=f"its SQL cannot be analysed ({parsed.reason})")
+    query, tokens = parsed.tree, parsed.tokens
     if not isinstance(query, exp.Query):
         return ViewDefinition(sql, (), None, always_full="its SQL is not one SELECT statement")
     if any(t.text == "|>" for t in tokens):
@@ -130,7 +104,8 @@ def analyse(
     references = find_references(query, default_namespace)
     _check_names(query)
     known = {r.index: columns_of(r) for r in references.tables}
-    relation = track(query, Scope(known, session_is_utc, units_are_literals(tokens), sql, tokens))
+    words = frozenset(t.text.lower() for t in tokens)
+    relation = track(query, Scope(known, session_is_utc, units_are_literals(tokens), sql, select_items(tokens)))
     overlooked = occurrences_in(query) - relation.occurrences
     relation = relation.blocked(overlooked, "a place that is not analysed")
     _check_duplicates([c.name for c in relation.columns or ()])
@@ -143,12 +118,12 @@ def analyse(
         occurrences=relation.occurrences,
         obstacles=relation.obstacles,
         additive=_additive(relation, references.tables, tokens),
-        mentions=frozenset(t.text.lower() for t in tokens),
+        mentions=words,
         reads_by_shape=reads_by_shape(query),
         rewritable=_rewritable(query, references.tables),
         needs_tables=_needs_tables(query),
-        ansi_matters=ansi_matters(query, _types(known.values()), frozenset(t.text.lower() for t in tokens)),
-        lists_aliases=any(alias.columns for alias in query.find_all(exp.TableAlias)),
+        ansi_matters=ansi_matters(query, _types(known.values()), words),
+        reads_unnamed=reads_unnamed(query, words),
         selects_subquery=any(item.find(exp.Query) for s in query.find_all(exp.Select) for item in s.expressions),
     )
 
@@ -212,7 +187,7 @@ def _additive(
     A reference that is used several times would be cut down for all of them; a pinned one is never rewritten. The
     parser does not know every aggregate function as one, so the names decide.
     """
-    if any(t.text.lower() in AGGREGATES and n.token_type == TokenType.L_PAREN for t, n in pairwise(tokens)):
+    if any(known_of(t.text).aggregate and n.token_type == TokenType.L_PAREN for t, n in pairwise(tokens)):
         return {}
     pinned = {r.index for r in references if r.pinned}
     uses = Counter(o.index for o in relation.occurrences)
@@ -230,7 +205,7 @@ def _check_names(query: exp.Query) -> None:
         if isinstance(expression, (exp.Column, exp.Aliases, exp.Dot, exp.Bracket)):
             continue
         raise InvalidDefinition(
-            f"Column {position} of the SELECT has no name: {expression.sql(dialect=DIALECT)[:80]}. Give it one with AS."
+            f"column {position} of the SELECT has no name: {expression.sql(dialect=DIALECT)[:80]}. Give it one with AS."
         )
 
 
@@ -238,7 +213,7 @@ def _check_duplicates(names: list[str]) -> None:
     seen: set[str] = set()
     for name in names:
         if name.lower() in seen:
-            raise InvalidDefinition(f"The SELECT outputs two columns named {name}. Rename one of them with AS.")
+            raise InvalidDefinition(f"the SELECT outputs two columns named {name}. Rename one of them with AS.")
         seen.add(name.lower())
 
 
@@ -249,7 +224,3 @@ def _rewritable(query: exp.Query, references: tuple[TableReference, ...]) -> fro
     if any(isinstance(dot.this, exp.Column) and dot.this.args.get("db") for dot in query.find_all(exp.Dot)):
         return frozenset()
     return frozenset(r.index for r in references)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).splitlines()[0] if str(error) else type(error).__name__

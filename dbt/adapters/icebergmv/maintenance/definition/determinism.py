@@ -9,19 +9,16 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition.spark_functions import BUILTIN, ORDER_DEPENDENT, VOLATILE
+from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
+from dbt.adapters.icebergmv.maintenance.definition.spark_functions import FUNCTIONS, known_of
 
-_CLOCKS_WITHOUT_PARENTHESES = frozenset(["current_date", "current_timestamp", "current_time", "localtimestamp"])
-_USERS_WITHOUT_PARENTHESES = frozenset(["current_user", "session_user", "user"])
 # Cast to a date or a timestamp, also by comparison, these texts are clocks; a zone may follow.
 _CLOCK_TEXT = re.compile(r"\s*(now|today|yesterday|tomorrow)(\s+\S+)?\s*$", re.IGNORECASE)
 _ICEBERG_FUNCTIONS = frozenset(["bucket", "truncate", "years", "months", "days", "hours", "iceberg_version"])
-_CLOCK_WITHOUT_ARGUMENTS = frozenset(["unix_timestamp", "to_unix_timestamp"])
 _METADATA_COLUMNS = frozenset(
     ["_file", "_pos", "_partition", "_spec_id", "_deleted", "_row_id", "_last_updated_sequence_number", "_metadata"]
 )
 _GENERATED_COLUMNS = frozenset(["col", "pos", "key", "value", "id"])
-_VALUES = frozenset(["first", "first_value", "last", "last_value"])
 _GENERATED = re.compile(r"col\d+$")
 # Calls that are grammar in Spark, or are listed under another name.
 _GRAMMAR_WORDS = """
@@ -37,7 +34,8 @@ def volatility(query: exp.Expr, tokens: Sequence[Token], tables: Iterable[tuple[
     known = list(tables)
     columns = {c.name.lower() for table in known for c in table or ()}
     for name, called_empty in _names(tokens, columns):
-        if name in VOLATILE or (called_empty and name in _CLOCK_WITHOUT_ARGUMENTS):
+        function = known_of(name)
+        if function.volatile or (called_empty and function.volatile_without_arguments):
             return f"{name}() gives a new value at every run"
     for token in tokens:
         if token.token_type == TokenType.STRING and _CLOCK_TEXT.match(token.text):
@@ -55,16 +53,17 @@ def volatility(query: exp.Expr, tokens: Sequence[Token], tables: Iterable[tuple[
 def order_dependence(query: exp.Expr, tokens: Sequence[Token]) -> str | None:
     """Return what depends on the order in which rows are read: an aggregate, or LIMIT; None when nothing does.
 
-    first_value and its like have an order where they stand over a window with ORDER BY. EXISTS asks for any row.
+    first_value and its like have an order over a window with ORDER BY. EXISTS asks for any row.
     """
     for limit in query.find_all(exp.Limit, exp.Offset, exp.Fetch):
         if not isinstance(limit.parent, exp.Query) or not isinstance(limit.parent.parent, exp.Exists):
             return "LIMIT may pick other rows at the next evaluation"
     for position, token in enumerate(tokens[:-1]):
         called = token.token_type != TokenType.STRING and tokens[position + 1].token_type == TokenType.L_PAREN
-        name = token.text.lower()
-        if called and name in ORDER_DEPENDENT and not (name in _VALUES and _is_ordered(tokens, position + 1)):
-            return f"{name}() depends on the order in which rows are read"
+        function = known_of(token.text)
+        ordered = function.ordered_by_window and _is_ordered(tokens, position + 1)
+        if called and function.order_dependent and not ordered:
+            return f"{function.name}() depends on the order in which rows are read"
     return None
 
 
@@ -96,15 +95,17 @@ def _names(tokens: Sequence[Token], columns: set[str]) -> Iterable[tuple[str, bo
 
     The tokens are read, not the tree: sqlglot maps several functions to one node.
     """
-    bare = _CLOCKS_WITHOUT_PARENTHESES | (_USERS_WITHOUT_PARENTHESES - columns)
     for token, following, after in zip(tokens, [*tokens[1:], None], [*tokens[2:], None, None], strict=False):
         name = token.text.lower()
+        function = known_of(name)
         if token.token_type == TokenType.STRING:
             continue
         if following is not None and following.token_type == TokenType.L_PAREN:
             yield name, after is not None and after.token_type == TokenType.R_PAREN
-        elif name in (bare - columns if token.token_type == TokenType.IDENTIFIER else bare):
-            yield name, True
+        elif function.without_parentheses:
+            is_quoted = token.token_type == TokenType.IDENTIFIER
+            if name not in columns or not (is_quoted or function.hidden_by_column):
+                yield name, True
 
 
 def unknown_function(query: exp.Expr, tokens: Sequence[Token]) -> str | None:
@@ -116,12 +117,12 @@ def unknown_function(query: exp.Expr, tokens: Sequence[Token]) -> str | None:
         if isinstance(call.parent, exp.Dot) and call.parent.expression is call:
             if name in _ICEBERG_FUNCTIONS and call.parent.this.sql().lower().split(".")[-1].strip('`"') == "system":
                 continue
-        elif name in BUILTIN:
+        elif name in FUNCTIONS:
             continue
         return _user_defined(str(call.this))
     # Functions of other databases that the parser knows and Spark does not: here they can only be user-defined.
     for name, _ in _names(tokens, set()):
-        if name.upper() in exp.FUNCTION_BY_NAME and name not in BUILTIN and name not in _GRAMMAR:
+        if name.upper() in exp.FUNCTION_BY_NAME and name not in FUNCTIONS and name not in _GRAMMAR:
             return _user_defined(name)
     return None
 
@@ -141,7 +142,7 @@ def _variable(query: exp.Expr, columns: set[str]) -> str | None:
         if isinstance(column.this, exp.Star) or outermost in offered | sources or _GENERATED.match(outermost):
             continue
         if len(column.parts) == 1 or outermost in ("session", "system"):
-            return f"{column.sql(dialect='spark')} is no column of a table that it reads; a variable may change"
+            return f"{column.sql(dialect=DIALECT)} is no column of a table that it reads; a variable may change"
     return None
 
 

@@ -6,7 +6,7 @@ It also answers whether a region of rows is made of whole partitions, which deci
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from pyiceberg.partitioning import PartitionField as IcebergPartitionField
@@ -19,15 +19,14 @@ from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.predicates.date_functions import truncate_date, truncate_timestamp
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import KeyFunction, Monotone, OrNull
+from dbt.adapters.icebergmv.maintenance.predicates.periods import Period, divides
+from dbt.adapters.icebergmv.maintenance.predicates.transform_names import TransformName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 
 _FIELD = re.compile(
     r"^\s*(?:(?P<function>[A-Za-z_]\w*)\s*\(\s*(?:(?P<width>\d+)\s*,\s*)?(?P<inner>`(?:[^`]|``)+`|\w+)\s*\)"
     r"|(?P<column>`(?:[^`]|``)+`|\w+))\s*$"
 )
-_TIME_TRANSFORMS = ("hour", "day", "month", "year")
-_GRAIN = {"hour": 0, "day": 1, "date": 1, "week": 2, "month": 3, "quarter": 4, "year": 5}
-_FINEST = -1
 
 
 @dataclass(frozen=True)
@@ -42,20 +41,20 @@ class PartitionField:
         column = identifier(self.column)
         if self.transform == "identity":
             return column
-        name, _, width = self.transform.rstrip("]").partition("[")
-        return f"{name}({width}, {column})" if width else f"{name}s({column})"
+        transform = TransformName.parse(self.transform)
+        return f"{transform.kind}({transform.width}, {column})" if transform.width else f"{transform.kind}s({column})"
 
 
 def partition_by_texts(value: object) -> tuple[str, ...]:
     """Return the single transforms of a `partition_by` setting: one text, several in one text, or a list."""
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, (list, tuple)) or not all(isinstance(t, str) for t in texts):
-        raise InvalidConfig(f"Cannot use partition_by {value!r}: give a transform such as days(ts), or a list of them.")
+        raise InvalidConfig(f"partition_by is {value!r}. Give a transform such as days(ts), or a list of them.")
     return tuple(part.strip() for t in texts for part in _split(t))
 
 
 def parse_partition_by(texts: Iterable[str], columns: Sequence[str]) -> tuple[PartitionField, ...]:
-    """Return the fields that Spark DDL transforms of output columns stand for.
+    """Return the fields that Spark DDL transforms of output columns mean.
 
     Columns are matched without case and returned as the view outputs them. Raises InvalidConfig for an unknown
     transform and for a column that the view does not output.
@@ -127,38 +126,40 @@ def is_whole_partitions(region: Iterable[TupleDomain], fields: Sequence[Partitio
 
 
 def _decides(field: PartitionField, key: ColumnKey, domain: Domain, iceberg_type: str) -> bool:
-    """Return whether the partition value alone tells if the constraint holds."""
+    """Return whether the partition value alone decides if the constraint holds."""
     if field.transform == "identity":
         return True
     if key.transform is not None:
         return key.transform == field.transform
     if not domain.ranges:
         return not domain.nan
-    step = _grid(field.transform, iceberg_type)
-    return step is not None and all(_on_grid(r, step) for r in domain.ranges)
+    start = _start_of_partition(TransformName.parse(field.transform), iceberg_type)
+    return start is not None and all(_is_made_of_partitions(r, start) for r in domain.ranges)
 
 
-def _grid(transform: str, iceberg_type: str) -> Monotone | None:
-    if transform in _TIME_TRANSFORMS and iceberg_type in ("timestamp", "timestamptz"):
-        return truncate_timestamp(transform)
-    if transform in ("month", "year") and iceberg_type == "date":
-        return truncate_date(transform)
-    if transform == "day" and iceberg_type == "date":
-        return Monotone("day", "date", lambda x: x, lambda y: y)
-    if transform.startswith("truncate[") and iceberg_type in ("int", "long"):
-        width = int(transform[9:-1])
-        return Monotone(transform, "bigint", lambda x: x // width * width, lambda y: -(-y // width) * width)
-    return None
+def _start_of_partition(transform: TransformName, iceberg_type: str) -> Callable[[int], int] | None:
+    """Return the function from a value to the smallest one in its partition; None when it is not known."""
+    if transform.kind == "truncate" and iceberg_type in ("int", "long"):
+        return lambda x: x // transform.width * transform.width
+    if transform.period is None:
+        return None
+    if iceberg_type in ("timestamp", "timestamptz"):
+        step = truncate_timestamp(transform.period)
+        return None if step is None else step.apply
+    if iceberg_type == "date" and transform.period == "day":
+        return lambda x: x
+    step = truncate_date(transform.period) if iceberg_type == "date" else None
+    return None if step is None else step.apply
 
 
-def _on_grid(r: Range, step: Monotone) -> bool:
-    """Return whether both ends of a range of integers fall between two periods."""
+def _is_made_of_partitions(r: Range, start: Callable[[int], int]) -> bool:
+    """Return whether both ends of a range of integers fall between two partitions."""
     ends = []
     if r.low is not None:
         ends.append(r.low if r.low_inclusive else r.low + 1)  # type: ignore[operator]
     if r.high is not None:
         ends.append(r.high + 1 if r.high_inclusive else r.high)  # type: ignore[operator]
-    return all(isinstance(e, int) and step.apply(e) == e for e in ends)
+    return all(isinstance(e, int) and start(e) == e for e in ends)
 
 
 def _derived_transform(source: IcebergPartitionField, function: KeyFunction) -> str | None:
@@ -166,19 +167,24 @@ def _derived_transform(source: IcebergPartitionField, function: KeyFunction) -> 
 
     Where the function is as coarse as the base's transform or coarser, its own values are the partitions.
     """
-    transform = str(source.transform)
-    if transform in ("void", "unknown"):
+    transform = TransformName.parse(str(source.transform))
+    if not transform.is_known:
         return None
-    if all(isinstance(step, OrNull) for step in function):
-        return transform
-    if transform not in _TIME_TRANSFORMS or not all(isinstance(step, (Monotone, OrNull)) for step in function):
+    steps = [step for step in function if not isinstance(step, OrNull)]
+    if not steps:
+        return str(transform)
+    if transform.period is None or not all(isinstance(s, Monotone) and s.stays_within for s in steps):
         return "identity"
-    grains = [_GRAIN.get(step.name.rsplit(" ", 1)[-1], _FINEST) for step in function]
-    return "identity" if max(grains) >= _GRAIN[transform] else transform
+    is_coarse = any(isinstance(s, Monotone) and _is_as_coarse(s, transform.period) for s in steps)
+    return "identity" if is_coarse else str(transform)
+
+
+def _is_as_coarse(step: Monotone, period: Period) -> bool:
+    return step.constant_within is not None and divides(period, step.constant_within)
 
 
 def _split(text: str) -> list[str]:
-    """Split at the commas that stand outside parentheses and backticks."""
+    """Split at the commas outside parentheses and backticks."""
     parts, depth, quoted, start = [], 0, False, 0
     for position, character in enumerate(text):
         if character == "`":
@@ -194,7 +200,7 @@ def _split(text: str) -> list[str]:
 def _parse_field(text: str, columns: Sequence[str]) -> PartitionField:
     matched = _FIELD.match(text)
     if matched is None:
-        raise InvalidConfig(f"Cannot use partition_by {text.strip()!r}: it is not a column or a transform of a column.")
+        raise InvalidConfig(f"partition_by {text.strip()!r} is not a column or a transform of a column.")
     written = matched["inner"] or matched["column"]
     wanted = written[1:-1].replace("``", "`") if written.startswith("`") else written
     column = next((c for c in columns if c == wanted), None) or next(
@@ -203,7 +209,7 @@ def _parse_field(text: str, columns: Sequence[str]) -> PartitionField:
     transform = _transform(text, matched["function"], matched["width"])
     if column is None:
         raise InvalidConfig(
-            f"Cannot use partition_by {text.strip()!r}: the view has no column {wanted}. It has {', '.join(columns)}."
+            f"partition_by is {text.strip()!r} and the view has no column {wanted}. It has {', '.join(columns)}."
         )
     return PartitionField(column, transform)
 
@@ -213,13 +219,18 @@ def _transform(text: str, function: str | None, width: str | None) -> str:
         return "identity"
     name = function.lower()
     singular = name.rstrip("s")
-    if singular in _TIME_TRANSFORMS and width is None:
+    if TransformName(singular).period is not None and width is None:
         return singular
     if name in ("bucket", "truncate") and width is not None and int(width) > 0:
-        return f"{name}[{int(width)}]"
+        return str(TransformName(name, int(width)))
     if name == "identity" and width is None:
         return "identity"
     raise InvalidConfig(
-        f"Cannot use partition_by {text.strip()!r}: Iceberg has years, months, days, hours, bucket(n, c), "
+        f"partition_by {text.strip()!r} is no transform: Iceberg has years, months, days, hours, bucket(n, c), "
         "truncate(n, c) and plain columns."
     )
+
+
+def stored_partitioning(storage: Table | None) -> tuple[PartitionField, ...]:
+    """Return the partitioning of the storage table, nothing when there is none."""
+    return () if storage is None else spec_fields(storage.spec(), storage.schema())

@@ -1,4 +1,4 @@
-"""Which tables a SELECT reads, and where their names stand in its text.
+"""Which tables a SELECT reads, and where their names are in its text.
 
 The text is never regenerated: a reference keeps the span of its name, so that it can be replaced in place.
 """
@@ -10,16 +10,18 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
+
 CTE_INDEX = "icebergmv_reference"
 CTE_USE = "icebergmv_use"
 
 
 @dataclass(frozen=True)
 class TableReference:
-    """One occurrence of a table, in the order of the text. Occurrences of one table are told apart by `index`.
+    """One occurrence of a table, in the order of the text. Occurrences of one table differ by `index`.
 
     `start` and `end` delimit the name (end exclusive). `pinned` marks `VERSION AS OF <number>` written by the user:
-    such an occurrence never changes. `has_alias` tells whether a table alias follows.
+    such an occurrence never changes. `has_alias` says whether a table alias follows.
     """
 
     index: int
@@ -51,7 +53,7 @@ def find_references(query: exp.Expr, default_namespace: str) -> References:
     opaque: str | None = None
     for table in query.find_all(exp.Table, bfs=False):
         if isinstance(table.this, exp.Dot):
-            opaque = opaque or f"{table.sql(dialect='spark')} is not a table name of three parts"
+            opaque = opaque or f"{table.sql(dialect=DIALECT)} is not a table name of three parts"
         if not isinstance(table.this, exp.Identifier):
             continue
         cte = cte_of(table)

@@ -1,65 +1,30 @@
-"""Plan -> SQL: the statements of a refresh. Everything here is text in, text out."""
+"""The definition over pinned snapshots: whole, with base filters, or over appended rows. Text in, text out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from pyiceberg.schema import Schema
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField, can_prune, spec_fields
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import can_prune, spec_fields
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, splice
-from dbt.adapters.icebergmv.maintenance.planning.planner import Delta, RefreshPlan
+from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Delta
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
-from dbt.adapters.icebergmv.maintenance.sql.names import TableName
-from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, identifier, qualified, string_literal
+from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, identifier, qualified
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource, at_snapshot, shape
 
-MAIN = "main"
-SHOW_SETTINGS = "SET"
-_FOR_EVER_DAYS = 36_500
 
-
-@dataclass(frozen=True)
-class Write:
-    """Rows to replace: those where `where` holds, by those of the query where `query_where` holds.
-
-    Both say the same, each as the tables behind it need it. `aligned`: the region is whole partitions. Where both are
-    None no row is replaced, only added.
-    """
-
-    columns: tuple[str, ...]
-    query: str
-    where: str | None
-    query_where: str | None
-    aligned: bool
-    summary: Mapping[str, str]
-
-
-@dataclass(frozen=True)
-class View:
-    """A view to publish; `query` is its SQL, `properties` its state."""
-
-    name: TableName
-    columns: tuple[str, ...]
-    query: str
-    comment: str | None
-    column_comments: Mapping[str, str]
-    properties: Mapping[str, str]
-
-
-def pinned_query(
-    definition: ViewDefinition, bases: BaseTables, filters: Mapping[int, tuple[TupleDomain, ...]], catalog: str
-) -> str:
+def pinned_query(definition: ViewDefinition, bases: BaseTables, filters: Mapping[int, tuple[TupleDomain, ...]]) -> str:
     """Return the definition with every base table at its recorded snapshot, reading only what `filters` leave.
 
     Tables that have no recorded snapshot (foreign tables, plain views) stay as they are written.
     """
     replacements: dict[TableReference, str] = {}
-    dialect = Dialect(catalog, bases_can_prune(definition, bases, filters))
+    dialect = Dialect(bases.catalog_name, bases_can_prune(definition, bases, filters))
     for reference in definition.references:
         source = None if reference.pinned else bases.of(reference).source
         if source is not None:
@@ -126,9 +91,9 @@ def _read(
 ) -> str:
     alias = "" if reference.has_alias else f" AS {identifier(reference.name)}"
     name = qualified(*source.storage)
-    if source.recorded.snapshot_id is None:
+    if source.version.snapshot_id is None:
         return f"(SELECT * FROM {name} WHERE false){alias}"
-    pinned = f"{name} VERSION AS OF {source.recorded.snapshot_id}"
+    pinned = f"{name} VERSION AS OF {source.version.snapshot_id}"
     columns = _bridge(source.table_schema, source.snapshot_schema)
     if wanted is None and columns is None:
         return pinned if source.storage[2] == reference.name else pinned + alias
@@ -141,7 +106,7 @@ def _read(
 
 def _read_appended(reference: TableReference, source: IcebergSource, since: int) -> str:
     """Return an incremental append scan: the rows that came after a snapshot, under the columns of today."""
-    window = f"`start-snapshot-id` = '{since}', `end-snapshot-id` = '{source.recorded.snapshot_id}'"
+    window = f"`start-snapshot-id` = '{since}', `end-snapshot-id` = '{source.version.snapshot_id}'"
     alias = "" if reference.has_alias else f" AS {identifier(reference.name)}"
     return f"(SELECT * FROM {qualified(*source.storage)} WITH ({window})){alias}"
 
@@ -169,18 +134,14 @@ def _bridge(wanted: Schema, stored: Schema | None) -> str | None:
     return ", ".join(items)
 
 
-def appended_query(
-    definition: ViewDefinition, bases: BaseTables, plan: RefreshPlan, columns: Sequence[str], catalog: str
-) -> str:
+def appended_query(definition: ViewDefinition, bases: BaseTables, plan: Append, columns: Sequence[str]) -> str:
     """Return the rows that the deltas of a plan bring, as one query."""
-    dialect = Dialect(catalog, bases_can_prune(definition, bases, plan.base_filters))
+    dialect = Dialect(bases.catalog_name, bases_can_prune(definition, bases, plan.base_filters))
     queries = [_delta_query(definition, bases, plan, delta, dialect) for delta in plan.deltas]
-    return "\nUNION ALL\n".join(_select(query, _names(columns)) for query in queries)
+    return "\nUNION ALL\n".join(select_from(query, column_list(columns)) for query in queries)
 
 
-def _delta_query(
-    definition: ViewDefinition, bases: BaseTables, plan: RefreshPlan, delta: Delta, dialect: Dialect
-) -> str:
+def _delta_query(definition: ViewDefinition, bases: BaseTables, plan: Append, delta: Delta, dialect: Dialect) -> str:
     replacements: dict[TableReference, str] = {}
     for reference in definition.references:
         source = None if reference.pinned else bases.of(reference).source
@@ -197,130 +158,3 @@ def _delta_query(
                 raise AssertionError("only tables that can be shown as they were take part in an append")
             replacements[reference] = _read(reference, then, plan.base_filters.get(reference.index), dialect)
     return splice(definition.sql, replacements)
-
-
-def describe_query(query: str) -> str:
-    """Return the statement that shows the columns of a query."""
-    return f"DESCRIBE QUERY {_select(query, '*')}"
-
-
-def create_storage(
-    storage: TableName,
-    columns: Sequence[str],
-    query: str,
-    partitioning: Sequence[PartitionField],
-    tblproperties: Mapping[str, str],
-) -> str:
-    """Return the statement that creates the storage table, or gives it new columns and partitioning, without rows.
-
-    Old snapshots stay readable, so a view that pins one is not disturbed.
-    """
-    partitioned = f" PARTITIONED BY ({', '.join(f.ddl() for f in partitioning)})" if partitioning else ""
-    return (
-        f"CREATE OR REPLACE TABLE {qualified(*storage)} USING iceberg{partitioned}"
-        f" TBLPROPERTIES ({_properties(tblproperties)}) AS {_select(query, _names(columns))} WHERE false"
-    )
-
-
-def set_table_properties(storage: TableName, properties: Mapping[str, str]) -> str:
-    """Return the statement that sets properties of the storage table."""
-    return f"ALTER TABLE {qualified(*storage)} SET TBLPROPERTIES ({_properties(properties)})"
-
-
-def unset_table_properties(storage: TableName, keys: Sequence[str]) -> str:
-    """Return the statement that removes properties of the storage table."""
-    return f"ALTER TABLE {qualified(*storage)} UNSET TBLPROPERTIES ({', '.join(string_literal(k) for k in keys)})"
-
-
-def create_branch(storage: TableName, branch: str, snapshot_id: int) -> str:
-    """Return the statement that starts a branch at a snapshot."""
-    # Without RETAIN a table property (history.expire.max-ref-age-ms) could expire what a view reads.
-    at = f"AS OF VERSION {snapshot_id} RETAIN {_FOR_EVER_DAYS} DAYS"
-    return f"ALTER TABLE {qualified(*storage)} CREATE BRANCH {identifier(branch)} {at}"
-
-
-def drop_branch(storage: TableName, branch: str) -> str:
-    """Return the statement that drops a branch."""
-    return f"ALTER TABLE {qualified(*storage)} DROP BRANCH IF EXISTS {identifier(branch)}"
-
-
-def set_main(storage: TableName, snapshot_id: int) -> str:
-    """Return the statement that sets main to a snapshot, whatever it was before."""
-    return (
-        f"CALL {identifier(storage[0])}.system.set_current_snapshot("
-        f"table => {string_literal(qualified(*storage[1:]))}, snapshot_id => {snapshot_id})"
-    )
-
-
-def fast_forward_main(storage: TableName, branch: str) -> str:
-    """Return the statement that moves main to the head of a branch, if main is an ancestor of it."""
-    return (
-        f"CALL {identifier(storage[0])}.system.fast_forward(table => {string_literal(qualified(*storage[1:]))}, "
-        f"branch => '{MAIN}', to => {string_literal(branch)})"
-    )
-
-
-def write_rows(storage: TableName, branch: str, write: Write) -> list[str]:
-    """Return the statements that replace the rows where `where` holds by those of the query, on a branch.
-
-    Whole partitions are replaced in one commit (OverwriteFiles by filter); other regions by DELETE and INSERT, of which
-    readers see only the end. The predicate stands on the SELECT too: Iceberg does not refuse rows outside it.
-    """
-    target = qualified(*storage, f"branch_{branch}")
-    options = ", ".join(
-        f"{identifier(f'snapshot-property.{k}')} = {string_literal(v)}" for k, v in write.summary.items()
-    )
-    insert = f"INSERT INTO {target} WITH ({options})"
-    rows = _select(write.query, _names(write.columns))
-    if write.where is None:
-        return [f"{insert} {rows}"]
-    rows = f"{rows} WHERE {write.query_where}"
-    if write.aligned:
-        return [f"{insert} REPLACE WHERE {write.where} {rows}"]
-    return [f"DELETE FROM {target} WHERE {write.where}", f"{insert} {rows}"]
-
-
-def create_view(view: View) -> str:
-    """Return the statement that publishes SQL and state in one commit."""
-    comments = {k.lower(): v for k, v in view.column_comments.items()}
-    listed = ", ".join(
-        identifier(c) + (f" COMMENT {string_literal(comments[c.lower()])}" if c.lower() in comments else "")
-        for c in view.columns
-    )
-    return (
-        f"CREATE OR REPLACE VIEW {qualified(*view.name)} ({listed}) COMMENT {string_literal(view.comment or '')}"
-        f" TBLPROPERTIES ({_properties(view.properties)}) AS {view.query}"
-    )
-
-
-def set_view_properties(view: TableName, properties: Mapping[str, str]) -> str:
-    """Return the statement that changes properties of a view; its SQL stays."""
-    return f"ALTER VIEW {qualified(*view)} SET TBLPROPERTIES ({_properties(properties)})"
-
-
-def drop_table(table: TableName, purge: bool) -> str:
-    """Return the statement that drops a table, with its files if `purge`."""
-    return f"DROP TABLE IF EXISTS {qualified(*table)}{' PURGE' if purge else ''}"
-
-
-def rename_table(table: TableName, to: TableName) -> str:
-    """Return the statement that renames a table inside its catalog."""
-    return f"ALTER TABLE {qualified(*table)} RENAME TO {qualified(*to[1:])}"
-
-
-def create_namespace(storage: TableName) -> str:
-    """Return the statement that makes sure that the namespace of the storage table exists."""
-    return f"CREATE NAMESPACE IF NOT EXISTS {qualified(*storage[:2])}"
-
-
-def _select(query: str, columns: str) -> str:
-    """Select from the query; the line breaks keep a comment at its end from swallowing the parenthesis."""
-    return f"SELECT {columns} FROM (\n{query}\n)"
-
-
-def _names(columns: Sequence[str]) -> str:
-    return ", ".join(identifier(c) for c in columns)
-
-
-def _properties(properties: Mapping[str, str]) -> str:
-    return ", ".join(f"{string_literal(k)} = {string_literal(v)}" for k, v in properties.items())

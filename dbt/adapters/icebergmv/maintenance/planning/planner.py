@@ -8,14 +8,14 @@ tracks asks for a full refresh.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track
-from dbt.adapters.icebergmv.maintenance.errors import RefreshRefused
-from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, simplify
+from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Delta, Full, NoOp, Overwrite, RefreshPlan
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, KeyFunction, OrNull, image, preimage
+from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify
 from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
 from dbt.adapters.icebergmv.maintenance.status.base_tables import at_snapshot
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
@@ -26,44 +26,14 @@ REGION_LIMIT = 1000
 
 
 @dataclass(frozen=True)
-class RefreshPlan:
-    """What a refresh does.
-
-    none: nothing, though recorded ids may move. append: add the rows of each delta. overwrite: replace the rows in
-    `region` (over output columns), reading of each base occurrence in `base_filters` only the rows given there. full:
-    replace everything.
-    """
-
-    kind: Literal["none", "append", "overwrite", "full"]
-    reason: str
-    region: tuple[TupleDomain, ...] = ()
-    base_filters: Mapping[int, tuple[TupleDomain, ...]] = field(default_factory=dict)
-    deltas: tuple[Delta, ...] = ()
-
-
-@dataclass(frozen=True)
-class Delta:
-    """The definition over what one reference gained: of `added` only the rows that came since the snapshot `since`.
-
-    References in `before` are read at the snapshot given there, those in `empty` as empty, all others as they are now.
-    The deltas of several references add up, as each reads those before it now and those after it as they were.
-    """
-
-    added: int
-    since: int
-    before: Mapping[int, int] = field(default_factory=dict)
-    empty: frozenset[int] = frozenset()
-
-
-@dataclass(frozen=True)
 class PlanRequest:
     """What the planner decides from, besides definition and status.
 
     `rebuild` says why the contents must be rebuilt whatever changed (first build, --full-refresh, a changed SELECT);
-    `lost` why what is stored cannot be kept although nobody asked for a rebuild (storage dropped, columns changed).
-    `partitioning` are the (column, transform) pairs that partition the storage, which the region had better name.
-    Without `incremental` nothing is planned but to do nothing, or everything. Without `appends` new rows are not read
-    by themselves: Iceberg reads them under the columns of the day, so that is for a query that runs at once.
+    `lost` why the stored rows cannot be kept although nobody asked for a rebuild (storage dropped, columns changed).
+    `partitioning` are the (column, transform) pairs that partition the storage; constraints on these are preferred in
+    a region. Without `incremental` the plan is a no-op or a full refresh. Without `appends` no append scan is planned:
+    it reads the columns that the table has today, so it is right only in a query that runs at once.
     """
 
     policy: RefreshPolicy
@@ -76,41 +46,27 @@ class PlanRequest:
 
 
 def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:
-    """Return the cheapest refresh that is proven right.
-
-    Raises RefreshRefused when that is a full one which the policy `incremental_strict` forbids.
-    """
-    if request.policy == "incremental_strict" and definition.always_full is not None:
-        raise _refused(definition.always_full)
-    if request.rebuild is not None:
-        return RefreshPlan("full", request.rebuild)
-    plan = _plan(definition, status, request)
-    if plan.kind == "full" and request.policy == "incremental_strict":
-        raise _refused(plan.reason)
-    return plan
-
-
-def _plan(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:
-    for reason in (request.lost, definition.always_full):
+    """Return the cheapest refresh that is proven right. Whether the policy allows it is for `policy.enforce`."""
+    for reason in (request.rebuild, request.lost, definition.always_full):
         if reason is not None:
-            return RefreshPlan("full", reason)
+            return Full(reason)
     for base in status.base_tables:
         if base.change.status == "unknown":
-            return RefreshPlan("full", _unknown(base))
+            return Full(_unknown(base))
     stale = [b for b in status.base_tables if b.change.status == "stale"]
     if not stale:
-        return RefreshPlan("none", f"nothing changed since {request.refreshed_at}")
+        return NoOp(f"nothing changed since {request.refreshed_at}")
     if not request.incremental:
-        return RefreshPlan("full", f"materialized_view_connector_driven_refresh_enabled is off ({_changes(stale)})")
+        return Full(f"materialized_view_connector_driven_refresh_enabled is off ({_changes(stale)})")
     if request.policy == "full":
-        return RefreshPlan("full", f"refresh_policy is full ({_changes(stale)})")
+        return Full(f"refresh_policy is full ({_changes(stale)})")
     if definition.full_when_changed is not None:
-        return RefreshPlan("full", f"{definition.full_when_changed} ({_changes(stale)})")
+        return Full(f"{definition.full_when_changed} ({_changes(stale)})")
     appended = _append(definition, stale, request) if request.appends else None
     return appended or _overwrite(definition, stale, request)
 
 
-def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus], request: PlanRequest) -> RefreshPlan | None:
+def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus], request: PlanRequest) -> Append | None:
     """Return the plan that adds what new base rows bring, where nothing else happened and the definition adds up.
 
     What they bring lies in the region that an overwrite would replace, so the other tables are read no further either.
@@ -122,6 +78,9 @@ def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus], reques
         if base.change.appended_since is not None and definition.uses_of(index)
     }
     indexes = [i for b in stale for i in b.occurrences if definition.uses_of(i)]
+    if not indexes:
+        # Only a CTE that nothing uses reads what changed.
+        return None
     if len(indexes) > 1 and not all(_can_be_read_as_before(b) for b in stale):
         return None
     if any(_has_other_columns_now(b) for b in stale):
@@ -138,13 +97,13 @@ def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus], reques
     affected = [d for b in stale for use in _uses(definition, b) for d in _affected(definition, b, use, request)]
     region = simplify(affected, REGION_LIMIT)
     filters = {} if any(d.is_all for d in region) else base_filters(definition, region)
-    return RefreshPlan("append", rows, base_filters=filters, deltas=tuple(deltas))
+    return Append(rows, tuple(deltas), filters)
 
 
 def _has_other_columns_now(base: BaseTableStatus) -> bool:
     """Return whether an append scan, which reads under the table's columns of today, would not show those wanted."""
     source = base.base.source
-    return source is not None and source.recorded.schema_id != source.table.metadata.current_schema_id
+    return source is not None and source.version.schema_id != source.table.metadata.current_schema_id
 
 
 def _can_be_read_as_before(base: BaseTableStatus) -> bool:
@@ -158,14 +117,14 @@ def _overwrite(definition: ViewDefinition, stale: Sequence[BaseTableStatus], req
         for occurrence in _uses(definition, base):
             affected = _affected(definition, base, occurrence, request)
             if any(d.is_all for d in affected):
-                return RefreshPlan("full", _untracked(definition, base, occurrence))
+                return Full(_untracked(definition, base, occurrence))
             disjuncts += affected
     region = simplify(disjuncts, REGION_LIMIT)
     if not region:
-        return RefreshPlan("none", f"no row of the view can be affected ({_changes(stale)})")
+        return NoOp(f"no row of the view can be affected ({_changes(stale)})")
     if any(d.is_all for d in region):
-        return RefreshPlan("full", f"the changes touch too many partitions to list ({_changes(stale)})")
-    return RefreshPlan("overwrite", _changes(stale), region, base_filters(definition, region))
+        return Full(f"the changes touch too many partitions to list ({_changes(stale)})")
+    return Overwrite(_changes(stale), region, base_filters(definition, region))
 
 
 def _uses(definition: ViewDefinition, base: BaseTableStatus) -> list[Occurrence]:
@@ -285,10 +244,3 @@ def _untracked(definition: ViewDefinition, base: BaseTableStatus, occurrence: Oc
 def _computed(definition: ViewDefinition, occurrence: Occurrence) -> str | None:
     tracks = (t for found in definition.tracks_of(occurrence).values() for t in found)
     return next((step.name for t in tracks for step in t.function if isinstance(step, Computed)), None)
-
-
-def _refused(reason: str) -> RefreshRefused:
-    return RefreshRefused(
-        f"refresh_policy is incremental_strict and only a full refresh is right: {reason}. "
-        "Set refresh_policy to auto, or run with --full-refresh."
-    )

@@ -11,6 +11,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from itertools import pairwise
 from typing import TypeAlias
 
 Value: TypeAlias = bool | int | float | str | bytes | Decimal
@@ -61,13 +62,17 @@ _EVERYTHING = Range(None, None)
 class Domain:
     """A set of values of one column.
 
-    `ranges` are sorted, disjoint and merged where they touch, so `==` means "the same set" up to the density of the
-    type ({1} and (0, 2) differ although no integer tells them apart).
+    Whatever ranges it is made of, it keeps them sorted, disjoint and merged where they touch. So `==` means "the same
+    set", up to what the type leaves out: {1} and (0, 2) differ although no integer lies in one of them alone.
     """
 
     ranges: tuple[Range, ...] = ()
     null: bool = False
     nan: bool = False
+
+    def __post_init__(self) -> None:
+        if not _is_canonical(self.ranges):
+            object.__setattr__(self, "ranges", _canonical(self.ranges))
 
     @staticmethod
     def none() -> Domain:
@@ -86,10 +91,10 @@ class Domain:
 
     @staticmethod
     def of(*values: Value | None) -> Domain:
-        """Return the set of the given values; None stands for NULL."""
+        """Return the set of the given values; None means NULL."""
         plain = [v for v in values if v is not None and not _is_nan(v)]
         return Domain(
-            _normalise(Range(v, v) for v in plain),
+            tuple(Range(v, v) for v in plain),
             null=any(v is None for v in values),
             nan=any(v is not None and _is_nan(v) for v in values),
         )
@@ -97,7 +102,14 @@ class Domain:
     @staticmethod
     def between(*ranges: Range) -> Domain:
         """Return the union of intervals, without NULL and NaN."""
-        return Domain(_normalise(ranges))
+        return Domain(ranges)
+
+    def with_ranges(self, ranges: Iterable[Range]) -> Domain:
+        """Return the union of intervals, with NULL and NaN where this set has them.
+
+        For functions of a column: they map the values, and NULL to NULL and NaN to NaN.
+        """
+        return Domain(tuple(ranges), self.null, self.nan)
 
     @property
     def is_none(self) -> bool:
@@ -130,12 +142,17 @@ class Domain:
         return self.complement().union(other.complement()).complement()
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class ColumnKey:
     """What a Domain constrains: a column, or an Iceberg transform of it (`bucket[16]`) when values are transformed."""
 
     column: str
     transform: str | None = None
+
+    @property
+    def order(self) -> tuple[str, str]:
+        """Return what keys are sorted by: the column, then the transform, none first."""
+        return (self.column, self.transform or "")
 
 
 @dataclass(frozen=True)
@@ -163,7 +180,7 @@ class TupleDomain:
         """Return the rows that satisfy every constraint."""
         if any(d.is_none for d in constraints.values()):
             return TupleDomain.none()
-        kept = sorted(((k, d) for k, d in constraints.items() if not d.is_all), key=lambda kd: _key_order(kd[0]))
+        kept = sorted(((k, d) for k, d in constraints.items() if not d.is_all), key=lambda kd: kd[0].order)
         return TupleDomain(tuple(kept))
 
     @property
@@ -177,107 +194,25 @@ class TupleDomain:
         return dict(self.constraints)
 
 
-def simplify(disjuncts: Iterable[TupleDomain], limit: int) -> tuple[TupleDomain, ...]:
-    """Return fewer disjuncts that cover a superset: equal to the input while at most `limit` remain, wider beyond.
-
-    Disjuncts that differ in one key only are merged exactly; a domain of more than `limit` ranges becomes their hull.
-    What is still over the limit becomes one disjunct: the union column by column (Trino: columnWiseUnion, a superset).
-    """
-    merged = _merge_exactly([d for d in disjuncts if not d.is_none])
-    few = merged if len(merged) <= limit else [column_wise_union(*merged)]
-    return tuple(_with_few_ranges(d, limit) for d in few)
-
-
-def _with_few_ranges(rows: TupleDomain, limit: int) -> TupleDomain:
-    """Return a superset in which no domain has more than `limit` ranges; lists of single values stay as they are."""
-    return (
-        TupleDomain.where({key: _hull(domain, limit) for key, domain in rows.constraints}) if rows.constraints else rows
-    )
-
-
-def _hull(domain: Domain, limit: int) -> Domain:
-    ranges = domain.ranges
-    if len(ranges) <= limit or all(r.is_single_value for r in ranges):
-        return domain
-    first, last = ranges[0], ranges[-1]
-    whole = Range(first.low, last.high, first.low_inclusive, last.high_inclusive)
-    return Domain((whole,), domain.null, domain.nan)
-
-
-def column_wise_union(*disjuncts: TupleDomain) -> TupleDomain:
-    """Return a superset of all: the union of each key that is constrained in every one of them."""
-    some = [d for d in disjuncts if not d.is_none]
-    if not some:
-        return TupleDomain.none()
-    found: dict[ColumnKey, list[Domain]] = {}
-    for disjunct in some:
-        for key, domain in disjunct.constraints:
-            found.setdefault(key, []).append(domain)
-    return TupleDomain.where({k: union_of(domains) for k, domains in found.items() if len(domains) == len(some)})
-
-
-def _merge_exactly(disjuncts: list[TupleDomain]) -> list[TupleDomain]:
-    """Merge, key by key, the disjuncts that agree on all other keys.
-
-    Domains are numbered first (0: no constraint), so that there may be many: the time is that of sorting their ranges.
-    """
-    if any(d.is_all for d in disjuncts):
-        return [TupleDomain.all()]
-    keys = sorted({k for d in disjuncts for k, _ in d.constraints}, key=_key_order)
-    numbered = [_Numbered() for _ in keys]
-    rows = []
-    for disjunct in disjuncts:
-        domains = disjunct.domains
-        rows.append(tuple(n.number(domains.get(k)) for k, n in zip(keys, numbered, strict=True)))
-    for i, known in enumerate(numbered):
-        groups: dict[tuple[int, ...], list[int]] = {}
-        for row in rows:
-            groups.setdefault((*row[:i], *row[i + 1 :]), []).append(row[i])
-        rows = [(*rest[:i], known.union(numbers), *rest[i:]) for rest, numbers in groups.items()]
-    return [
-        TupleDomain.where({k: n.domains[number] for k, n, number in zip(keys, numbered, row, strict=True)})
-        for row in rows
-    ]
-
-
-class _Numbered:
-    """The distinct domains of one key, by number."""
-
-    def __init__(self) -> None:
-        self.domains = [Domain.all()]
-        self._numbers = {Domain.all(): 0}
-
-    def number(self, domain: Domain | None) -> int:
-        if domain is None:
-            return 0
-        number = self._numbers.setdefault(domain, len(self.domains))
-        if number == len(self.domains):
-            self.domains.append(domain)
-        return number
-
-    def union(self, numbers: list[int]) -> int:
-        distinct = dict.fromkeys(numbers)
-        if len(distinct) == 1:
-            return numbers[0]
-        return 0 if 0 in distinct else self.number(union_of([self.domains[n] for n in distinct]))
-
-
 def union_of(domains: Sequence[Domain]) -> Domain:
     """Return the values of any of the sets, in the time of sorting all their ranges."""
     return Domain(
-        _normalise(r for d in domains for r in d.ranges), any(d.null for d in domains), any(d.nan for d in domains)
+        tuple(r for d in domains for r in d.ranges), any(d.null for d in domains), any(d.nan for d in domains)
     )
-
-
-def _key_order(key: ColumnKey) -> tuple[str, str]:
-    return (key.column, key.transform or "")
 
 
 def _is_nan(value: Value) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-def _normalise(ranges: Iterable[Range]) -> tuple[Range, ...]:
+def _is_canonical(ranges: tuple[Range, ...]) -> bool:
+    """Return whether no range is empty and each lies after the one before, with a gap between them."""
+    if any(r.is_empty for r in ranges):
+        return False
+    return all(right.low is not None and not _touch(left, right) for left, right in pairwise(ranges))
+
+
+def _canonical(ranges: Iterable[Range]) -> tuple[Range, ...]:
     """Sort, drop the empty, merge what overlaps or touches."""
     kept = [r for r in ranges if not r.is_empty]
     unbounded = [r for r in kept if r.low is None]

@@ -7,43 +7,28 @@ A step relates the values on its base side to those on its output side. Two maps
 
 Most steps are functions (a cast, a truncation). Two are not: a row of the null-supplying side of an outer join may be
 seen as itself or as NULL, and a join condition such as `date(a.ts) = b.d` leads from b.d back to a.ts.
+
+`Step` lists the kinds of steps. Each has `name`, what a person would write: messages show it, and no code reads it;
+`result_type`, the Spark type on the output side, if it is known; and `only_adds_null`: the step keeps values as they
+are, so that it also holds for bucket numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, Range, Value
+from dbt.adapters.icebergmv.maintenance.predicates.local_time import LocalTime
+from dbt.adapters.icebergmv.maintenance.predicates.periods import Period
 
 _LAST_CODE_POINT = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
 
 
-class Step(Protocol):
-    """One step. `name` is what a person would write; `result_type` the Spark type on the output side, if known."""
-
-    @property
-    def name(self) -> str:
-        """Return the step as a person would write it."""
-
-    @property
-    def result_type(self) -> str | None:
-        """Return the Spark type of the output side."""
-
-    @property
-    def only_adds_null(self) -> bool:
-        """Return whether the step keeps values as they are, so that it also holds for bucket numbers."""
-
-    def image(self, domain: Domain) -> Domain:
-        """Return a superset of the output values."""
-
-    def preimage(self, domain: Domain) -> Domain:
-        """Return a superset of the base values."""
-
-
-KeyFunction = tuple[Step, ...]
+Step: TypeAlias = "Monotone | OrNull | Inverse | Prefix | Computed | Evaluated | LocalTime"
+KeyFunction: TypeAlias = "tuple[Step, ...]"
 """Steps from the base column outwards; the empty tuple is the identity."""
 
 
@@ -72,12 +57,23 @@ class Monotone:
 
     It is given by `apply` and by `first`, its lower inverse: first(y) = min {x : apply(x) >= y}. So the image of [a, b]
     lies in [apply(a), apply(b)], and the preimage of [c, d] is [first(c), first(d + 1) - 1].
+
+    sql              the same function in Spark, `{}` for the argument
+    argument_type    the Spark type that it takes; timestamp_ntz is a time on the wall
+    constant_within  the longest period over which it has one value: a month for trunc(d, 'MONTH'); None: it has another
+                     value for every argument
+    stays_within     the shortest period in which a result always lies with its argument: a month again; None: in no
+                     period, or the result is no time, as for year(d)
     """
 
-    name: str
+    name: str = field(compare=False)
+    sql: str
+    argument_type: str
     result_type: str
-    apply: Callable[[int], int] = field(compare=False)
-    first: Callable[[int], int] = field(compare=False)
+    apply: Callable[[int], int]
+    first: Callable[[int], int]
+    constant_within: Period | None = None
+    stays_within: Period | None = None
     only_adds_null: bool = field(default=False, init=False)
 
     def image(self, domain: Domain) -> Domain:
@@ -99,7 +95,7 @@ class OrNull:
 
     def image(self, domain: Domain) -> Domain:
         """Return the values and NULL: a changed row may have been, or be no longer, what keeps a row unmatched."""
-        return domain if domain.is_none else Domain(domain.ranges, True, domain.nan)
+        return domain if domain.is_none else domain.union(Domain.only_null())
 
     def preimage(self, domain: Domain) -> Domain:
         """Return the values; which rows are unmatched depends on all of the other side."""
@@ -144,6 +140,7 @@ class Prefix:
     """
 
     length: int
+    argument_type: str = field(default="string", init=False)
     result_type: str = field(default="string", init=False)
     only_adds_null: bool = field(default=False, init=False)
 
@@ -155,12 +152,12 @@ class Prefix:
     def image(self, domain: Domain) -> Domain:
         """Return a superset of the prefixes."""
         ranges = (Range(_cut(r.low, self.length), _cut(r.high, self.length)) for r in domain.ranges)
-        return Domain(Domain.between(*ranges).ranges, domain.null, domain.nan)
+        return domain.with_ranges(ranges)
 
     def preimage(self, domain: Domain) -> Domain:
         """Return the strings whose prefix lies in the domain."""
         ranges = (self._strings(r) for r in domain.ranges)
-        return Domain(Domain.between(*ranges).ranges, domain.null, domain.nan)
+        return domain.with_ranges(ranges)
 
     def _strings(self, r: Range) -> Range:
         low = _cut(r.low, self.length)
@@ -169,12 +166,12 @@ class Prefix:
         high = _text(r.high)
         if len(high) < self.length:
             return Range(low, high)
-        return with_prefix(high[: self.length], low)
+        return Range(low, _after(high[: self.length]), True, False)
 
 
-def with_prefix(prefix: str, low: Value | None = None) -> Range:
-    """Return the strings from `low` (default: the prefix) up to the last one that starts with the prefix."""
-    return Range(prefix if low is None else low, _after(prefix), True, False)
+def with_prefix(prefix: str) -> Range:
+    """Return the strings that start with the prefix."""
+    return Range(prefix, _after(prefix), True, False)
 
 
 @dataclass(frozen=True)
@@ -182,7 +179,7 @@ class Computed:
     """Any deterministic expression of one column: Spark is to say what it makes of each value.
 
     `name` is the expression with `?` for the column, normalised; `text` are the pieces that the user wrote around each
-    naming of the column. Until it is evaluated (see evaluation.py) everything maps to everything.
+    naming of the column. Until it is evaluated (planning/key_evaluation.py) everything maps to everything.
     """
 
     name: str
@@ -250,7 +247,7 @@ def _map(domain: Domain, map_low: Callable[[int], int], map_high: Callable[[int]
         low = None if r.low is None else map_low(_integer(r.low) + (0 if r.low_inclusive else 1))
         high = None if r.high is None else map_high(_integer(r.high) - (0 if r.high_inclusive else 1))
         ranges.append(Range(low, high))
-    return Domain(Domain.between(*ranges).ranges, domain.null, domain.nan)
+    return domain.with_ranges(ranges)
 
 
 def _integer(value: Value) -> int:

@@ -33,7 +33,7 @@ class Offsets:
     def _margin(self) -> int:
         """Return how far from a change its two offsets matter: up to the next sample, and as long as what it skips.
 
-        A time on the wall that was skipped stands for an instant after the change, by the offset before it.
+        A wall-clock time that was skipped means an instant after the change, by the offset before it.
         """
         offsets = [offset for _, offset in self.changes]
         return max([SAMPLED_EVERY, *(abs(b - a) for a, b in pairwise(offsets))])
@@ -63,7 +63,7 @@ class LocalTime:
         return _mapped(domain, self._to_local)
 
     def preimage(self, domain: Domain) -> Domain:
-        """Return a superset of the instants, those that a local time in a gap or an overlap may stand for included."""
+        """Return a superset of the instants, including those that a local time in a gap or an overlap may mean."""
         return _mapped(domain, self._to_instants)
 
     def _to_local(self, low: int, high: int) -> tuple[int, int]:
@@ -88,7 +88,7 @@ def _mapped(domain: Domain, convert: Callable[[int, int], tuple[int, int]]) -> D
         start, end = low if low is not None else -_FOREVER, high if high is not None else _FOREVER
         mapped = convert(start, end)
         ranges.append(Range(None if low is None else mapped[0], None if high is None else mapped[1]))
-    return Domain(Domain.between(*ranges).ranges, domain.null, domain.nan)
+    return domain.with_ranges(ranges)
 
 
 def _integer(value: Value) -> int:

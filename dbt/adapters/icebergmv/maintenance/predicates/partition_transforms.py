@@ -106,7 +106,7 @@ def civil_from_days(days: int) -> tuple[int, int, int]:
 def _identity_domain(source_type: IcebergType, value: Value) -> Domain:
     """Return the values of an identity partition.
 
-    0.0 and -0.0 are two partitions and one group in Spark, so either stands for both.
+    0.0 and -0.0 are two partitions and one group in Spark, so either means both.
     """
     if isinstance(value, float) and not math.isnan(value):
         if isinstance(source_type, DoubleType):

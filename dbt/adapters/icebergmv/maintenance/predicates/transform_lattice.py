@@ -1,7 +1,7 @@
 """Transforms that contain each other: saying a constraint in the terms of another partition spec.
 
-bucket[n] is the hash modulo n (Iceberg spec, "Bucket Transform Details"), so it tells bucket[m] where m divides n, and
-is told by it where n divides m. A string truncated to w characters tells any shorter prefix.
+bucket[n] is the hash modulo n (Iceberg spec, "Bucket Transform Details"). So it determines bucket[m] where m divides n,
+and follows from it where n divides m. A string truncated to w characters determines any shorter prefix.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Iterable
 
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain, Value
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import with_prefix
+from dbt.adapters.icebergmv.maintenance.predicates.transform_names import TransformName
 
 
 def in_terms_of(rows: TupleDomain, fields: Iterable[tuple[str, str]]) -> TupleDomain:
@@ -41,8 +42,8 @@ def _said(key: ColumnKey, domain: Domain, transforms: list[str]) -> tuple[Column
 
 
 def _converted(of: str, to: str, domain: Domain) -> Domain | None:
-    """Return a superset of the values of transform `to`, given those of `of`; None when they tell nothing."""
-    (kind, width), (other, wanted) = _parsed(of), _parsed(to)
+    """Return a superset of the values of transform `to`, given those of `of`; None when they determine nothing."""
+    (kind, width), (other, wanted) = _parts(of), _parts(to)
     singles = [r.low for r in domain.ranges if r.is_single_value]
     if kind != other or len(singles) != len(domain.ranges) or domain.nan:
         return None
@@ -55,16 +56,15 @@ def _converted(of: str, to: str, domain: Domain) -> Domain | None:
         values = [str(v)[:wanted] for v in singles]
     else:
         return None
-    return Domain(Domain.of(*values).ranges, domain.null)
+    return domain.with_ranges(Range(v, v) for v in values)
 
 
 def _as_ranges(transform: str, domain: Domain) -> Domain | None:
     """Return the strings that have the prefixes of a truncate; None for other transforms and types."""
-    kind, width = _parsed(transform)
+    kind, width = _parts(transform)
     if kind != "truncate" or not all(r.is_single_value and isinstance(r.low, str) for r in domain.ranges):
         return None
-    ranges = (_with_prefix(str(r.low), width) for r in domain.ranges)
-    return Domain(Domain.between(*ranges).ranges, domain.null)
+    return domain.with_ranges(_with_prefix(str(r.low), width) for r in domain.ranges)
 
 
 def _with_prefix(value: str, width: int) -> Range:
@@ -72,9 +72,9 @@ def _with_prefix(value: str, width: int) -> Range:
     return Range(value, value) if len(value) < width else with_prefix(value)
 
 
-def _parsed(transform: str) -> tuple[str, int]:
-    name, _, width = transform.rstrip("]").partition("[")
-    return name, int(width) if width else 0
+def _parts(transform: str) -> tuple[str, int]:
+    name = TransformName.parse(transform)
+    return name.kind, name.width
 
 
 def _int(value: Value | None) -> int:

@@ -2,45 +2,133 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import itertools
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
 
-from dbt.adapters.icebergmv.maintenance.planning import pinned_queries as render
-from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import Lake, Publication, load_storage, publish
-from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
-from dbt.adapters.icebergmv.maintenance.status.pinned_view import sql_hash, view_query
+from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.refresh import statements
+from dbt.adapters.icebergmv.maintenance.refresh.state_after import moved
+from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import load_storage, lost_race
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, NewView, RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.pinned_view import has_moved, sql_hash
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX, ViewState
-from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE
-from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan, read_text
-from dbt.adapters.icebergmv.maintenance.stitching.snapshot_query import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE, StaleReadBehavior
+from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan, over_columns, read_text
+
+BACKUP_SUFFIX = "__dbt_backup"
+_STORED: StaleReadBehavior = "use_data_table"
 
 
-def publish_view(lake: Lake, inspection: Inspection, state: ViewState) -> None:
-    """Publish the state, with the SQL that gives readers what `stale_read_behavior` says."""
-    storage = load_storage(lake, state.storage_table)
-    names = [f.name for f in StoredRows(state.storage_table, storage, state.storage_snapshot_id).schema.fields]
-    publish_sql(lake, inspection, state, read_text(inspection, state, storage), names)
+@dataclass(frozen=True)
+class ViewText:
+    """The SQL of a view, its columns, and the behaviour that it gives readers."""
+
+    query: str
+    columns: tuple[str, ...]
+    behavior: StaleReadBehavior
 
 
-def publish_sql(lake: Lake, inspection: Inspection, state: ViewState, query: str, columns: Sequence[str]) -> None:
-    """Publish the state with a SELECT of the given columns."""
-    config = inspection.request.config
-    is_plain = query == view_query(state.storage_table, columns, state.storage_snapshot_id)
-    behavior, before = read_plan(inspection).behavior, inspection.state
-    if before is not None and (before.stale_read_behavior in LIVE) != (behavior in LIVE):
-        # A view over this one watches the storage table, or what lies below; it must see that the other counts now.
-        lake.spark(render.set_table_properties(state.storage_table, {f"{PREFIX}stale-read-behavior": behavior}))
-    state = replace(state, view_sql_hash="" if is_plain else sql_hash(query), stale_read_behavior=behavior)
-    view = render.View(
-        name=inspection.request.view,
-        columns=tuple(columns),
-        query=query,
+def publish_view(
+    lake: Lake, view: Inspection, reads: ReadPlan, state: ViewState, stored: StoredRows
+) -> StaleReadBehavior:
+    """Publish the state and the SQL that gives readers what was planned for them; return the behaviour they get."""
+    return publish_text(lake, view, state, stored, view_text(view, reads, state, stored))
+
+
+def publish_text(
+    lake: Lake, view: Inspection, state: ViewState, stored: StoredRows, text: ViewText
+) -> StaleReadBehavior:
+    """Publish the state with the SQL of the view; return the behaviour that readers get."""
+    config, before = view.request.config, None if isinstance(view, NewView) else view.state
+    if before is not None and (before.stale_read_behavior in LIVE) != (text.behavior in LIVE):
+        # A view over this one watches its storage table, or what is below it; it must see that the other counts now.
+        lake.spark(statements.set_table_properties(stored.name, {f"{PREFIX}stale-read-behavior": text.behavior}))
+    is_plain = text.query == stored.query
+    state = replace(state, view_sql_hash="" if is_plain else sql_hash(text.query), stale_read_behavior=text.behavior)
+    made = statements.View(
+        name=view.request.view,
+        columns=text.columns,
+        query=text.query,
         comment=config.comment,
         column_comments=config.column_comments,
         properties=state.to_properties(),
     )
-    publish(
-        lake,
-        Publication(view, inspection.view, state.storage_table, state.storage_snapshot_id),
-        inspection.table_in_the_way,
-    )
+    _check_not_overtaken(lake, view, stored)
+    is_table_there = isinstance(view, NewView) and view.table_in_the_way
+    with _out_of_the_way(lake, made.name) if is_table_there else nullcontext():
+        _create_view(lake, view, made)
+    return text.behavior
+
+
+def view_text(view: Inspection, reads: ReadPlan, state: ViewState, stored: StoredRows) -> ViewText:
+    """Return the SQL that gives readers what was planned for them, as far as the stored columns allow."""
+    reads = over_columns(reads, view.definition, stored.columns)
+    return ViewText(read_text(view, reads, state, stored), stored.columns, reads.behavior)
+
+
+def is_outdated(view: RefreshedView, reads: ReadPlan) -> bool:
+    """Return whether the SQL of the view would be another one now.
+
+    It holds the metadata files of its base tables. And where runs alone stitched a view (`refresh_on_run: false`), runs
+    may refresh it now.
+    """
+    if view.request.config.stale_read_behavior == _STORED:
+        return False
+    return sql_hash(view_text(view, reads, moved(view), view.stored).query) != sql_hash(view.found.sql)
+
+
+def record(lake: Lake, view: RefreshedView, state: ViewState) -> None:
+    """Record a state of which nothing but ids moved; the SQL of the view stays."""
+    name = view.request.view
+    if has_moved(lake.catalog, name, view.found):
+        raise RefreshConflict(f"another refresh moved the view {view.request.name} meanwhile. Run again.")
+    lake.spark(statements.set_view_properties(name, state.to_properties()))
+
+
+def _check_not_overtaken(lake: Lake, view: Inspection, stored: StoredRows) -> None:
+    """Raise RefreshConflict if the view or main of the storage moved since they were read.
+
+    Between this check and the commit of the view another refresh can still slip in; the view then shows the older of
+    two complete results until the next run.
+    """
+    if has_moved(lake.catalog, view.request.view, view.found):
+        raise lost_race(stored.name)
+    if load_storage(lake, stored.name).metadata.current_snapshot_id != stored.snapshot_id:
+        raise lost_race(stored.name)
+
+
+def _create_view(lake: Lake, view: Inspection, made: statements.View) -> None:
+    try:
+        lake.spark(statements.create_view(made))
+    except Exception as error:
+        # Whatever the statement failed of, a view that another refresh moved meanwhile is the reason that counts.
+        is_table_there = isinstance(view, NewView) and view.table_in_the_way
+        if not is_table_there and has_moved(lake.catalog, made.name, view.found):
+            raise lost_race(view.request.config.storage_table) from error
+        raise
+
+
+@contextmanager
+def _out_of_the_way(lake: Lake, view: TableName) -> Iterator[None]:
+    """Rename the table that has the view's name; drop it once the view is there, or give it its name back."""
+    backup = _free_name(lake, view)
+    lake.spark(statements.rename_table(view, backup))
+    try:
+        yield
+    except BaseException:
+        with suppress(Exception):
+            lake.spark(statements.rename_table(backup, view))
+        raise
+    lake.spark(statements.drop_table(backup, purge=False))
+
+
+def _free_name(lake: Lake, view: TableName) -> TableName:
+    """Return a name for a table that has to make way, which no other entry has yet."""
+    taken = {entry.name for entry in lake.catalog.entries(view[1])}
+    names = (view[2] + BACKUP_SUFFIX + (str(number) if number else "") for number in itertools.count())
+    return (view[0], view[1], next(name for name in names if name not in taken))

@@ -9,12 +9,13 @@ from typing import Literal
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry, changed_partitions, partitions_of
-from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
-from dbt.adapters.icebergmv.maintenance.planning.planner import RefreshPlan
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import stored_partitioning
+from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
-from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
+from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
+from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
 _COUNTED_FILES = 2_000
 """Reading so many entries takes less than a tenth of a second; a larger base is not opened for a number in a report."""
@@ -26,6 +27,7 @@ class RefreshResult:
 
     Partition counts are of the storage table: `stale_partitions` were written or emptied, `total_partitions` held rows
     before or after. `base_partitions` gives, for the base tables where that is cheap to know, how many they have.
+    `stale_read_behavior` is what readers get now, which may be less than was asked for.
     `partition_by` is the partitioning of the storage table in Spark's DDL, as far as the refresh opened the table.
     """
 
@@ -34,6 +36,7 @@ class RefreshResult:
     storage_table: TableName
     storage_snapshot_id: int | None
     base_tables: tuple[BaseTableStatus, ...]
+    stale_read_behavior: str
     rows_written: int = 0
     rows_deleted: int = 0
     stale_partitions: int = 0
@@ -42,42 +45,42 @@ class RefreshResult:
     partition_by: tuple[str, ...] = ()
 
 
-def nothing_done(inspection: Inspection, reason: str) -> RefreshResult:
-    """Return the result of a refresh that left the rows as they were."""
-    state = inspection.state
+def nothing_done(view: RefreshedView, reason: str, behavior: str) -> RefreshResult:
+    """Return the result of a refresh that left the rows as they were; `behavior` is what readers get."""
     return RefreshResult(
         kind="none",
         reason=reason,
-        storage_table=inspection.request.config.storage_table,
-        storage_snapshot_id=state.storage_snapshot_id if state else None,
-        base_tables=inspection.status.base_tables,
+        storage_table=view.request.config.storage_table,
+        storage_snapshot_id=view.state.storage_snapshot_id,
+        base_tables=view.status.base_tables,
+        stale_read_behavior=behavior,
     )
 
 
-def done(inspection: Inspection, plan: RefreshPlan, table: Table, start: int, snapshot_id: int) -> RefreshResult:
-    """Return the result of a refresh that built `snapshot_id` of the storage table on `start`."""
+def done(settled: Settled, stored: StoredRows, start: int, behavior: str) -> RefreshResult:
+    """Return the result of a refresh that built the stored rows on the snapshot `start`."""
+    table, snapshot_id, base_tables = stored.table, stored.snapshot_id, settled.view.status.base_tables
     written, deleted = _rows(table, start, snapshot_id)
     return RefreshResult(
-        kind=plan.kind,
-        reason=plan.reason,
-        storage_table=inspection.request.config.storage_table,
+        kind=settled.plan.kind,
+        reason=settled.plan.reason,
+        storage_table=stored.name,
         storage_snapshot_id=snapshot_id,
-        base_tables=inspection.status.base_tables,
+        base_tables=base_tables,
+        stale_read_behavior=behavior,
         rows_written=written,
         rows_deleted=deleted,
         stale_partitions=len(changed_partitions(table, start, snapshot_id)),
         total_partitions=len(partitions_of(table, start) | partitions_of(table, snapshot_id)),
-        base_partitions={
-            b.base.name: n for b in inspection.status.base_tables if (n := _partitions(b.base)) is not None
-        },
-        partition_by=tuple(f.ddl() for f in spec_fields(table.spec(), table.schema())),
+        base_partitions={b.base.name: n for b in base_tables if (n := _partitions(b.base)) is not None},
+        partition_by=tuple(f.ddl() for f in stored_partitioning(table)),
     )
 
 
 def _partitions(base: BaseTable) -> int | None:
     """Return how many partitions a base table has, None when counting them would open many manifests."""
     source = base.source
-    snapshot_id = source.recorded.snapshot_id if source is not None else None
+    snapshot_id = source.version.snapshot_id if source is not None else None
     if source is None or snapshot_id is None:
         return None
     snapshot = source.table.metadata.snapshot_by_id(snapshot_id)

@@ -1,61 +1,59 @@
-"""A run with `refresh_on_run: false`: no row is computed, though the view may be made to show the current ones.
+"""Static stitching (`refresh_on_run: false`): a run stores no rows; it only rewrites the view.
 
-With `use_stitching` the view then reads its stored rows where they are fresh and the definition elsewhere, told by
-literals and with every table at the snapshot of the run: one exact cut, at the price of a commit of metadata. A view
-has no session settings of its own, so where these would give other values the definition alone is read, at that cut.
+With `use_stitching` the view then returns the current rows: stored rows where they are fresh, the definition elsewhere,
+separated by literals, with every table at the snapshot of the run. It is one consistent snapshot at the price of a
+commit of metadata. A view has no session settings of its own. Where those of a reader would give other values, the view
+reads the definition alone, at the same snapshots.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from dbt.adapters.icebergmv.maintenance.refresh.publish import publish_sql, publish_view
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.planning.plan import NoOp
+from dbt.adapters.icebergmv.maintenance.refresh.publish import ViewText, publish_text, publish_view
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, nothing_done
-from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage
-from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, inspect
+from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import sql_hash
-from dbt.adapters.icebergmv.maintenance.status.session_check import check_session
+from dbt.adapters.icebergmv.maintenance.status.session_settings import check_session
 from dbt.adapters.icebergmv.maintenance.stitching.current_rows import current_rows
-from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import reader_guard
+from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan, reader_guard
 
 _REASON = "refresh_on_run is false"
 
 
-def leave(lake: Lake, inspection: Inspection) -> RefreshResult:
+def leave(lake: Lake, view: RefreshedView, reads: ReadPlan) -> RefreshResult:
     """Apply changed configuration, and stitch what is to be stitched; the stored rows stay as they are."""
-    state, request = inspection.state, inspection.request
-    if state is None:
-        raise AssertionError("a view that was never refreshed is built, whatever refresh_on_run says")
-    if request.config.stale_read_behavior == "use_stitching":
-        return _restitch(lake, inspection)
-    if inspection.redefined is not None:
+    behavior, config = view.state.stale_read_behavior, view.request.config
+    if config.stale_read_behavior == "use_stitching":
+        return _restitch(lake, view, reads)
+    if view.redefined is not None:
         # The stored rows are those of the former SQL of a view, which only a refresh replaces.
-        return nothing_done(inspection, f"{_REASON}; {inspection.redefined}")
-    if not inspection.changes:
-        return nothing_done(inspection, _REASON)
-    alter_storage(lake, inspection)
-    publish_view(lake, inspection, replace(state, config=request.config.recorded()))
-    return nothing_done(inspection, f"{_REASON}; {', '.join(inspection.changes.alter)}")
+        return nothing_done(view, f"{_REASON}; {view.redefined}", behavior)
+    if not view.changes:
+        return nothing_done(view, _REASON, behavior)
+    alter_storage(lake, view)
+    behavior = publish_view(lake, view, reads, replace(view.state, config=config.recorded()), view.stored)
+    return nothing_done(view, f"{_REASON}; {', '.join(view.changes.alter)}", behavior)
 
 
-def _restitch(lake: Lake, inspection: Inspection) -> RefreshResult:
-    state, view, request = inspection.state, inspection.view, inspection.request
-    if state is None or view is None:
-        raise AssertionError("a view that was never refreshed has nothing to be stitched to")
-    if inspection.status.has_moved:
-        check_session(lake, request.config.settings)
-    rows = current_rows(lake, inspection, lambda: inspect(lake.catalog, request, expand_views=False), at_once=False)
-    query = rows.where(reader_guard(inspection))
-    if sql_hash(query) == sql_hash(view.sql) and not inspection.changes:
-        is_fresh = rows.plan.kind == "none"
-        return nothing_done(inspection, rows.plan.reason if is_fresh else f"stitched already ({rows.plan.reason})")
-    alter_storage(lake, inspection)
+def _restitch(lake: Lake, view: RefreshedView, reads: ReadPlan) -> RefreshResult:
+    config = view.request.config
+    if view.status.has_moved:
+        check_session(lake, config.settings)
+    rows = current_rows(lake, view, at_once=False)
+    query = rows.where(reader_guard(view))
+    if sql_hash(query) == sql_hash(view.found.sql) and not view.changes:
+        reason = rows.plan.reason if isinstance(rows.plan, NoOp) else f"stitched already ({rows.plan.reason})"
+        return nothing_done(view, reason, view.state.stale_read_behavior)
+    alter_storage(lake, view)
     state = replace(
-        state,
-        config=request.config.recorded(),
+        view.state,
+        config=config.recorded(),
         refresh_kind="restitch",
         refresh_reason=f"{_REASON}; {rows.plan.reason}",
     )
-    publish_sql(lake, inspection, state, query, rows.columns)
-    return replace(nothing_done(inspection, rows.plan.reason), kind="restitch")
+    behavior = publish_text(lake, view, state, view.stored, ViewText(query, rows.columns, reads.behavior))
+    return replace(nothing_done(view, rows.plan.reason, behavior), kind="restitch")

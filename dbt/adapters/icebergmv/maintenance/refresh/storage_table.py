@@ -1,143 +1,83 @@
-"""The storage table: does it fit the definition, and the statements that make or alter it."""
+"""The storage table: made, given other columns and partitioning, or altered."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
-from pyiceberg.table import Table
-
-from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
-    PartitionField,
-    derive_partitioning,
-    parse_partition_by,
-    spec_fields,
-)
-from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
-from dbt.adapters.icebergmv.maintenance.planning import pinned_queries as render
-from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import Lake
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField
+from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
+from dbt.adapters.icebergmv.maintenance.planning.storage_fit import partitioning_of
+from dbt.adapters.icebergmv.maintenance.planning.write import query_of
+from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.sql.names import show
-from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
-from dbt.adapters.icebergmv.maintenance.status.inspection import STORAGE_OF, Inspection, untracked
-
-_NARROW = re.compile(r"\b(?:tinyint|smallint)\b")
-_SIZED_TEXT = re.compile(r"\b(?:var)?char\(\d+\)")
-
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
+from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_OF
 
 # A fanout writer keeps a file open, and its buffers in memory, for every partition of a full refresh.
 _DEFAULT_PROPERTIES = {"write.spark.fanout.enabled": "false"}
+_PLACEHOLDER = "icebergmv_no_column"
 
 
-@dataclass(frozen=True)
-class Column:
-    """An output column: its name, and the type that Iceberg stores for it as Spark then shows it."""
+def make_storage(lake: Lake, settled: Settled) -> None:
+    """Create the storage table, or give it the columns and partitioning of the definition; it holds no rows then.
 
-    name: str
-    type: str
-
-
-def describe(lake: Lake, query: str) -> tuple[Column, ...]:
-    """Return the columns of a query, as Spark's analyser sees them; no job runs."""
-    return tuple(Column(str(row[0]), _stored_type(str(row[1]))) for row in lake.spark(render.describe_query(query)))
-
-
-def pinned_definition(inspection: Inspection) -> str:
-    """Return the definition over all rows of its base tables, at the snapshots that were inspected."""
-    return render.pinned_query(inspection.definition, inspection.bases, {}, inspection.bases.catalog_name)
-
-
-def columns_of_definition(lake: Lake, inspection: Inspection) -> tuple[Column, ...] | None:
-    """Return the columns of the definition; None when Spark reads the views in it otherwise than their SQL.
-
-    The SELECT as it is written comes first: what is wrong with a view is then said by Spark, in the user's words.
+    Raises RefreshConflict when another refresh made it meanwhile.
     """
-    if not inspection.views:
-        return describe(lake, pinned_definition(inspection))
-    written = describe(lake, inspection.request.sql)
+    name, before = settled.view.request.config.storage_table, settled.view.storage
     try:
-        expanded = describe(lake, pinned_definition(inspection))
-    except Exception:
-        # Whatever Spark has against the SQL of a view in this place, the SELECT itself is right.
-        return None
-    return expanded if expanded == written else None
+        if _inherits_a_transform(settled):
+            lake.spark(_create_statement(settled, [_PLACEHOLDER], f"SELECT 1 AS {_PLACEHOLDER}", ()))
+            before = lake.catalog.table(name[1], name[2])
+        if name[1] != settled.view.request.view[1]:
+            lake.spark(statements.create_namespace(name))
+        lake.spark(_create_statement(settled, settled.names, query_of(settled), partitioning_of(settled)))
+    except Exception as error:
+        # Whatever the statement failed of, a table that another refresh made meanwhile is the reason that counts.
+        now = lake.catalog.table(name[1], name[2])
+        if now is not None and (before is None or now.metadata_location != before.metadata_location):
+            raise RefreshConflict(
+                f"another refresh made the storage table {show(name)} meanwhile. Nothing was published; run again."
+            ) from error
+        raise
 
 
-def check_columns(inspection: Inspection, columns: Sequence[Column]) -> Inspection:
-    """Refuse columns that no table can hold; give up tracking when Spark's columns are not those of the analysis.
+def _inherits_a_transform(settled: Settled) -> bool:
+    """Return whether a new column would be partitioned, in a former spec, by a transform that its type may not take.
 
-    Spark has the last word on the case of names, which USING takes from either side.
+    CREATE OR REPLACE keeps the field id of a column that keeps its name, and Iceberg cannot read a former partition
+    spec whose transform does not take the new type (`days` of a bigint): the table can no longer be replaced. After a
+    first replacement without the column it gets a new id. Old snapshots are read under their own schemas, so readers
+    of the view notice neither.
     """
-    names = [c.name for c in columns]
-    lowered = [n.lower() for n in names]
-    for name in names:
-        if lowered.count(name.lower()) > 1:
-            raise InvalidDefinition(f"the SELECT outputs two columns named {name}. Rename one of them with AS.")
-    if inspection.request.config.partition_by is not None:
-        parse_partition_by(inspection.request.config.partition_by, names)
-    analysed = inspection.definition.columns
-    if analysed is None:
-        return inspection
-    if [c.name.lower() for c in analysed] != lowered:
-        return untracked(inspection, "its columns cannot be followed through the SELECT")
-    named = tuple(replace(c, name=n) for c, n in zip(analysed, names, strict=True))
-    return replace(inspection, definition=replace(inspection.definition, columns=named))
+    storage = settled.view.storage
+    if storage is None:
+        return False
+    wanted = {c.name.lower(): c.type for c in settled.columns}
+    sources = {f.source_id for spec in storage.specs().values() for f in spec.fields}
+    had = {f.name.lower(): spark_type(f.field_type) for f in storage.schema().fields if f.field_id in sources}
+    return any(name in wanted and wanted[name] != type_ for name, type_ in had.items())
 
 
-def misfit(lake: Lake, inspection: Inspection, columns: Sequence[Column]) -> str | None:
-    """Return why the storage table cannot take the rows of the definition, or None when it can."""
-    config = inspection.request.config
-    if inspection.storage is None:
-        return "its storage table was dropped"
-    if config.partition_by is not None:
-        wanted = parse_partition_by(config.partition_by, [c.name for c in columns])
-        if wanted != stored_partitioning(inspection.storage):
-            return "its storage table is partitioned otherwise"
-    if describe(lake, f"SELECT * FROM {qualified(*config.storage_table)}") != tuple(columns):
-        return "the columns of the SELECT are not those of the storage table"
-    return None
+def _create_statement(
+    settled: Settled, columns: Sequence[str], query: str, partitioning: Sequence[PartitionField]
+) -> str:
+    config = settled.view.request.config
+    properties = {**_DEFAULT_PROPERTIES, **config.tblproperties, STORAGE_OF: settled.view.request.name}
+    return statements.create_storage(config.storage_table, columns, query, partitioning, properties)
 
 
-def stored_partitioning(storage: Table | None) -> tuple[PartitionField, ...]:
-    """Return the partitioning of the storage table, nothing when there is none."""
-    return () if storage is None else spec_fields(storage.spec(), storage.schema())
-
-
-def create_storage(lake: Lake, inspection: Inspection, names: Sequence[str], query: str) -> None:
-    """Create the storage table, or give it the columns and partitioning of the definition; it holds no rows then."""
-    config = inspection.request.config
-    if config.partition_by is not None:
-        partitioning = parse_partition_by(config.partition_by, names)
-    else:
-        sources = [(r.index, inspection.bases.of(r).source) for r in inspection.definition.references if not r.pinned]
-        specs = [(i, s.table.spec(), s.table_schema) for i, s in sources if s is not None]
-        partitioning = derive_partitioning(inspection.definition, specs)
-    if config.storage_table[1] != inspection.request.view[1]:
-        lake.spark(render.create_namespace(config.storage_table))
-    properties = {**_DEFAULT_PROPERTIES, **config.tblproperties, STORAGE_OF: show(inspection.request.view)}
-    lake.spark(render.create_storage(config.storage_table, names, query, partitioning, properties))
-
-
-def alter_storage(lake: Lake, inspection: Inspection) -> None:
+def alter_storage(lake: Lake, view: LostView | RefreshedView) -> None:
     """Bring the properties of the storage table to what the model asks for."""
-    config, storage, state = inspection.request.config, inspection.storage, inspection.state
-    if storage is None or state is None:
+    config, storage = view.request.config, view.storage
+    if storage is None:
         return
-    had = state.config.get("tblproperties")
+    had = view.state.config.get("tblproperties")
     gone = sorted((had.keys() if isinstance(had, dict) else set()) - config.tblproperties.keys())
     new = {k: v for k, v in config.tblproperties.items() if storage.properties.get(k) != v}
     if new:
-        lake.spark(render.set_table_properties(config.storage_table, new))
+        lake.spark(statements.set_table_properties(config.storage_table, new))
     if gone:
-        lake.spark(render.unset_table_properties(config.storage_table, gone))
-
-
-def is_of_one_spec(table: Table, snapshot_id: int) -> bool:
-    """Return whether all files of the snapshot are written under the table's current partition spec."""
-    snapshot = table.metadata.snapshot_by_id(snapshot_id)
-    manifests = snapshot.manifests(table.io) if snapshot is not None else []
-    return all(m.partition_spec_id == table.metadata.default_spec_id for m in manifests)
-
-
-def _stored_type(described: str) -> str:
-    return _SIZED_TEXT.sub("string", _NARROW.sub("int", described))
+        lake.spark(statements.unset_table_properties(config.storage_table, gone))

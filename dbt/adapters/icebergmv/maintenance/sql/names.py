@@ -1,4 +1,4 @@
-"""Three-part table names as text that both people and Spark read."""
+"""Dotted names as text that both people and Spark read. Quoting a name for SQL is in rendering.py."""
 
 from __future__ import annotations
 
@@ -17,21 +17,30 @@ def show(name: TableName) -> str:
     return ".".join(p if _PLAIN.match(p) else "`" + p.replace("`", "``") + "`" for p in name)
 
 
-def parse_name(text: str) -> TableName:
-    """Return the three parts of a dotted name. Raises ValueError when it has not exactly three."""
+def split_name(text: str) -> tuple[str, ...]:
+    """Return the parts of a dotted name; parts in backticks may hold dots and doubled backticks.
+
+    Raises ValueError when the text is not a dotted name.
+    """
     parts: list[str] = []
     position = 0
-    while position < len(text):
+    while True:
         found = _PART.match(text, position)
         if found is None:
-            raise ValueError(f"{text!r} is not a table name")
+            raise ValueError(f"{text!r} is not a dotted name: no name part at position {position}")
         quoted, plain = found.groups()
         parts.append(plain if quoted is None else quoted.replace("``", "`"))
         position = found.end()
-        if position < len(text):
-            if text[position] != "." or position + 1 == len(text):
-                raise ValueError(f"{text!r} is not a table name")
-            position += 1
+        if position == len(text):
+            return tuple(parts)
+        if text[position] != ".":
+            raise ValueError(f"{text!r} is not a dotted name: a dot is missing at position {position}")
+        position += 1
+
+
+def parse_name(text: str) -> TableName:
+    """Return the three parts of a dotted name. Raises ValueError when it has not exactly three."""
+    parts = split_name(text)
     if len(parts) != 3:
         raise ValueError(f"{text!r} is not a name of three parts")
     return (parts[0], parts[1], parts[2])

@@ -14,12 +14,12 @@ from decimal import Context, Decimal
 
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain, Value
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_DAY, civil_from_days
+from dbt.adapters.icebergmv.maintenance.predicates.transform_names import TransformName
 
 _ESCAPED = {"\\": "\\\\", "'": "\\'", "$": "\\u0024"}
 _INTEGER_BOUNDS = {"int": (-(2**31), 2**31 - 1), "bigint": (-(2**63), 2**63 - 1)}
 _DECIMAL = re.compile(r"^decimal\((\d+),(\d+)\)$")
 _EXACT = Context(prec=100)
-_TRANSFORM = re.compile(r"^(bucket|truncate)\[(\d+)]$")
 
 
 def identifier(name: str) -> str:
@@ -99,16 +99,16 @@ def conjunction(rows: TupleDomain, types: Mapping[str, str], dialect: Dialect) -
 
 
 def _constraint(key: ColumnKey, domain: Domain, types: Mapping[str, str], dialect: Dialect) -> str:
+    """Return the predicate of one column. Raises ValueError for a transform that has no function in Spark."""
     column = identifier(key.column)
     spark_type = types[key.column]
     if key.transform is None:
         return _membership(column, domain, spark_type)
-    matched = _TRANSFORM.match(key.transform)
-    if matched is None:
+    transform = TransformName.parse(key.transform)
+    if not transform.width:
         raise ValueError(f"Cannot render the transform {key.transform}")
-    function, width = matched.groups()
-    value_type = "int" if function == "bucket" else spark_type
-    expression = f"{identifier(dialect.catalog)}.system.{function}({width}, {column})"
+    value_type = "int" if transform.kind == "bucket" else spark_type
+    expression = f"{identifier(dialect.catalog)}.system.{transform.kind}({transform.width}, {column})"
     value = expression if dialect.pushable else _hidden(expression, value_type)
     if domain.is_all or not domain.null:
         return _membership(value, domain, value_type)
@@ -195,7 +195,7 @@ def _clamp(r: Range, spark_type: str) -> Range | None:
 
 
 def _float_literal(value: Value, spark_type: str) -> str:
-    # Partitions hold 0.0 for -0.0, and Iceberg tells them apart where Spark does not.
+    # Partitions hold 0.0 for -0.0, and Iceberg distinguishes them where Spark does not.
     number = float(value) + 0.0
     if math.isinf(number):
         return f"{spark_type}('{'-' if number < 0 else ''}Infinity')"

@@ -51,7 +51,7 @@ def spark_type(iceberg_type: IcebergType) -> str:
 
 
 def ddl_type(iceberg_type: IcebergType) -> str:
-    """Return the same type as it stands in a CAST: names of struct fields are quoted."""
+    """Return the same type as a CAST names it: names of struct fields are quoted."""
     return _text(iceberg_type, identifier)
 
 

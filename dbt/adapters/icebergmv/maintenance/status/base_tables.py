@@ -9,7 +9,7 @@ from pyiceberg.table import Table
 from pyiceberg.types import IcebergType, NestedField
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ColumnInfo, ViewInfo, schema_columns
-from dbt.adapters.icebergmv.maintenance.catalog.table_changes import RecordedTable
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
@@ -28,14 +28,18 @@ class IcebergSource:
 
     table: Table
     storage: TableName
-    recorded: RecordedTable
+    version: TableVersion
     table_schema: Schema
     snapshot_schema: Schema | None
+
+    def columns_ever(self) -> tuple[ColumnInfo, ...]:
+        """Return the columns of every schema that the table has had."""
+        return tuple(c for schema in self.table.schemas().values() for c in schema_columns(schema))
 
 
 @dataclass(frozen=True)
 class BaseTable:
-    """What a name in the SELECT stands for.
+    """What a name in the SELECT means.
 
     `source` is None when it cannot be read at a recorded snapshot; `untrackable` then says why. `view` is the plain
     view behind the name, if it is one, or the materialized view that is read as its SELECT.
@@ -114,8 +118,8 @@ class BaseTables:
             return BaseTable(name, None, f"the storage table of the materialized view {view_name} is gone")
         schema_id = snapshot.schema_id if snapshot.schema_id is not None else table.metadata.current_schema_id
         schema = table.schemas()[schema_id]
-        recorded = RecordedTable(str(table.metadata.table_uuid), snapshot.snapshot_id, schema_id)
-        return BaseTable(name, IcebergSource(table, state.storage_table, recorded, schema, schema))
+        version = TableVersion(str(table.metadata.table_uuid), snapshot.snapshot_id, schema_id)
+        return BaseTable(name, IcebergSource(table, state.storage_table, version, schema, schema))
 
 
 def _live(view: TableName) -> str:
@@ -150,10 +154,8 @@ def at_snapshot(source: IcebergSource, snapshot_id: int) -> IcebergSource | None
         return None
     schema_id = source.table.metadata.current_schema_id if snapshot.schema_id is None else snapshot.schema_id
     stored = source.table.schemas()[schema_id]
-    recorded = replace(source.recorded, snapshot_id=snapshot_id)
-    return (
-        replace(source, recorded=recorded, snapshot_schema=stored) if can_bridge(source.table_schema, stored) else None
-    )
+    version = replace(source.version, snapshot_id=snapshot_id)
+    return replace(source, version=version, snapshot_schema=stored) if can_bridge(source.table_schema, stored) else None
 
 
 def _current(table: Table, name: TableName) -> IcebergSource:
@@ -163,5 +165,5 @@ def _current(table: Table, name: TableName) -> IcebergSource:
     snapshot_schema = None
     if snapshot is not None:
         snapshot_schema = table.schemas()[schema_id if snapshot.schema_id is None else snapshot.schema_id]
-    recorded = RecordedTable(str(metadata.table_uuid), metadata.current_snapshot_id, schema_id)
-    return IcebergSource(table, name, recorded, table.schema(), snapshot_schema)
+    version = TableVersion(str(metadata.table_uuid), metadata.current_snapshot_id, schema_id)
+    return IcebergSource(table, name, version, table.schema(), snapshot_schema)

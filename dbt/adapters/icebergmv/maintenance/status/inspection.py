@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TypeAlias, TypeVar, cast
 
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_partition_by
-from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, NotReadable, StateUnreadable
+from dbt.adapters.icebergmv.maintenance.errors import (
+    InvalidConfig,
+    NotReadable,
+    RefreshConflict,
+    StateUnreadable,
+    naming,
+)
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import is_published
 from dbt.adapters.icebergmv.maintenance.status.qualified_definition import definition_in_full
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
+    STORAGE_OF,
     ExpandedView,
     ViewState,
     is_materialized_view,
@@ -24,15 +32,13 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
 )
 from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc, not_understood
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus, status_of
+from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.view_config import (
     ConfigurationChanges,
     ViewConfig,
     configuration_changes,
 )
 from dbt.adapters.icebergmv.maintenance.status.view_expansion import ExpandedSql, expand, redefined
-
-STORAGE_OF = "icebergmv.storage-of"
-"""Table property of a storage table: the view it belongs to."""
 
 
 @dataclass(frozen=True)
@@ -51,56 +57,117 @@ class RefreshRequest:
     rebuild: str | None = None
     partial: str | None = None
 
+    @property
+    def name(self) -> str:
+        """Return the name of the view as people and Spark read it."""
+        return show(self.view)
+
+    @property
+    def rebuild_reason(self) -> str | None:
+        """Return why this run rebuilds the contents whatever is recorded, or None."""
+        return f"built with {self.partial}; the next run refreshes it" if self.partial is not None else self.rebuild
+
 
 @dataclass(frozen=True)
-class Inspection:
-    """The view as it stands.
+class _Inspected:
+    """What is known of every view.
 
-    `state` is None before the first refresh; `lost` says why stored rows cannot be kept. `definition` reads the plain
-    views of the request's SQL, and those below them, as their SQL; `views` are these. `redefined` says which of them is
-    not what the last refresh read.
+    `definition` reads the plain views of the request's SQL, and those below them, as their SQL; `views` are these.
+    `storage` is the table that now has the name of the storage table.
     """
 
     request: RefreshRequest
     definition: ViewDefinition
     bases: BaseTables
-    view: ViewInfo | None
-    table_in_the_way: bool
-    state: ViewState | None
     status: MaterializedViewStatus
+    views: tuple[ExpandedView, ...]
     storage: Table | None
+
+
+@dataclass(frozen=True)
+class NewView(_Inspected):
+    """A view that no refresh is recorded of.
+
+    `found` is another view of its name, or one whose state cannot be read in a run that rebuilds it.
+    `table_in_the_way`: a table has its name.
+    """
+
+    found: ViewInfo | None = None
+    table_in_the_way: bool = False
+
+    @property
+    def changes(self) -> ConfigurationChanges:
+        """Return no changes: there is nothing to compare with."""
+        return ConfigurationChanges()
+
+    @property
+    def rebuild(self) -> str:
+        """Return why the contents must be built."""
+        return self.request.rebuild_reason or "first build"
+
+
+@dataclass(frozen=True)
+class _RecordedView(_Inspected):
+    """A view whose last refresh is recorded in `state`.
+
+    `changes` is what the model asks for that the stored rows were not built with.
+    """
+
+    found: ViewInfo
+    state: ViewState
     changes: ConfigurationChanges
-    lost: str | None
-    views: tuple[ExpandedView, ...] = ()
-    redefined: str | None = None
 
     @property
     def rebuild(self) -> str | None:
         """Return why the contents must be rebuilt whatever changed in the bases, or None."""
-        if self.request.partial is not None:
-            return f"built with {self.request.partial}; the next run refreshes it"
-        if self.request.rebuild is not None:
-            return self.request.rebuild
-        if self.state is None:
-            return "first build"
+        if self.request.rebuild_reason is not None:
+            return self.request.rebuild_reason
         if self.state.partial is not None:
             return f"the last run was built with {self.state.partial}"
         return ", ".join(self.changes.rebuild) or None
 
 
-def inspect(catalog: CatalogReader, request: RefreshRequest, expand_views: bool = True) -> Inspection:
+@dataclass(frozen=True)
+class LostView(_RecordedView):
+    """A view whose stored rows can be neither read nor kept; `lost` says why."""
+
+    lost: str
+
+
+@dataclass(frozen=True)
+class RefreshedView(_RecordedView):
+    """A view whose stored rows are there. `redefined` says which plain view is not what the last refresh read."""
+
+    stored: StoredRows
+    redefined: str | None
+
+
+Inspection: TypeAlias = NewView | LostView | RefreshedView
+View = TypeVar("View", bound=Inspection)
+
+
+def inspect(catalog: CatalogReader, request: RefreshRequest) -> Inspection:
     """Read what is recorded and what the base tables are now.
 
-    Without `expand_views`, plain views in the SELECT stay names, which Spark reads as they are at that moment. Raises
-    StateUnreadable (unless the request rebuilds), InvalidDefinition, InvalidConfig, CatalogUnavailable; each names the
-    view.
+    Raises StateUnreadable (unless the request rebuilds), InvalidDefinition, InvalidConfig, CatalogUnavailable; each
+    names the view.
     """
-    try:
-        return _inspect(catalog, request, expand_views)
-    except StateUnreadable:
-        raise
-    except MaintenanceError as error:
-        raise type(error)(f"Cannot refresh {show(request.view)}: {error}") from error
+    with naming("refresh", request.name):
+        return _inspect(catalog, request, expand_views=True)
+
+
+def with_views_as_names(catalog: CatalogReader, view: View) -> View:
+    """Inspect a view again; plain views in its SELECT stay names, which Spark reads as they are at that moment.
+
+    Raises RefreshConflict when the view was made or dropped meanwhile.
+    """
+    again = _inspect(catalog, view.request, expand_views=False)
+    if type(again) is not type(view):
+        raise RefreshConflict("another run made or dropped the view meanwhile. Nothing was changed; run again.")
+    if not isinstance(again, NewView) and not isinstance(view, NewView):
+        # What the caller makes of changed configuration holds for the second inspection too.
+        return cast("View", replace(again, changes=view.changes))
+    return cast("View", again)
 
 
 def _inspect(catalog: CatalogReader, request: RefreshRequest, expand_views: bool) -> Inspection:
@@ -122,26 +189,19 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, expand_views: bool
     storage_name = request.config.storage_table
     storage = catalog.table(storage_name[1], storage_name[2])
     _refuse_foreign_storage(catalog, request, storage)
-    changes = ConfigurationChanges()
-    if state is not None and state.partial is None and request.partial is None:
-        changes = configuration_changes(request.config, state)
-    return Inspection(
-        request=request,
-        definition=definition,
-        bases=bases,
-        view=view,
-        table_in_the_way=view is None and catalog.table(namespace, name) is not None,
-        state=state,
-        status=status_of(definition, bases, state),
-        storage=storage,
-        changes=changes,
-        lost=_lost(view, state, storage),
-        views=expanded.views,
-        redefined=None if state is None else redefined(expanded.views, state),
-    )
+    status = status_of(definition, bases, state)
+    known = (request, definition, bases, status, expanded.views, storage)
+    if view is None or state is None:
+        return NewView(*known, view, table_in_the_way=view is None and catalog.table(namespace, name) is not None)
+    is_partial = state.partial is not None or request.partial is not None
+    changes = ConfigurationChanges() if is_partial else configuration_changes(request.config, state)
+    stored = _stored(view, state, storage)
+    if isinstance(stored, str):
+        return LostView(*known, view, state, changes, stored)
+    return RefreshedView(*known, view, state, changes, stored, redefined(expanded.views, state))
 
 
-def inspect_recorded(catalog: CatalogReader, name: TableName, expand_views: bool = True) -> Inspection:
+def inspect_recorded(catalog: CatalogReader, name: TableName) -> LostView | RefreshedView:
     """Return what a refresh with the recorded SELECT and settings would find, for those who have no model at hand.
 
     Raises NotReadable for what is no materialized view, and where rows of its SELECT would not be those of the view.
@@ -156,14 +216,16 @@ def inspect_recorded(catalog: CatalogReader, name: TableName, expand_views: bool
         raise NotReadable(f"the last run was built with {state.partial}. Refresh it without.")
     config = ViewConfig(state.definition_hash, state.storage_table, settings=state.settings)
     request = RefreshRequest(name, definition_in_full(state, catalog.name), name[1], config, state.owner)
+    inspection = _inspect(catalog, request, expand_views=True)
+    if isinstance(inspection, NewView):
+        raise NotReadable("it was dropped at this moment. Name another one.")
     # A view is read as it was configured.
-    return replace(_inspect(catalog, request, expand_views), changes=ConfigurationChanges())
+    return replace(inspection, changes=ConfigurationChanges())
 
 
-def untracked(inspection: Inspection, reason: str) -> Inspection:
+def untracked(view: View, reason: str) -> View:
     """Return the inspection with a definition that any change of a base refreshes in full."""
-    definition = replace(inspection.definition, columns=None, full_when_changed=reason)
-    return replace(inspection, definition=definition)
+    return replace(view, definition=replace(view.definition, columns=None, full_when_changed=reason))
 
 
 def _state(view: ViewInfo | None, request: RefreshRequest) -> ViewState | None:
@@ -177,9 +239,8 @@ def _state(view: ViewInfo | None, request: RefreshRequest) -> ViewState | None:
         return None
 
 
-def _lost(view: ViewInfo | None, state: ViewState | None, storage: Table | None) -> str | None:
-    if view is None or state is None:
-        return None
+def _stored(view: ViewInfo, state: ViewState, storage: Table | None) -> StoredRows | str:
+    """Return the rows of the last refresh, or why they are lost."""
     if storage is None:
         return "its storage table was dropped"
     if str(storage.metadata.table_uuid) != state.storage_uuid:
@@ -188,7 +249,7 @@ def _lost(view: ViewInfo | None, state: ViewState | None, storage: Table | None)
         return f"its storage table has expired the snapshot {state.storage_snapshot_id}"
     if not is_published(view, state):
         return "the view was redefined by hand"
-    return None
+    return StoredRows(state.storage_table, storage, state.storage_snapshot_id)
 
 
 def _refuse_foreign_storage(catalog: CatalogReader, request: RefreshRequest, storage: Table | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 
-from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
@@ -20,6 +20,14 @@ def view_query(storage: TableName, columns: Sequence[str], snapshot_id: int) -> 
 def sql_hash(sql: str) -> str:
     """Return a hash of the SQL of a view, as text."""
     return hashlib.sha256(sql.strip().encode()).hexdigest()[:16]
+
+
+def has_moved(catalog: CatalogReader, name: TableName, expected: ViewInfo | None) -> bool:
+    """Return whether a view is no longer what was read before (None: absent)."""
+    now = catalog.view(name[1], name[2])
+    if now is None or expected is None:
+        return now is not expected
+    return (now.uuid, now.properties) != (expected.uuid, expected.properties)
 
 
 def is_published(view: ViewInfo, state: ViewState) -> bool:

@@ -6,19 +6,19 @@ look elsewhere, so they are written in full before anything else is done with th
 
 from __future__ import annotations
 
+from dbt.adapters.icebergmv.maintenance.definition.parsing import parse_query
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, find_references, splice
 from dbt.adapters.icebergmv.maintenance.errors import NotReadable
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
-from dbt.adapters.icebergmv.maintenance.status.view_expansion import parse_query
 
 
 def definition_in_full(state: ViewState, catalog: str) -> str:
     """Return the recorded SELECT with every table named by catalog, namespace and name.
 
     The namespace of a bare name is that of the table or view which the last refresh read for it. Raises NotReadable
-    when that cannot be told.
+    when that is not known.
     """
     query = parse_query(state.definition)
     if query is None:

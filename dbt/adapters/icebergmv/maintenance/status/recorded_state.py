@@ -1,7 +1,7 @@
-"""What is recorded with a refresh, and how it stands in the properties of the view.
+"""What is recorded with a refresh, and how it is written in the properties of the view.
 
 The view's commit publishes SQL and state together, so the state always describes the rows that readers see. A checksum
-over it tells a state that was edited by hand from one that we wrote.
+over it distinguishes a state that was edited by hand from one that we wrote.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from dbt.adapters.icebergmv.maintenance.catalog.table_changes import RecordedTable
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
-from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show, split_name
 
 FORMAT_VERSION = 1
 PREFIX = "icebergmv."
 FORMAT_KEY = PREFIX + "format-version"
+OWNER_KEY = PREFIX + "owner"
 STORAGE_KEY = PREFIX + "storage-table"
+STORAGE_OF = PREFIX + "storage-of"
+"""Table property of a storage table: the view it belongs to."""
 _CHECKSUM_KEY = PREFIX + "checksum"
 
 
@@ -33,7 +36,7 @@ class BaseTableState:
 
     name: TableName
     storage: TableName
-    recorded: RecordedTable
+    version: TableVersion
     metadata_location: str | None = None
 
 
@@ -96,7 +99,7 @@ class ViewState:
             PREFIX + "refresh-reason": self.refresh_reason,
             PREFIX + "started-at": self.started_at,
             PREFIX + "refreshed-at": self.refreshed_at,
-            PREFIX + "owner": self.owner,
+            OWNER_KEY: self.owner,
             PREFIX + "settings": json.dumps(dict(self.settings), sort_keys=True),
             PREFIX + "config": json.dumps(dict(self.config), sort_keys=True, ensure_ascii=False),
             PREFIX + "partial": self.partial or "",
@@ -112,12 +115,25 @@ def is_materialized_view(properties: Mapping[str, str]) -> bool:
     return FORMAT_KEY in properties
 
 
-def storage_table_of(properties: Mapping[str, str]) -> TableName | None:
-    """Return the storage table of a materialized view, or None when it is not recorded readably."""
-    try:
-        return parse_name(properties[STORAGE_KEY])
-    except (KeyError, ValueError):
-        return None
+def is_storage_table(properties: Mapping[str, str]) -> bool:
+    """Return whether the properties of a table are those of a storage table."""
+    return STORAGE_OF in properties
+
+
+def storage_table_of(properties: Mapping[str, str], schema: tuple[str, ...] = ()) -> TableName | None:
+    """Return the storage table of a materialized view, or None when it is not recorded readably.
+
+    The state as a whole need not be readable. Parts that the name lacks are those of `schema`, catalog and namespace.
+    """
+    return _full_name(properties.get(STORAGE_KEY), schema)
+
+
+def view_of_storage(properties: Mapping[str, str], schema: tuple[str, ...] = ()) -> TableName | None:
+    """Return the view that a storage table belongs to, or None when it is not recorded readably.
+
+    Parts that the name lacks are those of `schema`, catalog and namespace.
+    """
+    return _full_name(properties.get(STORAGE_OF), schema)
 
 
 def read_state(view_name: str, properties: Mapping[str, str]) -> ViewState:
@@ -128,8 +144,9 @@ def read_state(view_name: str, properties: Mapping[str, str]) -> ViewState:
     version = properties.get(FORMAT_KEY, "")
     if re.fullmatch(r"[0-9]{1,9}", version) and int(version) > FORMAT_VERSION:
         raise StateUnreadable(
-            f"Cannot use the state of {view_name}: it was written in format {version} and this version of "
-            f"dbt-icebergmv reads up to {FORMAT_VERSION}. Upgrade dbt-icebergmv, or rebuild with --full-refresh."
+            f"it was written in format {version} and this version of dbt-icebergmv reads up to {FORMAT_VERSION}. "
+            "Upgrade dbt-icebergmv, or rebuild with --full-refresh.",
+            subject=f"Cannot use the state of {view_name}",
         )
     recorded = {k: v for k, v in properties.items() if k.startswith(PREFIX) and k != _CHECKSUM_KEY}
     if properties.get(_CHECKSUM_KEY) != _checksum(recorded):
@@ -138,6 +155,15 @@ def read_state(view_name: str, properties: Mapping[str, str]) -> ViewState:
         return _parse(recorded)
     except (KeyError, ValueError, TypeError) as error:
         raise _unreadable(view_name, f"{type(error).__name__}: {error}") from error
+
+
+def _full_name(text: str | None, schema: tuple[str, ...]) -> TableName | None:
+    try:
+        parts = split_name(text or "")
+    except ValueError:
+        return None
+    full = (*schema[: 3 - len(parts)], *parts)
+    return (full[0], full[1], full[2]) if len(full) == 3 else None
 
 
 def _parse(recorded: Mapping[str, str]) -> ViewState:
@@ -155,7 +181,7 @@ def _parse(recorded: Mapping[str, str]) -> ViewState:
         refresh_reason=text("refresh-reason"),
         started_at=text("started-at"),
         refreshed_at=text("refreshed-at"),
-        owner=text("owner"),
+        owner=recorded[OWNER_KEY],
         settings=json.loads(text("settings")),
         config=json.loads(text("config")),
         partial=text("partial") or None,
@@ -169,9 +195,9 @@ def _base_to_json(base: BaseTableState) -> dict[str, object]:
     return {
         "name": show(base.name),
         "storage": show(base.storage),
-        "uuid": base.recorded.uuid,
-        "snapshot-id": base.recorded.snapshot_id,
-        "schema-id": base.recorded.schema_id,
+        "uuid": base.version.uuid,
+        "snapshot-id": base.version.snapshot_id,
+        "schema-id": base.version.schema_id,
         "metadata-location": base.metadata_location,
     }
 
@@ -181,7 +207,7 @@ def _base_from_json(value: Mapping[str, object]) -> BaseTableState:
     return BaseTableState(
         name=parse_name(str(value["name"])),
         storage=parse_name(str(value["storage"])),
-        recorded=RecordedTable(
+        version=TableVersion(
             uuid=str(value["uuid"]),
             snapshot_id=None if snapshot_id is None else int(str(snapshot_id)),
             schema_id=int(str(value["schema-id"])),
@@ -214,5 +240,6 @@ def _checksum(properties: Mapping[str, str]) -> str:
 
 def _unreadable(view_name: str, cause: str) -> StateUnreadable:
     return StateUnreadable(
-        f"Cannot use the state of {view_name}: {cause}. Rebuild the view with --full-refresh; its rows are untouched."
+        f"{cause}. Rebuild the view with --full-refresh; its rows are untouched.",
+        subject=f"Cannot use the state of {view_name}",
     )

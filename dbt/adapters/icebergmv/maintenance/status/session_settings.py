@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, NotReadable
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.sql.queries import SHOW_SETTINGS
+from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
+
 TIME_ZONE = "spark.sql.session.timeZone"
+ANSI = "spark.sql.ansi.enabled"
 ESCAPED_LITERALS = "spark.sql.parser.escapedStringLiterals"
 _PREFIXES = (
     "spark.sql.ansi.",
@@ -24,7 +30,7 @@ _KEYS = frozenset(
         "spark.sql.timestampType",
     ]
 )
-_UNDERSTOOD = frozenset([TIME_ZONE, "spark.sql.ansi.enabled"])
+_UNDERSTOOD = frozenset([TIME_ZONE, ANSI])
 UTC_ZONES = frozenset(["UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "+00:00", "Zulu"])
 
 
@@ -38,6 +44,53 @@ def is_utc(settings: Mapping[str, str]) -> bool:
     return settings.get(TIME_ZONE) in UTC_ZONES
 
 
+def is_ansi(settings: Mapping[str, str]) -> bool:
+    """Return whether the settings of a session say ANSI mode, Spark's default."""
+    return settings.get(ANSI, "true").lower() == "true"
+
+
 def not_understood(settings: Mapping[str, str]) -> str | None:
     """Return a setting under which the analysis of the SQL is not proven, or None."""
     return next((key for key in sorted(settings) if key not in _UNDERSTOOD), None)
+
+
+def check_session(lake: Lake, settings: Mapping[str, str]) -> None:
+    """Refuse to compute under other session settings than the profile's, which the state records.
+
+    Raises InvalidConfig for the first setting that differs.
+    """
+    actual = meaning_settings(_session(lake))
+    for key in sorted(actual.keys() | settings.keys()):
+        if actual.get(key) != settings.get(key):
+            raise InvalidConfig(
+                f"the Spark session has {key} = {actual.get(key, 'its default')} and the profile "
+                f"{settings.get(key, 'its default')}. Set it in server_side_parameters, not in a hook or a notebook."
+            )
+
+
+def check_reader(lake: Lake, settings: Mapping[str, str]) -> None:
+    """Refuse a session in which the SELECT may mean something else than in the one that refreshed the view.
+
+    A setting that the refresh had is compared with what this session has for it, be it a default; any other setting is
+    compared only if it is set here. Raises NotReadable for the first one that differs.
+    """
+    known = _session(lake)
+    for key in sorted(meaning_settings(known).keys() | settings.keys()):
+        actual = known[key] if key in known else str(lake.spark(f"SET {identifier(key)}")[0][1])
+        if key not in settings:
+            raise NotReadable(
+                f"it was refreshed without {key} and this session has {actual}. Unset it: spark.conf.unset({key!r})."
+            )
+        if not _same(key, actual, settings[key]):
+            raise NotReadable(
+                f"it was refreshed with {key} = {settings[key]} and this session has {actual}. "
+                f"Set it: spark.conf.set({key!r}, {settings[key]!r})."
+            )
+
+
+def _session(lake: Lake) -> dict[str, str]:
+    return {str(row[0]): str(row[1]) for row in lake.spark(SHOW_SETTINGS)}
+
+
+def _same(key: str, actual: str, wanted: str) -> bool:
+    return actual == wanted or (key == TIME_ZONE and {actual, wanted} <= UTC_ZONES)

@@ -6,6 +6,7 @@ import re
 from typing import Literal
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+from dbt.adapters.icebergmv.maintenance.status.config_words import one_of
 
 StaleReadBehavior = Literal["use_data_table", "use_stitching", "use_view_query", "fail"]
 _BEHAVIORS: tuple[StaleReadBehavior, ...] = ("use_data_table", "use_stitching", "use_view_query", "fail")
@@ -19,10 +20,7 @@ _WINDOW = re.compile(r"\s*([0-9]{1,9})\s+(second|minute|hour|day|week)s?\s*", re
 
 def stale_read_behavior(value: object) -> StaleReadBehavior:
     """Return a behaviour. Raises InvalidConfig for a word that is none."""
-    for behavior in _BEHAVIORS:
-        if value == behavior:
-            return behavior
-    raise InvalidConfig(f"Cannot use stale_read_behavior {value!r}: choose one of {', '.join(_BEHAVIORS)}.")
+    return one_of(_BEHAVIORS, "stale_read_behavior", value)
 
 
 def staleness_window(value: object) -> int | None:
@@ -32,10 +30,10 @@ def staleness_window(value: object) -> int | None:
     matched = _WINDOW.fullmatch(value) if isinstance(value, str) else None
     if matched is None:
         raise InvalidConfig(
-            f"Cannot use staleness_window {value!r}: give a number of seconds, minutes, hours, days or weeks, "
+            f"staleness_window is {value!r}. Give a number of seconds, minutes, hours, days or weeks, "
             "such as '15 minutes'."
         )
     seconds = int(matched[1]) * _SECONDS[matched[2].lower()]
     if seconds > _LONGEST:
-        raise InvalidConfig(f"Cannot use staleness_window {value!r}: a year is the longest.")
+        raise InvalidConfig(f"staleness_window is {value!r}. A year is the longest.")
     return seconds

@@ -40,7 +40,7 @@ class MaterializedViewStatus:
         return any(
             b.recorded is not None
             and b.base.source is not None
-            and b.recorded.recorded.schema_id != b.base.source.recorded.schema_id
+            and b.recorded.version.schema_id != b.base.source.version.schema_id
             for b in self.base_tables
         )
 
@@ -86,14 +86,15 @@ def _change(
 ) -> TableChange:
     if known.storage != source.storage:
         return TableChange("unknown", moved=True, reason="is now another table")
-    if known.recorded.uuid == source.recorded.uuid and known.recorded.schema_id != source.recorded.schema_id:
-        before = source.table.schemas().get(known.recorded.schema_id)
+    if known.version.uuid == source.version.uuid and known.version.schema_id != source.version.schema_id:
+        before = source.table.schemas().get(known.version.schema_id)
         reason: str | None = "has lost its former schema"
         if before is not None:
             reason = changed_meaning(before, source.table_schema, definition.mentions, definition.reads_by_shape)
         if reason is not None:
             return TableChange("unknown", moved=True, reason=reason)
     try:
-        return change_since(known.recorded, source.recorded, source.table, source.table_schema, tracked)
+        return change_since(known.version, source.version, source.table, source.table_schema, tracked)
     except Exception as error:
+        # File systems and the Avro reader fail in many kinds; none may pass for "nothing changed".
         return TableChange("unknown", moved=True, reason=f"has manifests that cannot be read ({type(error).__name__})")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.status.config_words import one_of
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
 
@@ -90,7 +90,4 @@ def configuration_changes(config: ViewConfig, state: ViewState) -> Configuration
 
 def refresh_policy(value: object) -> RefreshPolicy:
     """Return a refresh policy. Raises InvalidConfig for a word that is none."""
-    for policy in _POLICIES:
-        if value == policy:
-            return policy
-    raise InvalidConfig(f"Cannot use refresh_policy {value!r}: choose one of {', '.join(_POLICIES)}.")
+    return one_of(_POLICIES, "refresh_policy", value)

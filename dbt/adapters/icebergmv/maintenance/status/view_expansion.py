@@ -13,16 +13,20 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
 from dbt.adapters.icebergmv.maintenance.definition.date_units import units_are_literals
-from dbt.adapters.icebergmv.maintenance.definition.definition import DIALECT, definition_hash, single_statement
 from dbt.adapters.icebergmv.maintenance.definition.determinism import unknown_function
+from dbt.adapters.icebergmv.maintenance.definition.parsing import (
+    definition_hash,
+    parse_query,
+    single_statement,
+    tokens_of,
+)
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, TrackedColumn
+from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
     CTE_INDEX,
     TableReference,
@@ -52,7 +56,7 @@ class ExpandedSql:
 
 @dataclass(frozen=True)
 class _Subquery:
-    """The text that stands for a view, without an alias, and the views in it."""
+    """The text that replaces a view, without an alias, and the views in it."""
 
     text: str
     views: Mapping[TableName, ViewInfo]
@@ -110,7 +114,7 @@ def redefined(views: tuple[ExpandedView, ...], state: ViewState) -> str | None:
 def _in_place_of(
     reference: TableReference, query: exp.Query, expansion: _Expansion, path: tuple[TableName, ...]
 ) -> _Subquery | None:
-    """Return what is to stand in place of a reference; None when it is no view, or must stay a name."""
+    """Return what replaces a reference; None when it is no view, or must stay a name."""
     base = expansion.bases.of(reference)
     if base.view is None:
         return None
@@ -157,13 +161,11 @@ def _subquery(name: TableName, view: ViewInfo, expansion: _Expansion, path: tupl
         raise _StaysAName(f"views are nested more than {DEPTH_LIMIT} deep")
     if not view.sql:
         raise _StaysAName("its SQL is not in Spark's dialect")
-    if len(view.default_namespace) != 1:
-        raise _StaysAName("its SQL was not written in a namespace of one part")
     sql = single_statement(view.sql)
     query = parse_query(sql)
     if query is None:
         raise _StaysAName("its SQL cannot be analysed")
-    function = unknown_function(query, sqlglot.tokenize(sql, dialect=DIALECT))
+    function = unknown_function(query, tokens_of(sql) or ())
     if function is not None:
         raise _StaysAName(function)
     replacements: dict[TableReference, str] = {}
@@ -186,7 +188,11 @@ def _subquery(name: TableName, view: ViewInfo, expansion: _Expansion, path: tupl
 
 
 def _in_namespace_of(view: ViewInfo, written: TableReference, bases: BaseTables) -> TableReference:
-    """Return the reference as Spark reads it inside the view."""
+    """Return the reference as Spark reads it inside the view; a name of three parts needs no namespace."""
+    if written.catalog and written.namespace:
+        return written
+    if len(view.default_namespace) != 1:
+        raise _StaysAName("its SQL was not written in a namespace of one part")
     meant = replace(
         written,
         catalog=written.catalog or view.default_catalog,
@@ -209,12 +215,13 @@ def _as_recorded(view: ViewInfo, sql: str, expansion: _Expansion) -> str:
         quoted = identifier(column.name)
         same = actual is not None and actual.type == column.type
         listed.append(quoted if same else f"CAST({quoted} AS {ddl}) AS {quoted}")
-    given = ", ".join(identifier(n) for n in (*names, *(f"{_INNER_ALIAS}_{i}" for i in range(surplus))))
     as_named = all(b is not None and b.name.lower() == n.lower() for b, n in zip(below, names, strict=True))
-    if "*" in sql and as_named and surplus == 0:
-        # Under their own names they can be told from columns that a `*` comes to mean.
-        given = ""
-    return f"(SELECT {', '.join(listed)} FROM (\n{sql}\n) AS {identifier(_INNER_ALIAS)}{given and f'({given})'})"
+    alias = identifier(_INNER_ALIAS)
+    if not ("*" in sql and as_named and surplus == 0):
+        # Else their own names distinguish them from columns that a `*` comes to mean.
+        given = (*names, *(f"{_INNER_ALIAS}_{i}" for i in range(surplus)))
+        alias += f"({', '.join(map(identifier, given))})"
+    return f"(SELECT {', '.join(listed)} FROM (\n{sql}\n) AS {alias})"
 
 
 def _columns_of(
@@ -229,8 +236,8 @@ def _columns_of(
         raise _StaysAName("its SQL names columns with a schema")
     references = find_references(query, "").tables
     known = {r.index: None if r.pinned else expansion.bases.columns_of(r) for r in references}
-    tokens = sqlglot.tokenize(sql, dialect=DIALECT)
-    scope = Scope(known, expansion.session_is_utc, units_are_literals(tokens), sql, tokens)
+    tokens = tokens_of(sql) or ()
+    scope = Scope(known, expansion.session_is_utc, units_are_literals(tokens), sql, select_items(tokens))
     columns = track(query, scope).columns
     wanted = len(view.columns)
     if any(e.is_star for e in query.selects):
@@ -255,13 +262,3 @@ def _hash(view: ViewInfo) -> str:
     columns = [[c.name, c.type] for c in view.columns]
     parts = [definition_hash(view.sql), view.default_catalog, list(view.default_namespace), columns]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def parse_query(sql: str) -> exp.Query | None:
-    """Return the parsed SELECT, None for what the parser does not understand."""
-    try:
-        query = sqlglot.parse_one(sql, dialect=DIALECT)
-    except (SqlglotError, AttributeError, TypeError, ValueError, KeyError, RecursionError):
-        # Whatever the parser stumbles over, Spark may well understand.
-        return None
-    return query if isinstance(query, exp.Query) else None

@@ -22,10 +22,10 @@ GATE = "icebergmv_gate"
 """The relation of one row that says what moved. One column, so that all who read it share one exchange."""
 
 EVERYTHING = -1
-"""The state in which partitions do not tell what differs; otherwise bit n says that table n moved."""
+"""The state in which partitions do not show what differs; otherwise bit n says that table n moved."""
 
 Relation = tuple[str, str]
-"""A name and the SELECT that it stands for."""
+"""A name and its SELECT."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class WatchedTable:
 
     @property
     def base(self) -> str:
-        """Return the name of the relation that stands for the table itself."""
+        """Return the name of the relation that reads the table itself."""
         return f"icebergmv_base_{self.number}"
 
     @property
@@ -80,7 +80,7 @@ class WatchedTable:
     @property
     def snapshot_id(self) -> str:
         """Return the recorded snapshot as SQL."""
-        found = self.recorded.recorded.snapshot_id
+        found = self.recorded.version.snapshot_id
         return "CAST(NULL AS BIGINT)" if found is None else f"{found}L"
 
     @property
@@ -102,7 +102,7 @@ class WatchedTable:
 def first_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
     """Return the relations that must come before the base tables: a row per metadata file that the table remembers.
 
-    `is_new`: it came after the refresh. Files are told from those known then by name, because clocks differ.
+    `is_new`: it came after the refresh. Files are compared with those known then by name, because clocks differ.
     """
     return [(table.log, _log(table)) for table in tables]
 
@@ -119,7 +119,7 @@ def file_lists(tables: Iterable[WatchedTable], tracked: Iterable[int] = ()) -> l
 
 
 def spec_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
-    """Return the relations of the specs that manifests have; one that is not known tells no key.
+    """Return the relations of the specs that manifests have; one that is not known gives no key.
 
     A spec may come in one commit with its first files, as CREATE OR REPLACE TABLE ... AS SELECT makes it; then the log
     of metadata shows nothing but a snapshot.
@@ -145,7 +145,7 @@ def gate(tables: Sequence[WatchedTable], tracked: Iterable[int], guard: str | No
     `guard` does not admit, concerns everything too.
     """
     followed = set(tracked)
-    everything = [_is_altered(t) for t in tables]
+    everything = [is_altered(t) for t in tables]
     everything += [_has_moved(t) for t in tables if t.number not in followed]
     everything += [] if guard is None else [f"NOT ({guard})"]
     bits = [f"CASE WHEN {_has_moved(t)} THEN {1 << t.number} ELSE 0 END" for t in tables if t.number in followed]
@@ -161,7 +161,7 @@ def gate(tables: Sequence[WatchedTable], tracked: Iterable[int], guard: str | No
 def changed(tables: Iterable[WatchedTable]) -> list[Relation]:
     """Return the relations of changed files: spec_id and p0, p1, ... of the files that one side has more often.
 
-    Nothing is scanned unless the table moved; the gate stands above both sides, where Spark does not move it. In format
+    Nothing is scanned unless the table moved; the gate is above both sides, where Spark does not move it. In format
     version 3 one file holds the deletion vectors of many, each at an offset; and a file may be added once more.
     """
     relations = []
@@ -176,7 +176,8 @@ def changed(tables: Iterable[WatchedTable]) -> list[Relation]:
     return relations
 
 
-def _is_altered(table: WatchedTable) -> str:
+def is_altered(table: WatchedTable) -> str:
+    """Return the predicate, over the log of a table, that its metadata changed in a way that partitions do not show."""
     n = table.number
     new = f"t = {n} AND is_new"
     snapshots = f"collect_set(nullif(snapshot_id, {table.snapshot_id})) FILTER (WHERE {new})"
@@ -213,7 +214,7 @@ def _log(table: WatchedTable) -> str:
         is_recorded = f"{name} = {string_literal(known.names[-1])}"
         # Iceberg shows the snapshot of a file's time; of a file that says it is earlier than another, another's.
         is_earlier = f"timestamp < {literal(known.latest * 1000, 'timestamp')}"
-        other_columns = f"NOT latest_schema_id <=> {table.recorded.recorded.schema_id}"
+        other_columns = f"NOT latest_schema_id <=> {table.recorded.version.schema_id}"
         other_shape = f"{is_new} AND ({other_columns} OR {is_earlier})"
     looked = _look(
         table,
@@ -233,7 +234,7 @@ def _specs(table: WatchedTable) -> str:
 
 
 def _files(table: WatchedTable) -> str:
-    name, then = table.metadata_table("files"), table.recorded.recorded.snapshot_id
+    name, then = table.metadata_table("files"), table.recorded.version.snapshot_id
     values = "".join(f", partition.{identifier(f)} AS p{n}" for n, f in enumerate(table.fields))
     columns = f"spec_id, file_path, content_offset{values}"
     now = f"SELECT 0 AS side, {columns} FROM {name}"

@@ -7,16 +7,14 @@ complement of a Domain holds NULL and NaN exactly.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
+from dbt.adapters.icebergmv.maintenance.predicates.transform_names import TransformName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
 
 LISTED_BUCKETS = 1000
 """Up to this many buckets the others are listed one by one."""
-
-_BUCKET = re.compile(r"^bucket\[(\d+)]$")
 
 
 def complement(region: Iterable[TupleDomain]) -> tuple[tuple[TupleDomain, ...], ...]:
@@ -40,10 +38,10 @@ def outside(region: Iterable[TupleDomain], types: Mapping[str, str], dialect: Di
 def _others(key: ColumnKey, domain: Domain) -> Domain:
     """Return the other values of a key. Buckets are not negative: a predicate that is not pushed has -1 for NULL."""
     others = domain.complement()
-    bucket = _BUCKET.match(key.transform or "")
-    if bucket is None:
+    transform = TransformName.parse(key.transform or "identity")
+    if transform.kind != "bucket":
         return others
-    if int(bucket[1]) <= LISTED_BUCKETS:
-        listed = Domain.of(*(b for b in range(int(bucket[1])) if not domain.contains(b)))
-        return Domain(listed.ranges, others.null)
+    if transform.width <= LISTED_BUCKETS:
+        listed = Domain.of(*(b for b in range(transform.width) if not domain.contains(b)))
+        return listed.union(Domain.only_null()) if others.null else listed
     return others.intersect(Domain((Range(0, None),), null=True))

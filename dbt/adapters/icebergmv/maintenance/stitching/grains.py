@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import KeyFunction, Monotone, OrNull, Step
+from dbt.adapters.icebergmv.maintenance.predicates.periods import Period, divides
+from dbt.adapters.icebergmv.maintenance.predicates.transform_names import TransformName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 from dbt.adapters.icebergmv.maintenance.stitching.key_sql import IDENTITY, Expression, expression_of, template
 
-_UNITS = ("microsecond", "millisecond", "second", "minute", "hour", "day", "month", "quarter", "year")
-_TRANSFORMS = ("hour", "day", "month", "year")
 _DATE = "DATE '1970-01-01'"
 _FLOOR = {
     "hour": "DATE_TRUNC('HOUR', {})",
@@ -48,26 +48,26 @@ def grain_of(
 ) -> Grain | None:
     """Return how to compare partitions by a transform of a column with an output column that tracks it.
 
-    `source_type` is the Spark type of the column. None where the partition does not tell the output values.
+    `source_type` is the Spark type of the column. None where the partition does not determine the output values.
     """
     adds_null = any(isinstance(step, OrNull) for step in function)
-    name, _, width = transform.rstrip("]").partition("[")
-    if name == "identity":
+    parsed = TransformName.parse(transform)
+    if parsed.kind == "identity":
         return _identity(source_type, function, adds_null)
-    if name in ("bucket", "truncate"):
+    if parsed.width:
         if not all(isinstance(step, OrNull) for step in function):
             # Taken back, `or NULL` leads from NULL to every value: one NULL on the right of NOT IN takes all rows away.
             return None
-        call = f"{identifier(catalog)}.system.{name}({width}, {{}})"
+        call = f"{identifier(catalog)}.system.{parsed.kind}({parsed.width}, {{}})"
         return Grain(IDENTITY, template(call), adds_null)
-    if name not in _TRANSFORMS:
+    if parsed.period is None:
         return None
-    if name == "day" and source_type == "date":
+    if parsed.period == "day" and source_type == "date":
         return _identity(source_type, function, adds_null)
-    if not session_is_utc and (source_type == "timestamp" or name == "hour"):
+    if not session_is_utc and (source_type == "timestamp" or parsed.period == "hour"):
         # Partitions are periods in UTC, and only in UTC does Spark's clock show their bounds.
         return None
-    return _time(name, source_type, function, adds_null)
+    return _time(parsed.period, source_type, function, adds_null)
 
 
 def _identity(source_type: str, function: KeyFunction, adds_null: bool) -> Grain | None:
@@ -81,23 +81,23 @@ def _identity(source_type: str, function: KeyFunction, adds_null: bool) -> Grain
     return Grain(value, IDENTITY, adds_null)
 
 
-def _time(transform: str, source_type: str, function: KeyFunction, adds_null: bool) -> Grain | None:
+def _time(period: Period, source_type: str, function: KeyFunction, adds_null: bool) -> Grain | None:
     """Return the grain of a period of time: the coarser one of the partition and of the function.
 
     A function that is the same all over a partition is applied to the partition's start. One that keeps every moment in
     its partition leaves the partition to be read off the output column.
     """
-    start = template(_START[transform])
+    start = template(_START[period])
     for position, step in enumerate(function):
-        if _is_constant_within(transform, step):
-            if not all(_stays_within(transform, s) for s in function[:position]):
+        if _is_constant_within(period, step):
+            if not all(_stays_within(period, s) for s in function[:position]):
                 return None
             value = expression_of(function)
             typed = start.then(template(_as_type(source_type)))
             return None if value is None else Grain(typed.then(value), IDENTITY, adds_null)
-    if not all(_stays_within(transform, step) for step in function):
+    if not all(_stays_within(period, step) for step in function):
         return None
-    return Grain(start, template(_FLOOR[transform]), adds_null)
+    return Grain(start, template(_FLOOR[period]), adds_null)
 
 
 def _as_type(source_type: str) -> str:
@@ -106,25 +106,13 @@ def _as_type(source_type: str) -> str:
     )
 
 
-def _is_constant_within(transform: str, step: Step) -> bool:
+def _is_constant_within(period: Period, step: Step) -> bool:
     """Return whether the step gives one value for all moments of a partition."""
-    unit = _unit(step)
-    if unit == "week":
-        return transform in ("hour", "day")
-    return unit in _UNITS and _UNITS.index(unit) >= _UNITS.index(transform)
+    return isinstance(step, Monotone) and step.constant_within is not None and divides(period, step.constant_within)
 
 
-def _stays_within(transform: str, step: Step) -> bool:
+def _stays_within(period: Period, step: Step) -> bool:
     """Return whether the step leads every moment to one of the same partition."""
-    if isinstance(step, OrNull) or (isinstance(step, Monotone) and step.name == "cast as timestamp"):
+    if isinstance(step, OrNull):
         return True
-    unit = _unit(step)
-    is_number = isinstance(step, Monotone) and step.name == "year"
-    return not is_number and unit in _UNITS and _UNITS.index(unit) <= _UNITS.index(transform)
-
-
-def _unit(step: Step) -> str:
-    if not isinstance(step, Monotone):
-        return ""
-    unit = step.name.rsplit(" ", 1)[-1]
-    return "day" if unit == "date" else unit
+    return isinstance(step, Monotone) and step.stays_within is not None and divides(step.stays_within, period)

@@ -1,4 +1,4 @@
-"""By which columns of the view fresh rows are told from stale ones, and which base rows a stale key needs.
+"""Key columns: they separate fresh rows from stale ones, and select the base rows needed to recompute a stale key.
 
 A group of key columns serves one or several base occurrences: for a stale partition of any of them, the rows of the
 view with the same key are stale. Several groups are needed where occurrences are tracked by different columns.
@@ -86,7 +86,7 @@ class KeyGroup:
 
 @dataclass(frozen=True)
 class NotStitched:
-    """Why fresh rows cannot be told from stale ones."""
+    """Why fresh rows cannot be separated from stale ones."""
 
     reason: str
 
@@ -107,13 +107,14 @@ def key_groups(
     groups = _grouped(found)
     if len(groups) > _MOST_GROUPS:
         return NotStitched(f"its base tables are tracked by more than {_MOST_GROUPS} different sets of columns")
-    known = {r.index: s for r in definition.references if not r.pinned and (s := bases.of(r).source) is not None}
+    read = {reference.index: bases.of(reference).source for reference in definition.references if not reference.pinned}
+    known = {index: source for index, source in read.items() if source is not None}
     made = []
     for columns, members in groups:
         sources = tuple(StaleSource(o, tuple(found[o][c] for c in columns)) for o in members)
         group = KeyGroup(tuple(columns), sources, {})
-        wanted = {i: _wanted(definition, i, s, columns, group.is_computed) for i, s in known.items()}
-        made.append(replace(group, filters={i: filters for i, filters in wanted.items() if filters}))
+        wanted = {index: _wanted(definition, index, s, columns, group.is_computed) for index, s in known.items()}
+        made.append(replace(group, filters={index: filters for index, filters in wanted.items() if filters}))
     return tuple(made)
 
 
@@ -164,7 +165,7 @@ def _candidates(
     for name, tracks in definition.tracks_of(occurrence).items():
         for track in sorted(tracks, key=lambda t: (_adds_null(t), len(t.function))):
             for field, field_name in fields:
-                grain = _grain(source, field, track, session_is_utc, catalog)
+                grain = common_grain(source, field, track, session_is_utc, catalog)
                 if grain is not None:
                     value = PartitionValue(field_name, grain.value, grain.adds_null, _is_computed(track))
                     found.setdefault(KeyColumn(name, grain.row), value)
@@ -186,9 +187,10 @@ def union_names(source: IcebergSource) -> list[tuple[PartitionField, str]]:
     return [(f, names[f.field_id]) for f in source.table.spec().fields if taken.count(names[f.field_id]) == 1]
 
 
-def _grain(
+def common_grain(
     source: IcebergSource, field: PartitionField, track: Track, session_is_utc: bool, catalog: str
 ) -> Grain | None:
+    """Return how partitions by a field meet the output column of a track; None if it tracks another column."""
     schema = source.table_schema
     if schema.find_column_name(field.source_id) != track.column:
         return None
@@ -246,7 +248,7 @@ def _adds_null(track: Track) -> bool:
 
 
 def found_query(group: KeyGroup, tables: Mapping[int, WatchedTable]) -> str:
-    """Return the SELECT for one row: the array `found` of stale keys, NULL when some partition does not tell its key.
+    """Return the SELECT for one row: the array `found` of stale keys, NULL when some partition does not give its key.
 
     An aggregate without groups counts as one row when Spark plans, so that it broadcasts what joins with the keys; a
     view cannot hold hints, which Spark resolves before views. Nor can conditions be pushed below it, so that all who

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import (
     Computed,
+    Evaluated,
+    Inverse,
     KeyFunction,
     Monotone,
     OrNull,
@@ -16,7 +18,6 @@ from dbt.adapters.icebergmv.maintenance.predicates.local_time import LocalTime
 from dbt.adapters.icebergmv.maintenance.stitching.safe_expressions import is_safe
 
 _HOLE = "\0"
-_WORDS = {"cast as date": "CAST({} AS DATE)", "cast as timestamp": "CAST({} AS TIMESTAMP)", "year": "YEAR({})"}
 
 
 @dataclass(frozen=True)
@@ -73,19 +74,6 @@ def _step(step: Step) -> Expression | None:
             typed = template(f"CAST({{}} AS {step.argument_type})")
             return typed.then(Expression(("(" + step.text[0], *step.text[1:-1], step.text[-1] + ")")))
         case Monotone():
-            return _monotone(step.name)
-        case _:
+            return template(step.sql)
+        case Computed() | Evaluated() | Inverse():
             return None
-
-
-def _monotone(name: str) -> Expression | None:
-    if name in _WORDS:
-        return template(_WORDS[name])
-    function, _, unit = name.partition(" to ")
-    if function in ("date_trunc", "trunc") and unit.isalpha():
-        return template(f"{function.upper()}('{unit.upper()}', {{}})" if function == "date_trunc" else _trunc(unit))
-    return None
-
-
-def _trunc(unit: str) -> str:
-    return f"TRUNC({{}}, '{unit.upper()}')"

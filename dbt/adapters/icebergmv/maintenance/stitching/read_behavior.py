@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
-from pyiceberg.table import Table
-
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
-from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
-from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc
+from dbt.adapters.icebergmv.maintenance.status.session_settings import is_ansi, is_utc
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
+from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.stitching.key_groups import KeyGroup, NotStitched, key_groups
 from dbt.adapters.icebergmv.maintenance.stitching.reader_sql import (
     Reader,
@@ -26,8 +25,7 @@ from dbt.adapters.icebergmv.maintenance.stitching.reader_sql import (
     watched,
     within_window,
 )
-from dbt.adapters.icebergmv.maintenance.stitching.session_guard import is_ansi, session_guard
-from dbt.adapters.icebergmv.maintenance.stitching.snapshot_query import StoredRows
+from dbt.adapters.icebergmv.maintenance.stitching.session_guard import session_guard
 
 _OURS = re.compile("icebergmv_(gate|whole|checked|(base|changed|log|last|files|specs|refs|found|keys)_[0-9]+)")
 _MOST_TABLES = 30
@@ -38,12 +36,14 @@ _MOST_TABLES = 30
 class ReadPlan:
     """Which behaviour a view can have. `reason` says why it is not the one that was asked for.
 
-    `always_definition`: no reader can know whether the stored rows are right.
+    `always_definition`: no reader can know whether the stored rows are right. `groups` are the keys by which the view
+    stitches by itself; none where runs do it.
     """
 
     behavior: StaleReadBehavior
     reason: str | None = None
     always_definition: bool = False
+    groups: tuple[KeyGroup, ...] = ()
 
 
 def read_plan(inspection: Inspection) -> ReadPlan:
@@ -83,41 +83,42 @@ def read_plan(inspection: Inspection) -> ReadPlan:
         reason = "Spark fails to plan a subquery in a SELECT list where its table is read in parts"
     if reason is None and len({bases.of(r).name for r in definition.references}) > _MOST_TABLES:
         reason = f"it reads more than {_MOST_TABLES} tables"
-    groups = _groups(inspection) if reason is None else ()
+    groups = _groups(inspection) if reason is None else NotStitched(reason)
     if isinstance(groups, NotStitched):
-        reason = groups.reason
-    return ReadPlan("use_stitching" if reason is None else "use_view_query", reason)
+        return ReadPlan("use_view_query", groups.reason)
+    return ReadPlan("use_stitching", groups=groups)
 
 
-def read_text(inspection: Inspection, state: ViewState, storage: Table) -> str:
+def over_columns(plan: ReadPlan, definition: ViewDefinition, stored: Sequence[str]) -> ReadPlan:
+    """Return the plan as far as the stored columns allow it.
+
+    Spark has the last word on columns; if the analysis found others, its keys are not to be trusted.
+    """
+    analysed = [c.name.lower() for c in definition.columns or ()]
+    if plan.groups and analysed != [name.lower() for name in stored]:
+        return ReadPlan("use_view_query", "its columns cannot be followed through the SELECT")
+    return plan
+
+
+def read_text(inspection: Inspection, plan: ReadPlan, state: ViewState, stored: StoredRows) -> str:
     """Return the SQL that the view is to hold, for the rows and base snapshots of a state.
 
-    A view that is stitched by runs alone (restitch.py) holds the rows of the refresh until then.
+    A view that runs alone stitch (refresh/static_stitching.py) holds the rows of the refresh until then.
     """
-    stored = StoredRows(state.storage_table, storage, state.storage_snapshot_id)
-    schema = stored.schema
-    names = [f.name for f in schema.fields]
-    plan = read_plan(inspection)
-    analysed = [c.name.lower() for c in inspection.definition.columns or ()]
-    if plan.behavior == "use_stitching" and analysed != [n.lower() for n in names]:
-        # Spark has the last word on columns; where the analysis took them for others, its keys are not to be trusted.
-        plan = ReadPlan("use_view_query", "its columns cannot be followed through the SELECT")
-    is_static = plan.behavior == "use_stitching" and not inspection.request.config.refresh_on_run
+    config = inspection.request.config
+    is_static = plan.behavior == "use_stitching" and not config.refresh_on_run
     if plan.behavior == "use_data_table" or is_static or not _live(inspection):
-        return view_query(state.storage_table, names, state.storage_snapshot_id)
-    config, groups = inspection.request.config, _groups(inspection) if plan.behavior == "use_stitching" else ()
-    if isinstance(groups, NotStitched):
-        raise AssertionError("a view that cannot be stitched was planned to be")
+        return stored.query
     reader = Reader(
         view=inspection.request.view,
-        storage=state.storage_table,
-        snapshot_id=state.storage_snapshot_id,
-        columns=tuple((f.name, f.field_type) for f in schema.fields),
+        storage=stored.name,
+        snapshot_id=stored.snapshot_id,
+        columns=tuple((f.name, f.field_type) for f in stored.schema.fields),
         refreshed_at=state.refreshed_for_people,
-        guard=reader_guard(inspection, groups),
+        guard=reader_guard(inspection, plan.groups),
         never_null=stored.never_null,
     )
-    text = _behaving_text(plan, reader, inspection, state, groups)
+    text = _behaving_text(plan, reader, inspection, state)
     if config.staleness_window is None:
         return text
     until = datetime.fromisoformat(state.started_at) + timedelta(seconds=config.staleness_window)
@@ -125,7 +126,7 @@ def read_text(inspection: Inspection, state: ViewState, storage: Table) -> str:
 
 
 def reader_guard(inspection: Inspection, groups: Sequence[KeyGroup] = ()) -> str | None:
-    """Return a condition on the reader's session under which stored rows may stand beside computed ones, if any.
+    """Return a condition on the reader's session under which stored rows may be read beside computed ones, if any.
 
     `groups` are those that the view stitches by itself.
     """
@@ -135,14 +136,12 @@ def reader_guard(inspection: Inspection, groups: Sequence[KeyGroup] = ()) -> str
     return session_guard(definition, sources, inspection.request.config.settings, computed)
 
 
-def _behaving_text(
-    plan: ReadPlan, reader: Reader, inspection: Inspection, state: ViewState, groups: Sequence[KeyGroup]
-) -> str:
+def _behaving_text(plan: ReadPlan, reader: Reader, inspection: Inspection, state: ViewState) -> str:
     definition, bases = inspection.definition, inspection.bases
     if plan.always_definition:
         return definition_text(reader, definition)
     if plan.behavior == "use_stitching":
-        return stitched_text(reader, watched(definition, bases, state.base_tables, groups), groups)
+        return stitched_text(reader, watched(definition, bases, state.base_tables, plan.groups), plan.groups)
     if plan.behavior == "fail":
         return fail_text(reader, watched(definition, bases, state.base_tables, apart=False))
     return view_query_text(reader, watched(definition, bases, state.base_tables))

@@ -149,7 +149,7 @@ def stitched_text(reader: Reader, found: Watched, groups: Sequence[KeyGroup]) ->
     """Return the SQL of `use_stitching`.
 
     Stored rows whose key no changed partition has, the definition over what those keys need, and, where partitions do
-    not tell what changed, the definition over everything.
+    not show what changed, the definition over everything.
     """
     tables = found.tables
     tracked = {found.by_reference[s.occurrence.index].number for g in groups for s in g.sources}
@@ -162,7 +162,7 @@ def stitched_text(reader: Reader, found: Watched, groups: Sequence[KeyGroup]) ->
         (_WHOLE[0], " UNION ALL ".join([_WHOLE[1], *_untold(groups, followed)])),
         *((_keys(n), _keys_query(n, len(groups))) for n in range(len(groups))),
     ]
-    arms = [_fresh_arm(reader, groups), *(_stale_arm(reader, found, groups, n) for n in range(len(groups)))]
+    arms = [fresh_arm(reader, groups), *(_stale_arm(reader, found, groups, n) for n in range(len(groups)))]
     return f"{_with(relations)}\n" + "\nUNION ALL\n".join(arms)
 
 
@@ -175,7 +175,7 @@ def _keys(number: int) -> str:
 
 
 def _untold(groups: Sequence[KeyGroup], followed: Sequence[WatchedTable]) -> list[str]:
-    """Return the SELECTs of a row when a changed file is of a partition spec that tells no key.
+    """Return the SELECTs of a row when a changed file is of a partition spec that gives no key.
 
     Specs that the refresh did not know are seen by the gate, so only tables that had several are asked.
     """
@@ -185,7 +185,7 @@ def _untold(groups: Sequence[KeyGroup], followed: Sequence[WatchedTable]) -> lis
 
 
 def _keys_query(number: int, groups: int) -> str:
-    """Return the stale keys of a group: none while some partition does not tell its key."""
+    """Return the stale keys of a group: none while some partition does not give its key."""
     others = f" LEFT ANTI JOIN {_WHOLE[0]}" if groups > 1 else ""
     return f"SELECT v.* FROM (SELECT inline(found) FROM {_found(number)}) AS v{others}"
 
@@ -200,13 +200,14 @@ def within_window(reader: Reader, text: str, until: str) -> str:
     )
 
 
-def _fresh_arm(reader: Reader, groups: Sequence[KeyGroup]) -> str:
-    joins = "".join(_without_keys(reader, group, n) for n, group in enumerate(groups))
+def fresh_arm(reader: Reader, groups: Sequence[KeyGroup]) -> str:
+    """Return the SELECT of the stored rows that are still right: those with no stale key of any group."""
+    joins = "".join(without_keys(reader, group, n) for n, group in enumerate(groups))
     return f"{_stored(reader)}{joins} LEFT ANTI JOIN {_WHOLE[0]}"
 
 
-def _without_keys(reader: Reader, group: KeyGroup, number: int) -> str:
-    """Return the joins that leave out the rows of stale keys.
+def without_keys(reader: Reader, group: KeyGroup, number: int) -> str:
+    """Return the joins that leave out the stored rows with a stale key of a group.
 
     Spark looks up one plain key much faster than a null-safe one, so NULL is asked for by itself.
     """
@@ -224,7 +225,7 @@ def _without_keys(reader: Reader, group: KeyGroup, number: int) -> str:
 def _stale_arm(reader: Reader, found: Watched, groups: Sequence[KeyGroup], number: int) -> str:
     """Return the rows of the keys of one group that no group before it has; of the first group also all of them.
 
-    The definition stands here once, over the rows that the keys need or over everything; one of the two is empty.
+    The definition is here once, over the rows that the keys need or over everything; one of the two is empty.
     """
     group, gates = groups[number], [_WHOLE[0]] if number == 0 else []
     reads = {

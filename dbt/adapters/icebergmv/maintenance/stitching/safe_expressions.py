@@ -6,31 +6,23 @@ refresh asks Spark first (see evaluation.py) and needs no such list.
 
 from __future__ import annotations
 
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
-from dbt.adapters.icebergmv.maintenance.definition.definition import DIALECT
+from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
+from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
 
 _ARGUMENT = "icebergmv_argument"
 _VALUES = (exp.Column, exp.Identifier, exp.Literal, exp.Null, exp.Boolean, exp.Paren, exp.DataType)
-_CHOICES = (exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Greatest, exp.Least)
 _CONDITIONS = (
     *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.In, exp.Between, exp.Is, exp.Like),
     *(exp.And, exp.Or, exp.Not),
 )
-_NUMBERS = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Abs)
-_TEXTS = (
-    *(exp.Upper, exp.Lower, exp.Initcap, exp.Trim, exp.Substring, exp.Left, exp.Right, exp.Concat, exp.DPipe),
-    *(exp.Pad, exp.Replace, exp.Reverse, exp.ConcatWs, exp.Length),
-)
+_NUMBERS = (exp.Add, exp.Sub, exp.Mul, exp.Neg)
 _STEPS = (exp.TsOrDsAdd, exp.DateAdd, exp.DateSub)
-_DATES = (
-    *(*_STEPS, exp.AddMonths, exp.LastDay, exp.TsOrDsToDate, exp.TimeToStr, exp.TimeStrToTime),
-    *(exp.Year, exp.Quarter, exp.Month, exp.Day, exp.WeekOfYear, exp.DayOfWeek, exp.DayOfYear),
-)
-_KNOWN = (*_VALUES, *_CHOICES, *_CONDITIONS, *_NUMBERS, *_TEXTS, *_DATES)
+"""Here the parser adds the unit of days."""
+
+_OPERATORS = (*_VALUES, *_CONDITIONS, *_NUMBERS, exp.DPipe)
 _CAN_BE_CAST_TO = {"string": None, "date": ("date", "timestamp"), "bigint": ("tinyint", "smallint", "int", "bigint")}
 """Types, and the types of the column from which a cast to them always works; None for all."""
 
@@ -39,14 +31,14 @@ def is_safe(step: Computed) -> bool:
     """Return whether a computed key is one value, and never an error, for every value of its column."""
     if not step.text:
         return False
-    try:
-        expression = sqlglot.parse_one(_ARGUMENT.join(step.text), dialect=DIALECT)
-    except SqlglotError:
+    text = _ARGUMENT.join(step.text)
+    parsed = parse(text)
+    if isinstance(parsed, NotParsed):
         return False
-    return all(_is_known(node, step.argument_type) for node in expression.walk())
+    return all(_is_known(node, step.argument_type, text) for node in parsed.tree.walk())
 
 
-def _is_known(node: exp.Expr, argument_type: str) -> bool:
+def _is_known(node: exp.Expr, argument_type: str, text: str) -> bool:
     match node:
         case exp.Column():
             return node.name == _ARGUMENT and not node.table
@@ -59,9 +51,13 @@ def _is_known(node: exp.Expr, argument_type: str) -> bool:
             return argument_type != "string" and not is_zero
         case exp.Var():
             return isinstance(node.parent, _STEPS)
-    if argument_type == "string" and (isinstance(node, (*_NUMBERS, *_DATES)) or _meets_a_number(node)):
+    is_text = argument_type == "string"
+    if is_text and (isinstance(node, _NUMBERS) or _meets_a_number(node)):
         return False
-    return isinstance(node, _KNOWN)
+    if isinstance(node, _OPERATORS):
+        return True
+    function = known_of(written_name(node, text)) if isinstance(node, exp.Func) else known_of("")
+    return function.never_fails or (function.never_fails_but_on_text and not is_text)
 
 
 def _meets_a_number(node: exp.Expr) -> bool:

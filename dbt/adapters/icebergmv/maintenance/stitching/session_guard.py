@@ -8,36 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.sql.rendering import string_literal
 from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
-from dbt.adapters.icebergmv.maintenance.status.session_settings import TIME_ZONE, UTC_ZONES, is_utc
+from dbt.adapters.icebergmv.maintenance.status.session_settings import TIME_ZONE, UTC_ZONES, is_ansi, is_utc
 
-_ANSI = "spark.sql.ansi.enabled"
 _READS_THE_ZONE = (
-    "timestamp",
-    "unix",
-    "utc",
-    "zone",
-    "now",
-    "current_",
-    "localtime",
-    "date_",
-    "dateadd",
-    "datediff",
-    "datepart",
-    "to_date",
-    "extract",
-    "hour",
-    "minute",
-    "second",
-    "months_between",
-    "interval",
-    "window",
+    *("timestamp", "unix", "utc", "zone", "now", "current_", "localtime", "date_", "dateadd", "datediff"),
+    *("extract", "hour", "minute", "second", "interval", "window"),
 )
-"""Parts of words that make an instant, of a date or of a text, or show one."""
-_READS_UNNAMED = frozenset({"*", "natural", "table", "pivot", "unpivot"})
+"""Parts of words of types and of grammar, also inside a text, that make an instant or show one."""
 
 
 def session_guard(
@@ -62,20 +43,15 @@ def session_guard(
     return " AND ".join(conditions) or None
 
 
-def is_ansi(settings: Mapping[str, str]) -> bool:
-    """Return whether the settings of a session say ANSI mode, Spark's default."""
-    return settings.get(_ANSI, "true").lower() == "true"
-
-
 def _reads_the_zone(definition: ViewDefinition, sources: Sequence[IcebergSource | None]) -> bool:
     """Return whether the definition touches an instant, or a word that makes one.
 
-    A pinned table may be read under any of its schemas. Some words read columns without naming them.
+    A pinned table may be read under any of its schemas. Columns may be read without being named.
     """
-    if any(part in word for word in definition.mentions for part in _READS_THE_ZONE):
+    if any(known_of(w).reads_zone or any(part in w for part in _READS_THE_ZONE) for w in definition.mentions):
         return True
-    schemas = [schema for s in sources if s is not None for schema in s.table.schemas().values()]
-    instants = {c.name.lower() for schema in schemas for c in schema_columns(schema) if "timestamp" in c.type}
-    if None in sources or (instants and (definition.lists_aliases or definition.mentions & _READS_UNNAMED)):
+    ever = [c for s in sources if s is not None for c in s.columns_ever()]
+    instants = {c.name.lower() for c in ever if "timestamp" in c.type}
+    if None in sources or (instants and (definition.reads_unnamed or "*" in definition.mentions)):
         return True
     return bool(instants & definition.mentions)

@@ -61,11 +61,11 @@ def _period(source: IcebergSource, column: str) -> PartitionField | None:
 
 
 def _bounds(source: IcebergSource, field: PartitionField) -> tuple[int, int] | None:
-    """Return the smallest and the largest partition value that the manifest list tells of."""
+    """Return the smallest and the largest partition value in the manifest list."""
     metadata = source.table.metadata
     snapshot = None
-    if source.recorded.snapshot_id is not None:
-        snapshot = metadata.snapshot_by_id(source.recorded.snapshot_id)
+    if source.version.snapshot_id is not None:
+        snapshot = metadata.snapshot_by_id(source.version.snapshot_id)
     if snapshot is None:
         return None
     position = source.table.spec().fields.index(field)

@@ -1,7 +1,7 @@
 {% macro icebergmv__alter_relation_add_remove_columns(relation, add_columns, remove_columns) -%}
   {%- if add_columns -%}
     {%- call statement('add_columns') -%}
-      alter table {{ relation }} add columns (
+      alter table {{ relation.render() }} add columns (
         {%- for column in add_columns %}
         {{ column.quoted }} {{ column.data_type }}{{ ',' if not loop.last }}
         {%- endfor %}
@@ -10,19 +10,15 @@
   {%- endif -%}
   {%- if remove_columns -%}
     {%- call statement('drop_columns') -%}
-      alter table {{ relation }} drop columns ({{ remove_columns | map(attribute='quoted') | join(', ') }})
+      alter table {{ relation.render() }} drop columns ({{ remove_columns | map(attribute='quoted') | join(', ') }})
     {%- endcall -%}
   {%- endif -%}
 {%- endmacro %}
 
 
+{# dbt-spark's does not quote the name. #}
 {% macro icebergmv__alter_column_type(relation, column_name, new_column_type) -%}
   {%- call statement('alter_column_type') -%}
-    alter table {{ relation }} alter column {{ adapter.quote(column_name) }} type {{ new_column_type }}
+    alter table {{ relation.render() }} alter column {{ adapter.quote(column_name) }} type {{ new_column_type }}
   {%- endcall -%}
-{%- endmacro %}
-
-
-{% macro icebergmv__create_columns(relation, columns) -%}
-  {%- do icebergmv__alter_relation_add_remove_columns(relation, columns, none) -%}
 {%- endmacro %}

@@ -1,25 +1,33 @@
 {# The comments of relation, and of a view's columns, are written when it is created; what is left is a table's columns. #}
 {% macro icebergmv__persist_docs(relation, model, for_relation, for_columns) -%}
   {%- if for_columns and config.persist_column_docs() and model.columns and not relation.is_view -%}
-    {%- do icebergmv__alter_column_comment(relation, model.columns) -%}
+    {%- do alter_column_comment(relation, model.columns) -%}
   {%- endif -%}
 {%- endmacro %}
 
 
 {# Each comment is a commit of its own, so only those that differ are written. #}
 {% macro icebergmv__alter_column_comment(relation, column_dict) -%}
-  {%- for column in adapter.get_columns_in_relation(relation) -%}
-    {%- set documented = column_dict.get(column.name) -%}
-    {%- if documented and (documented['description'] or '') != (column.comment or '') -%}
+  {%- set columns = adapter.get_columns_in_relation(relation) -%}
+  {%- set documented = validate_doc_columns(relation, column_dict, columns | map(attribute='name') | list) -%}
+  {%- for column in columns -%}
+    {%- set description = icebergmv_described(documented, column.name) -%}
+    {%- if description is not none and description != (column.comment or '') -%}
       {%- call statement('alter_column_comment') -%}
-        alter table {{ relation }} alter column {{ column.quoted }}
-          comment {{ icebergmv__string_literal(documented['description'] or '') }}
+        alter table {{ relation.render() }} alter column {{ column.quoted }}
+          comment {{ adapter.string_literal(description) }}
       {%- endcall -%}
     {%- endif -%}
   {%- endfor -%}
 {%- endmacro %}
 
 
-{# No constraint reaches an Iceberg table; dbt warns of it when the model is parsed. #}
-{% macro icebergmv__persist_constraints(relation, model) -%}
+{# The description of a column, none when it has no entry. As in dbt, only a quoted name has a case. #}
+{% macro icebergmv_described(documented, name) -%}
+  {%- for key, entry in documented.items() -%}
+    {%- if key == name or (not entry['quote'] and key | lower == name | lower) -%}
+      {{ return(entry['description'] or '') }}
+    {%- endif -%}
+  {%- endfor -%}
+  {{ return(none) }}
 {%- endmacro %}

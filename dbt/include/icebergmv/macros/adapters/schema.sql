@@ -7,6 +7,7 @@
 {%- endmacro %}
 
 
+{# dbt-spark's keeps the identifier: Iceberg would take `create_schema(this)` as an order for a nested namespace. #}
 {% macro icebergmv__create_schema(relation) -%}
   {%- call statement('create_schema') -%}
     create namespace if not exists {{ relation.without_identifier() }}
@@ -19,12 +20,4 @@
   {%- call statement('drop_schema') -%}
     drop namespace if exists {{ relation.without_identifier() }}
   {%- endcall -%}
-{%- endmacro %}
-
-
-{% macro icebergmv__list_schemas(database) -%}
-  {%- call statement('list_schemas', fetch_result=True, auto_begin=False) -%}
-    show namespaces in {{ adapter.quote(database) }}
-  {%- endcall -%}
-  {{ return(load_result('list_schemas').table) }}
 {%- endmacro %}

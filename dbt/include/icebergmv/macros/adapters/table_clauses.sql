@@ -1,8 +1,3 @@
-{% macro icebergmv__string_literal(text) -%}
-  '{{ (text | string).replace("\\", "\\\\").replace("'", "\\'") }}'
-{%- endmacro %}
-
-
 {% macro icebergmv__file_format_clause() -%}
   using {{ config.get('file_format', 'iceberg') }}
 {%- endmacro %}
@@ -13,7 +8,7 @@
   {%- if properties %}
     tblproperties (
       {%- for key, value in properties.items() %}
-      {{ icebergmv__string_literal(key) }} = {{ icebergmv__string_literal(value) }}{{ ',' if not loop.last }}
+      {{ adapter.string_literal(key) }} = {{ adapter.string_literal(value) }}{{ ',' if not loop.last }}
       {%- endfor %}
     )
   {%- endif -%}
@@ -22,7 +17,7 @@
 
 {% macro icebergmv__comment_clause() -%}
   {%- if config.persist_relation_docs() and model.description %}
-    comment {{ icebergmv__string_literal(model.description) }}
+    comment {{ adapter.string_literal(model.description) }}
   {%- endif -%}
 {%- endmacro %}
 
@@ -30,6 +25,6 @@
 {% macro icebergmv__location_clause() -%}
   {%- set root = config.get('location_root') -%}
   {%- if root %}
-    location {{ icebergmv__string_literal(root ~ '/' ~ model['alias']) }}
+    location {{ adapter.string_literal(root ~ '/' ~ model['alias']) }}
   {%- endif -%}
 {%- endmacro %}

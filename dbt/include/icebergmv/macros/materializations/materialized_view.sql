@@ -7,25 +7,20 @@
   {%- set existing_relation = load_cached_relation(this) -%}
   {%- set target_relation = this.incorporate(type=this.MaterializedView) -%}
   {%- set grant_config = config.get('grants') -%}
-  {%- set partial = '--empty' if flags.EMPTY else ('--sample' if flags.SAMPLE else none) -%}
 
   {{ run_hooks(pre_hooks) }}
 
-  {%- set inspection = adapter.inspect_materialized_view(model, compiled_code, target_relation, should_full_refresh(), partial) -%}
+  {%- set inspection = adapter.inspect_materialized_view(model, compiled_code, target_relation, should_full_refresh()) -%}
 
-  {%- if icebergmv__materialized_view_proceeds(existing_relation, target_relation, inspection) -%}
-    {%- if config.get('contract').enforced -%}
-      {{ get_assert_columns_equivalent(compiled_code) }}
-    {%- endif -%}
-    {%- set refreshed = adapter.refresh_materialized_view(inspection) -%}
+  {%- if icebergmv_materialized_view_proceeds(existing_relation, target_relation, inspection) -%}
+    {#- The adapter calls the contract's macro, and only when it must: the macro asks Spark. -#}
+    {%- set refreshed = adapter.refresh_materialized_view(inspection, model, get_assert_columns_equivalent) -%}
     {%- do store_result('main', response=refreshed.response) -%}
     {%- do write(refreshed.sql) -%}
     {%- if existing_relation is not none and existing_relation.type != target_relation.type -%}
       {%- do adapter.cache_dropped(existing_relation) -%}
     {%- endif -%}
-    {%- if grant_config -%}
-      {%- do apply_grants(target_relation, grant_config, should_revoke(existing_relation, full_refresh_mode=True)) -%}
-    {%- endif -%}
+    {%- do apply_grants(target_relation, grant_config, should_revoke(existing_relation, full_refresh_mode=True)) -%}
   {%- else -%}
     {%- do materialized_view_execute_no_op(target_relation) -%}
   {%- endif -%}
@@ -37,7 +32,7 @@
 {% endmaterialization %}
 
 
-{% macro icebergmv__materialized_view_proceeds(existing_relation, target_relation, inspection) %}
+{% macro icebergmv_materialized_view_proceeds(existing_relation, target_relation, inspection) %}
   {#- Log the scenario, and return whether anything is to be done: `continue` leaves a changed view as it is. -#}
   {%- set changes = inspection.changes -%}
   {%- if existing_relation is none -%}
@@ -48,13 +43,14 @@
     {%- do log('Applying REFRESH to: ' ~ target_relation) -%}
   {%- else -%}
     {%- set setting = config.get('on_configuration_change') -%}
+    {%- set found = target_relation.render() ~ "`: " ~ (changes.rebuild + changes.alter) | join(', ') -%}
     {%- if setting == 'apply' -%}
       {%- do log('Applying ' ~ ('REPLACE' if changes.rebuild else 'ALTER') ~ ' to: ' ~ target_relation) -%}
     {%- elif setting == 'continue' -%}
-      {{ exceptions.warn("Configuration changes were identified and `on_configuration_change` was set to `continue` for `" ~ target_relation.render() ~ "`") }}
+      {{ exceptions.warn("Configuration changes were identified and `on_configuration_change` was set to `continue` for `" ~ found) }}
       {{ return(false) }}
     {%- else -%}
-      {{ exceptions.raise_fail_fast_error("Configuration changes were identified and `on_configuration_change` was set to `fail` for `" ~ target_relation.render() ~ "`") }}
+      {{ exceptions.raise_fail_fast_error("Configuration changes were identified and `on_configuration_change` was set to `fail` for `" ~ found) }}
     {%- endif -%}
   {%- endif -%}
   {{ return(true) }}

@@ -3,7 +3,7 @@
   which partitions changed. It is replaced only when its columns are others now.
 #}
 {% macro icebergmv__reset_csv_table(model, full_refresh, old_relation, agate_table) -%}
-  {%- set wanted = icebergmv__seed_columns(agate_table) -%}
+  {%- set wanted = icebergmv_seed_columns(agate_table) -%}
   {%- set found = [] -%}
   {%- for column in adapter.get_columns_in_relation(old_relation) -%}
     {%- do found.append([column.name, column.dtype | lower]) -%}
@@ -19,15 +19,15 @@
 {% macro icebergmv__create_csv_table(model, agate_table) -%}
   {%- set sql -%}
     create or replace table {{ this }} (
-      {%- for name, type in icebergmv__seed_columns(agate_table) %}
+      {%- for name, type in icebergmv_seed_columns(agate_table) %}
       {{ adapter.quote(name) }} {{ type }}{{ ',' if not loop.last }}
       {%- endfor %}
     )
-    {{ icebergmv__file_format_clause() }}
+    {{ file_format_clause() }}
     {{ partition_cols(label="partitioned by") }}
-    {{ icebergmv__location_clause() }}
-    {{ icebergmv__comment_clause() }}
-    {{ icebergmv__tblproperties_clause() }}
+    {{ location_clause() }}
+    {{ comment_clause() }}
+    {{ tblproperties_clause() }}
   {%- endset -%}
   {%- call statement('_') -%}
     {{ sql }}
@@ -37,7 +37,7 @@
 
 
 {# The columns of a CSV file as [name, type], types given in `column_types` first. #}
-{% macro icebergmv__seed_columns(agate_table) -%}
+{% macro icebergmv_seed_columns(agate_table) -%}
   {%- set given = config.get('column_types') or {} -%}
   {%- set columns = [] -%}
   {%- for name in agate_table.column_names -%}

@@ -22,8 +22,3 @@
     then insert ({{ insert_cols | join(', ') }})
     values ({% for column in insert_cols %}DBT_INTERNAL_SOURCE.{{ column }}{{ ', ' if not loop.last }}{% endfor %})
 {%- endmacro %}
-
-
-{% macro icebergmv__post_snapshot(staging_relation) -%}
-  {%- do adapter.drop_relation(staging_relation) -%}
-{%- endmacro %}

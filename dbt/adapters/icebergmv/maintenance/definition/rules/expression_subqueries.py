@@ -106,7 +106,7 @@ def _use_of(query: exp.Query) -> exp.Expr | None:
 
 
 def _place_of(query: exp.Query, select: exp.Select) -> str | None:
-    """Return the clause that holds the subquery; None for those in which it does not stand for a value of a row."""
+    """Return the clause that holds the subquery; None for those in which it is no value of a row."""
     node: exp.Expr = query
     while node.parent is not None and node.parent is not select:
         node = node.parent
@@ -178,7 +178,7 @@ def _in(
 
 
 def _only_filters(use: exp.In, select: exp.Select) -> bool:
-    """Return whether NULL and false come to the same: IN stands in WHERE, under nothing but AND and OR."""
+    """Return whether NULL and false have the same effect: IN is in WHERE, under nothing but AND and OR."""
     node: exp.Expr | None = use.parent
     while isinstance(node, (exp.And, exp.Or, exp.Paren)):
         node = node.parent

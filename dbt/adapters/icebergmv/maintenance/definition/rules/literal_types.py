@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
+
 _NULL = "void"
 _INT_MAX = 2**31 - 1
 
@@ -22,6 +24,6 @@ def type_of(expression: exp.Expr) -> str | None:
                 return "string"
             return "int" if expression.is_int and abs(int(expression.this)) <= _INT_MAX else None
         case exp.Cast():
-            return expression.to.sql(dialect="spark").lower()
+            return expression.to.sql(dialect=DIALECT).lower()
         case _:
             return None

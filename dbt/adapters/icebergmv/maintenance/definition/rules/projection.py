@@ -10,18 +10,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sqlglot import exp
+from sqlglot import exp, parse_one
 
+from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import WIDER, Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, Tracks
 from dbt.adapters.icebergmv.maintenance.predicates.date_functions import (
-    date_to_timestamp,
-    date_to_year,
-    timestamp_to_date,
+    DATE_FUNCTIONS,
+    DATE_TO_TIMESTAMP,
+    DATE_TO_YEAR,
+    TIMESTAMP_TO_DATE,
     truncate_date,
     truncate_timestamp,
 )
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Inverse, KeyFunction, Prefix, Step
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Inverse, KeyFunction, Monotone, Prefix
 from dbt.adapters.icebergmv.maintenance.predicates.local_time import LocalTime
 
 
@@ -66,14 +68,38 @@ def key_of(expression: exp.Expr, names: Names) -> Key | None:
             return _to_date(key_of(expression.this, names), names)
         case exp.TimestampTrunc() | exp.DateTrunc():
             return _truncated(expression, names)
-        case exp.Year():
-            return _append(_to_date(key_of(expression.this, names), names), "date", date_to_year())
         case exp.Extract() if expression.this.name.upper() == "YEAR":
-            return _append(_to_date(key_of(expression.expression, names), names), "date", date_to_year())
+            return _append(_to_date(key_of(expression.expression, names), names), DATE_TO_YEAR)
         case exp.Substring() | exp.Left():
             return _prefix(expression, names)
+        case exp.Func() if (step := _date_function(expression)) is not None:
+            return _append(_to_date(key_of(expression.this, names), names), step)
         case _:
             return None
+
+
+def _shape(function: exp.Expr) -> exp.Expr:
+    """Return a function of one argument, and perhaps of constants, with its argument left out."""
+    shape = function.copy()
+    shape.set("this", None)
+    return shape
+
+
+def _shape_of(step: Monotone) -> exp.Expr:
+    """Return the shape of a step's SQL. Raises ValueError where it is no function called on the argument."""
+    function = parse_one(step.sql.format("x"), read="spark")
+    argument = function.this.this if isinstance(function.this, exp.TsOrDsToDate) else function.this
+    if not isinstance(function, exp.Func) or not isinstance(argument, exp.Column):
+        raise ValueError(f"Cannot find {step.sql} in a SELECT: it is no function of one date. Write a rule for it.")
+    return _shape(function)
+
+
+_DATE_FUNCTIONS = {_shape_of(step): step for step in DATE_FUNCTIONS}
+_DATE_FUNCTION_TYPES = tuple(type(shape) for shape in _DATE_FUNCTIONS)
+
+
+def _date_function(function: exp.Func) -> Monotone | None:
+    return _DATE_FUNCTIONS.get(_shape(function)) if isinstance(function, _DATE_FUNCTION_TYPES) else None
 
 
 def _column(column: exp.Column, names: Names) -> Key | None:
@@ -106,7 +132,7 @@ def _merge(left: int, right: int, sources: Sources) -> int | None:
 
 
 def _cast(key: Key | None, to: exp.DataType, names: Names) -> Key | None:
-    if key is not None and key.type is not None and to.sql(dialect="spark").lower() == key.type:
+    if key is not None and key.type is not None and to.sql(dialect=DIALECT).lower() == key.type:
         return key
     if to.is_type(exp.DataType.Type.DATE):
         return _to_date(key, names)
@@ -118,13 +144,13 @@ def _cast(key: Key | None, to: exp.DataType, names: Names) -> Key | None:
 def _to_date(key: Key | None, names: Names) -> Key | None:
     if key is None or key.type == "date":
         return key
-    return _append(_on_the_wall(key, names), "timestamp_ntz", timestamp_to_date())
+    return _append(_on_the_wall(key, names), TIMESTAMP_TO_DATE)
 
 
 def _to_timestamp(key: Key | None, names: Names) -> Key | None:
     if key is None or key.type == "timestamp":
         return key
-    return _as_instant(_append(key, "date", date_to_timestamp()), names)
+    return _as_instant(_append(key, DATE_TO_TIMESTAMP), names)
 
 
 def _on_the_wall(key: Key, names: Names) -> Key | None:
@@ -147,13 +173,13 @@ def _truncated(expression: exp.TimestampTrunc | exp.DateTrunc, names: Names) -> 
     unit = expression.args["unit"].name
     key = key_of(expression.this, names)
     if isinstance(expression, exp.DateTrunc):
-        return _append(_to_date(key, names), "date", truncate_date(unit))
+        return _append(_to_date(key, names), truncate_date(unit))
     if key is not None and key.type == "date":
-        key = _append(key, "date", date_to_timestamp())
+        key = _append(key, DATE_TO_TIMESTAMP)
     # A wall time in a gap of the zone does not exist; as an instant it is another one.
     instant = _as_instant(key, names) if key is not None and key.type == "timestamp_ntz" else key
     wall = None if instant is None else _on_the_wall(instant, names)
-    return _as_instant(_append(wall, "timestamp_ntz", truncate_timestamp(unit)), names)
+    return _as_instant(_append(wall, truncate_timestamp(unit)), names)
 
 
 def _prefix(expression: exp.Substring | exp.Left, names: Names) -> Key | None:
@@ -166,10 +192,10 @@ def _prefix(expression: exp.Substring | exp.Left, names: Names) -> Key | None:
         length = expression.expression
     if not (isinstance(length, exp.Literal) and length.is_int and int(length.this) > 0):
         return None
-    return _append(key_of(expression.this, names), "string", Prefix(int(length.this)))
+    return _append(key_of(expression.this, names), Prefix(int(length.this)))
 
 
-def _append(key: Key | None, needed_type: str, step: Step | None) -> Key | None:
-    if key is None or step is None or key.type != needed_type:
+def _append(key: Key | None, step: Monotone | Prefix | None) -> Key | None:
+    if key is None or step is None or key.type != step.argument_type:
         return None
     return Key(key.slot, (*key.steps, step), step.result_type)

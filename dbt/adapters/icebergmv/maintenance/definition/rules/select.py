@@ -64,7 +64,7 @@ def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> Tracked
 
 
 def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | None:
-    """Return the output columns, or None when `*` or a generator stands for columns that are not known."""
+    """Return the output columns, or None when `*` or a generator means columns that are not known."""
     grouping = grouping_of(select, names)
     groups = None if grouping is None else _grouping_keys(grouping, names)
     windows = window_partitions(select, names, grouping)

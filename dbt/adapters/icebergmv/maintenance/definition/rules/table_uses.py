@@ -21,7 +21,7 @@ def occurrences_in(query: exp.Expr) -> frozenset[Occurrence]:
 
     def read_in(place: int | None) -> frozenset[Occurrence]:
         if place not in known:
-            known[place] = frozenset()  # A recursive CTE reads itself; what it reads besides is told once.
+            known[place] = frozenset()  # A recursive CTE reads itself; what else it reads counts once.
             known[place] = frozenset(o for table in tables.get(place, ()) for o in read_by(table))
         return known[place]
 

@@ -64,7 +64,7 @@ class Deltas:
 
 @dataclass(frozen=True)
 class TrackedRelation:
-    """The output of an operator. `columns` is None when its columns cannot be told.
+    """The output of an operator. `columns` is None when its columns are not known.
 
     `occurrences` are the base occurrences below it; `obstacles` says for some of them what cuts their tracking.
     """
@@ -119,7 +119,8 @@ def null_supplied(tracks: Tracks) -> Tracks:
 class Scope:
     """What names mean: columns of base references (None: unknown), and relations of the CTEs in sight.
 
-    `sql` is the text, and `tokens` its tokens, from which expressions are quoted letter for letter.
+    `sql` is the text, from which expressions are quoted letter for letter, and `items` the tokens of the SELECT item
+    around each of its tokens, by the place of that token in the text.
     `units_are_literals`: every date_trunc and trunc of the SQL names its unit by a string literal that Spark knows. The
     parser shows columns, abbreviations and literals alike, so this is read off the text.
     """
@@ -128,7 +129,7 @@ class Scope:
     session_is_utc: bool
     units_are_literals: bool = False
     sql: str = ""
-    tokens: Sequence[Token] = ()
+    items: Mapping[int, Sequence[Token]] = field(default_factory=dict)
     ctes: Mapping[str, TrackedRelation] = field(default_factory=dict)
 
     def with_cte(self, name: str, relation: TrackedRelation) -> Scope:

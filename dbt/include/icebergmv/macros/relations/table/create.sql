@@ -14,13 +14,13 @@
       {{ get_assert_columns_equivalent(compiled_code) }}
       {%- set compiled_code = get_select_subquery(compiled_code) -%}
     {%- endif -%}
-    {{ icebergmv__file_format_clause() }}
+    {{ file_format_clause() }}
     {{ options_clause() }}
-    {{ icebergmv__tblproperties_clause() }}
+    {{ tblproperties_clause() }}
     {{ partition_cols(label="partitioned by") }}
     {{ clustered_cols(label="clustered by") }}
-    {{ icebergmv__location_clause() }}
-    {{ icebergmv__comment_clause() }}
+    {{ location_clause() }}
+    {{ comment_clause() }}
     as
     {{ compiled_code }}
   {%- endif -%}

@@ -1,0 +1,21 @@
+"""What `dbt debug` finds out about the catalog before it asks Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
+
+
+def catalog_report(reader: CatalogReader, schema: str, supports_views: bool) -> Iterator[str]:
+    """Yield lines on a catalog that was opened and listed; one view is read. Raises CatalogUnavailable."""
+    # Readers are one module a kind of catalog.
+    yield f"catalog_reader: direct (PyIceberg, {type(reader).__module__.rsplit('.', 1)[-1]})"
+    yield f"schemas: {len(reader.namespaces())}"
+    entries = reader.entries(schema)
+    views = [entry.name for entry in entries if entry.kind == "view"]
+    if views:
+        reader.view(schema, views[0])
+    yield f"in the schema {schema}: {len(entries) - len(views)} tables, {len(views)} views"
+    if not supports_views:
+        yield "The catalog has no views, so it can have no materialized views"

@@ -1,0 +1,75 @@
+"""What every reader over a PyIceberg catalog shares: namespaces, tables, and errors."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import ClassVar, TypeVar
+
+from pyiceberg.catalog import Catalog
+from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError, NoSuchViewError
+from pyiceberg.table import Table
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
+
+T = TypeVar("T")
+
+
+class PyIcebergReader(ABC):
+    """The part of a reader that is the same for every PyIceberg catalog.
+
+    A reader gives, beside `entries` and `view`, the catalogs it is for: `catalog_class` is PyIceberg's class;
+    `catalog_type` and `implementation` are the values in Iceberg's own properties `type` and `catalog-impl` (the class
+    without its package).
+    """
+
+    catalog_class: ClassVar[type[Catalog]]
+    catalog_type: ClassVar[str]
+    implementation: ClassVar[str]
+
+    def __init__(self, catalog: Catalog) -> None:
+        self._catalog = catalog
+
+    @property
+    def name(self) -> str:
+        """Return the name of the catalog in Spark."""
+        return self._catalog.name
+
+    def namespaces(self) -> list[str]:
+        """Return all namespaces, dotted and sorted."""
+        return self._ask(lambda: sorted(".".join(n) for n in self._catalog.list_namespaces()))
+
+    @abstractmethod
+    def entries(self, namespace: str) -> list[CatalogEntry]:
+        """Return the tables and views of a namespace."""
+
+    @abstractmethod
+    def view(self, namespace: str, name: str) -> ViewInfo | None:
+        """Return the current metadata of a view."""
+
+    def table(self, namespace: str, name: str) -> Table | None:
+        """Return a table with its current metadata."""
+        try:
+            return self._ask(lambda: self._catalog.load_table((namespace, name)))
+        except (NoSuchTableError, NoSuchNamespaceError):
+            return None
+
+    def _ask(self, question: Callable[[], T]) -> T:
+        """Run one catalog call; anything but "no such ..." becomes CatalogUnavailable."""
+        try:
+            return question()
+        except (NoSuchTableError, NoSuchNamespaceError, NoSuchViewError):
+            raise
+        except Exception as error:
+            # Database drivers, HTTP, file systems and parsers fail in kinds that no library lists.
+            raise unavailable(self._catalog.name, error) from error
+
+
+def unavailable(name: str, error: Exception) -> CatalogUnavailable:
+    """Return the error for a catalog that failed; its message holds the first line of the cause."""
+    cause = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+    return CatalogUnavailable(
+        f"{cause[:300]}. Check `warehouse` or `catalog_properties` in the profile, and that the catalog is reachable.",
+        subject=f"Cannot read the catalog `{name}`",
+    )

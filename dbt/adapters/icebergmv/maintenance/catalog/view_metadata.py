@@ -1,0 +1,47 @@
+"""Iceberg's view metadata as the product needs it. Iceberg view spec, "View Metadata"."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Mapping
+
+from pyiceberg.io import load_file_io
+from pyiceberg.view.metadata import ViewMetadata
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo, schema_columns
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type
+
+_GZIP_MAGIC = b"\x1f\x8b"
+
+
+def read_view_metadata(properties: Mapping[str, str], location: str) -> ViewMetadata:
+    """Return the content of a metadata file; `properties` are those of the catalog, for its file system."""
+    with load_file_io(dict(properties), location).new_input(location).open() as stream:
+        content = stream.read()
+    if content.startswith(_GZIP_MAGIC):
+        content = gzip.decompress(content)
+    return ViewMetadata.model_validate_json(content)
+
+
+def view_info(namespace: str, name: str, metadata: ViewMetadata) -> ViewInfo:
+    """Return a view's metadata as a reader gives it."""
+    versions = {v.version_id: v for v in metadata.versions}
+    current = versions[metadata.current_version_id]
+    schema = next(s for s in metadata.schemas if s.schema_id == current.schema_id)
+    spark_sql = {
+        v.version_id: r.root.sql for v in metadata.versions for r in v.representations if r.root.dialect == "spark"
+    }
+    return ViewInfo(
+        namespace=namespace,
+        name=name,
+        uuid=metadata.view_uuid,
+        sql=spark_sql.get(current.version_id, ""),
+        columns=schema_columns(schema),
+        properties=metadata.properties,
+        comment=metadata.properties.get("comment"),
+        retained_sql=tuple(spark_sql.values()),
+        version_id=current.version_id,
+        default_catalog=current.default_catalog,
+        default_namespace=tuple(current.default_namespace),
+        types=tuple(ddl_type(f.field_type) for f in schema.fields),
+    )

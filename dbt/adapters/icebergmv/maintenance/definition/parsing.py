@@ -1,0 +1,69 @@
+"""SQL text to tokens and syntax tree. Every text of the product that is parsed is parsed here."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlglot
+import sqlglot.dialects.spark  # loaded now, not inside the first refresh of a run
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+DIALECT = "spark"
+_FAILURES = (SqlglotError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What sqlglot raises on text that it does not understand. Spark may well understand it."""
+
+
+@dataclass(frozen=True)
+class ParsedSql:
+    """A text as its syntax tree and its tokens."""
+
+    tree: exp.Expr
+    tokens: Sequence[Token]
+
+
+@dataclass(frozen=True)
+class NotParsed:
+    """sqlglot does not understand the text; `reason` is the first line of its error."""
+
+    reason: str
+
+
+def parse(sql: str) -> ParsedSql | NotParsed:
+    """Return the first statement of the text, or why sqlglot cannot parse it. No text raises an error."""
+    try:
+        return ParsedSql(sqlglot.parse_one(sql, dialect=DIALECT), sqlglot.tokenize(sql, dialect=DIALECT))
+    except _FAILURES as error:
+        return NotParsed(str(error).splitlines()[0] if str(error) else type(error).__name__)
+
+
+def parse_query(sql: str) -> exp.Query | None:
+    """Return the parsed SELECT; None for text that sqlglot cannot parse, and for other statements."""
+    parsed = parse(sql)
+    return parsed.tree if isinstance(parsed, ParsedSql) and isinstance(parsed.tree, exp.Query) else None
+
+
+def tokens_of(sql: str) -> Sequence[Token] | None:
+    """Return the tokens of the text; None for text that has none, such as one with an open quote."""
+    try:
+        return sqlglot.tokenize(sql, dialect=DIALECT)
+    except _FAILURES:
+        return None
+
+
+def definition_hash(sql: str) -> str:
+    """Return a hash of the SQL that does not change with white space and comments."""
+    tokens = tokens_of(sql)
+    texts = [sql] if tokens is None else [f"{t.token_type.name}:{t.text}" for t in tokens]
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def single_statement(sql: str) -> str:
+    """Return the SQL without white space around it and semicolons at its end."""
+    tokens = list(tokens_of(sql) or ())
+    while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
+        sql = sql[: tokens.pop().start]
+    return sql.strip()

@@ -1,0 +1,65 @@
+"""What a refresh does, as data: one type for each kind, and nothing left open that the kind needs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal, TypeAlias
+
+from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
+
+BaseFilters: TypeAlias = Mapping[int, tuple[TupleDomain, ...]]
+"""For each base occurrence the only rows that are read of it; one that is left out is read whole."""
+
+
+@dataclass(frozen=True)
+class Delta:
+    """The definition over the rows that one reference gained: of `added` only those that came after `since`.
+
+    References in `before` are read at the snapshot given there, those in `empty` as empty, all others as they are now.
+    The deltas of several references add up, as each reads those before it now and those after it as they were.
+    """
+
+    added: int
+    since: int
+    before: Mapping[int, int] = field(default_factory=dict)
+    empty: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class NoOp:
+    """Compute no row. Recorded snapshot ids may move."""
+
+    reason: str
+    kind: ClassVar[Literal["none"]] = "none"
+
+
+@dataclass(frozen=True)
+class Append:
+    """Add the rows of each delta; every stored row stays."""
+
+    reason: str
+    deltas: tuple[Delta, ...]
+    base_filters: BaseFilters = field(default_factory=dict)
+    kind: ClassVar[Literal["append"]] = "append"
+
+
+@dataclass(frozen=True)
+class Overwrite:
+    """Replace the rows in `region`, which is over output columns."""
+
+    reason: str
+    region: tuple[TupleDomain, ...]
+    base_filters: BaseFilters = field(default_factory=dict)
+    kind: ClassVar[Literal["overwrite"]] = "overwrite"
+
+
+@dataclass(frozen=True)
+class Full:
+    """Replace every row."""
+
+    reason: str
+    kind: ClassVar[Literal["full"]] = "full"
+
+
+RefreshPlan: TypeAlias = NoOp | Append | Overwrite | Full

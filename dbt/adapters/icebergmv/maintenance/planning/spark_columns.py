@@ -1,0 +1,76 @@
+"""The columns of a definition, as Spark sees them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_partition_by
+from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import pinned_query
+from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, View, untracked
+
+_NARROW = re.compile(r"\b(?:tinyint|smallint)\b")
+_SIZED_TEXT = re.compile(r"\b(?:var)?char\(\d+\)")
+
+
+@dataclass(frozen=True)
+class Column:
+    """An output column: its name, and the type that Iceberg stores for it as Spark then shows it."""
+
+    name: str
+    type: str
+
+
+def describe(lake: Lake, query: str) -> tuple[Column, ...]:
+    """Return the columns of a query, as Spark's analyser sees them; no job runs."""
+    return tuple(Column(str(row[0]), _stored_type(str(row[1]))) for row in lake.spark(describe_query(query)))
+
+
+def pinned_definition(inspection: Inspection) -> str:
+    """Return the definition over all rows of its base tables, at the snapshots that were inspected."""
+    return pinned_query(inspection.definition, inspection.bases, {})
+
+
+def columns_of_definition(lake: Lake, inspection: Inspection) -> tuple[Column, ...] | None:
+    """Return the columns of the definition; None if expanding the views in it would change the result columns.
+
+    The SELECT as it is written comes first: if it is wrong, Spark says so in the user's words.
+    """
+    if not inspection.views:
+        return describe(lake, pinned_definition(inspection))
+    written = describe(lake, inspection.request.sql)
+    try:
+        expanded = describe(lake, pinned_definition(inspection))
+    except Exception:
+        # Spark may reject the SQL of a view in this place, although the SELECT itself is right.
+        return None
+    return expanded if expanded == written else None
+
+
+def check_columns(view: View, columns: Sequence[Column]) -> View:
+    """Refuse columns that no table can hold; give up tracking when Spark's columns are not those of the analysis.
+
+    Spark has the last word on the case of names, which USING takes from either side.
+    """
+    names = [c.name for c in columns]
+    lowered = [n.lower() for n in names]
+    for name in names:
+        if lowered.count(name.lower()) > 1:
+            raise InvalidDefinition(f"the SELECT outputs two columns named {name}. Rename one of them with AS.")
+    if view.request.config.partition_by is not None:
+        parse_partition_by(view.request.config.partition_by, names)
+    analysed = view.definition.columns
+    if analysed is None:
+        return view
+    if [c.name.lower() for c in analysed] != lowered:
+        return untracked(view, "its columns cannot be followed through the SELECT")
+    named = tuple(replace(c, name=n) for c, n in zip(analysed, names, strict=True))
+    return replace(view, definition=replace(view.definition, columns=named))
+
+
+def _stored_type(described: str) -> str:
+    return _SIZED_TEXT.sub("string", _NARROW.sub("int", described))

@@ -1,0 +1,50 @@
+"""Can the storage hold the rows of the definition, and how is a new storage table partitioned?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
+    PartitionField,
+    derive_partitioning,
+    parse_partition_by,
+    stored_partitioning,
+)
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
+from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, describe
+from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
+
+_OTHER_COLUMNS = "the columns of the SELECT are not those of the storage table"
+
+
+def misfit_to_write(lake: Lake, view: Inspection, columns: Sequence[Column]) -> str | None:
+    """Return why the storage table cannot take rows with these columns, or None when it can."""
+    config = view.request.config
+    if view.storage is None:
+        return "its storage table was dropped"
+    if config.partition_by is not None:
+        wanted = parse_partition_by(config.partition_by, [c.name for c in columns])
+        if wanted != stored_partitioning(view.storage):
+            return "its storage table is partitioned otherwise"
+    if describe(lake, f"SELECT * FROM {qualified(*config.storage_table)}") != tuple(columns):
+        return _OTHER_COLUMNS
+    return None
+
+
+def misfit_to_read(lake: Lake, view: Inspection, columns: Sequence[Column]) -> str | None:
+    """Return why rows with these columns cannot be read beside the stored ones, or None when they can."""
+    if not isinstance(view, RefreshedView) or describe(lake, view.stored.query) == tuple(columns):
+        return None
+    return _OTHER_COLUMNS
+
+
+def partitioning_of(settled: Settled) -> tuple[PartitionField, ...]:
+    """Return the partitioning that a new storage table gets: as configured, or derived from the base tables."""
+    view = settled.view
+    if view.request.config.partition_by is not None:
+        return parse_partition_by(view.request.config.partition_by, settled.names)
+    sources = [(r.index, view.bases.of(r).source) for r in view.definition.references if not r.pinned]
+    specs = [(i, s.table.spec(), s.table_schema) for i, s in sources if s is not None]
+    return derive_partitioning(view.definition, specs)

@@ -1,0 +1,120 @@
+"""How the rows of a plan reach the storage table, as data: one type for each way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pyiceberg.table import Table
+from typing_extensions import assert_never
+
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
+    can_prune,
+    is_whole_partitions,
+    stored_partitioning,
+)
+from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import appended_query, bases_can_prune, pinned_query
+from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Overwrite
+from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
+from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows that a query gives, of which only those where `where` holds are wanted (None: all)."""
+
+    columns: tuple[str, ...]
+    query: str
+    where: str | None = None
+
+
+@dataclass(frozen=True)
+class AddRows:
+    """Add rows; every stored row stays."""
+
+    rows: Rows
+
+
+@dataclass(frozen=True)
+class ReplaceAll:
+    """Replace every stored row."""
+
+    rows: Rows
+
+
+@dataclass(frozen=True)
+class ReplacePartitions:
+    """Replace the stored rows where `where` holds, which are whole partitions: one commit, and no file is read."""
+
+    rows: Rows
+    where: str
+
+
+@dataclass(frozen=True)
+class ReplaceRows:
+    """Replace the stored rows where `where` holds: they are deleted, then the new ones added."""
+
+    rows: Rows
+    where: str
+
+
+Write: TypeAlias = AddRows | ReplaceAll | ReplacePartitions | ReplaceRows
+
+
+def write_of(settled: Settled, start: StoredRows) -> Write:
+    """Return how the rows of a settled plan are written over the rows that the storage has at the start."""
+    plan = settled.plan
+    match plan:
+        case Append():
+            return AddRows(Rows(settled.names, query_of(settled)))
+        case Full():
+            return ReplaceAll(Rows(settled.names, query_of(settled)))
+        case Overwrite():
+            return _replacement(settled, plan, start)
+        case _:
+            assert_never(plan)
+
+
+def query_of(settled: Settled) -> str:
+    """Return the query that computes the rows of a plan, each base table at the snapshot that was inspected."""
+    definition, bases, plan = settled.view.definition, settled.view.bases, settled.plan
+    match plan:
+        case Append():
+            return appended_query(definition, bases, plan, settled.names)
+        case Overwrite():
+            return pinned_query(definition, bases, plan.base_filters)
+        case Full():
+            return pinned_query(definition, bases, {})
+        case _:
+            assert_never(plan)
+
+
+def region_in_query(settled: Settled, plan: Overwrite, types: Mapping[str, str]) -> str:
+    """Return the predicate of a region on the rows that the definition gives; `types` are those of the columns."""
+    view = settled.view
+    can_prune = bases_can_prune(view.definition, view.bases, plan.base_filters, plan.region)
+    return disjunction(plan.region, types, Dialect(view.bases.catalog_name, can_prune))
+
+
+def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> ReplacePartitions | ReplaceRows:
+    """Return the replacement of a region. The predicate is rendered twice: for the storage, and for the base tables."""
+    view, region, table = settled.view, plan.region, start.table
+    schema = table.schema()
+    types = {f.name: spark_type(f.field_type) for f in schema.fields}
+    in_storage = can_prune(table, schema, region)
+    rows = Rows(settled.names, query_of(settled), region_in_query(settled, plan, types))
+    where = disjunction(region, types, Dialect(view.bases.catalog_name, in_storage))
+    is_aligned = in_storage and is_whole_partitions(region, stored_partitioning(table), schema)
+    if is_aligned and _is_of_one_spec(table, start.snapshot_id):
+        return ReplacePartitions(rows, where)
+    return ReplaceRows(rows, where)
+
+
+def _is_of_one_spec(table: Table, snapshot_id: int) -> bool:
+    """Return whether all files of the snapshot are written under the table's current partition spec."""
+    snapshot = table.metadata.snapshot_by_id(snapshot_id)
+    manifests = snapshot.manifests(table.io) if snapshot is not None else []
+    return all(m.partition_spec_id == table.metadata.default_spec_id for m in manifests)

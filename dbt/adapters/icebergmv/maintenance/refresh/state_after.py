@@ -1,0 +1,70 @@
+"""What is recorded with a refresh: the state of the view, and the `refresh-state` of the storage snapshot."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import datetime
+
+from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState
+from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+
+
+def state_after(settled: Settled, stored: StoredRows, times: tuple[str, str]) -> ViewState:
+    """Return the state of a view whose plan was carried out between two times (ISO 8601), leaving the stored rows."""
+    view, plan = settled.view, settled.plan
+    request = view.request
+    partial = request.partial
+    return ViewState(
+        definition="" if partial else request.sql,
+        definition_hash="" if partial else request.config.definition_hash,
+        storage_table=stored.name,
+        storage_uuid=str(stored.table.metadata.table_uuid),
+        storage_snapshot_id=stored.snapshot_id,
+        base_tables=() if partial else _base_tables(view),
+        refresh_kind=plan.kind,
+        refresh_reason=plan.reason,
+        started_at=times[0],
+        refreshed_at=times[1],
+        owner=request.owner,
+        settings=request.config.settings,
+        config=request.config.recorded(),
+        partial=partial,
+        views=() if partial else view.views,
+    )
+
+
+def moved(view: RefreshedView, config: Mapping[str, object] | None = None) -> ViewState:
+    """Return the recorded state with the ids that base tables and views have now, and a new configuration if given."""
+    config = view.state.config if config is None else config
+    return replace(view.state, base_tables=_base_tables(view), views=view.views, config=config)
+
+
+def refresh_state(view: Inspection, started_at: str) -> str:
+    """Return the `refresh-state` of the storage snapshot, in the shape that Iceberg's spec proposes for it."""
+    started = datetime.fromisoformat(started_at)
+    sources = [
+        {
+            "type": "table",
+            "catalog": base.storage[0],
+            "namespace": [base.storage[1]],
+            "name": base.storage[2],
+            "uuid": base.version.uuid,
+            "snapshot-id": base.version.snapshot_id,
+        }
+        for base in _base_tables(view)
+    ]
+    return json.dumps(
+        {"refresh-start-timestamp-ms": int(started.timestamp() * 1000), "source-states": sources}, ensure_ascii=False
+    )
+
+
+def _base_tables(view: Inspection) -> tuple[BaseTableState, ...]:
+    return tuple(
+        BaseTableState(b.base.name, source.storage, source.version, source.table.metadata_location)
+        for b in view.status.base_tables
+        if (source := b.base.source) is not None
+    )

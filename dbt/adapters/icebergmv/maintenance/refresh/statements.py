@@ -1,0 +1,153 @@
+"""The statements that write: storage table, branches, rows, view. Text in, text out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from typing_extensions import assert_never
+
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField
+from dbt.adapters.icebergmv.maintenance.planning.write import (
+    AddRows,
+    ReplaceAll,
+    ReplacePartitions,
+    ReplaceRows,
+    Write,
+)
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName
+from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
+from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified, string_literal
+
+MAIN = "main"
+_FOR_EVER_DAYS = 36_500
+
+
+@dataclass(frozen=True)
+class View:
+    """A view to publish; `query` is its SQL, `properties` its state."""
+
+    name: TableName
+    columns: tuple[str, ...]
+    query: str
+    comment: str | None
+    column_comments: Mapping[str, str]
+    properties: Mapping[str, str]
+
+
+def create_storage(
+    storage: TableName,
+    columns: Sequence[str],
+    query: str,
+    partitioning: Sequence[PartitionField],
+    tblproperties: Mapping[str, str],
+) -> str:
+    """Return the statement that creates the storage table, or gives it new columns and partitioning, without rows.
+
+    Old snapshots stay readable, so a view that pins one is not disturbed.
+    """
+    partitioned = f" PARTITIONED BY ({', '.join(f.ddl() for f in partitioning)})" if partitioning else ""
+    return (
+        f"CREATE OR REPLACE TABLE {qualified(*storage)} USING iceberg{partitioned}"
+        f" TBLPROPERTIES ({_properties(tblproperties)}) AS {select_from(query, column_list(columns))} WHERE false"
+    )
+
+
+def set_table_properties(storage: TableName, properties: Mapping[str, str]) -> str:
+    """Return the statement that sets properties of the storage table."""
+    return f"ALTER TABLE {qualified(*storage)} SET TBLPROPERTIES ({_properties(properties)})"
+
+
+def unset_table_properties(storage: TableName, keys: Sequence[str]) -> str:
+    """Return the statement that removes properties of the storage table."""
+    return f"ALTER TABLE {qualified(*storage)} UNSET TBLPROPERTIES ({', '.join(string_literal(k) for k in keys)})"
+
+
+def create_branch(storage: TableName, branch: str, snapshot_id: int) -> str:
+    """Return the statement that starts a branch at a snapshot."""
+    # Without RETAIN a table property (history.expire.max-ref-age-ms) could expire what a view reads.
+    at = f"AS OF VERSION {snapshot_id} RETAIN {_FOR_EVER_DAYS} DAYS"
+    return f"ALTER TABLE {qualified(*storage)} CREATE BRANCH {identifier(branch)} {at}"
+
+
+def drop_branch(storage: TableName, branch: str) -> str:
+    """Return the statement that drops a branch."""
+    return f"ALTER TABLE {qualified(*storage)} DROP BRANCH IF EXISTS {identifier(branch)}"
+
+
+def set_main(storage: TableName, snapshot_id: int) -> str:
+    """Return the statement that sets main to a snapshot, whatever it was before."""
+    return (
+        f"CALL {identifier(storage[0])}.system.set_current_snapshot("
+        f"table => {string_literal(qualified(*storage[1:]))}, snapshot_id => {snapshot_id})"
+    )
+
+
+def fast_forward_main(storage: TableName, branch: str) -> str:
+    """Return the statement that moves main to the head of a branch, if main is an ancestor of it."""
+    return (
+        f"CALL {identifier(storage[0])}.system.fast_forward(table => {string_literal(qualified(*storage[1:]))}, "
+        f"branch => '{MAIN}', to => {string_literal(branch)})"
+    )
+
+
+def write_rows(storage: TableName, branch: str, write: Write, summary: Mapping[str, str]) -> list[str]:
+    """Return the statements that carry out a write on a branch; `summary` goes into the summary of its snapshot.
+
+    Partitions are replaced in one commit (OverwriteFiles by filter), other regions by DELETE and INSERT, of which
+    readers see only the end. The predicate is on the SELECT too: Iceberg does not refuse rows outside it.
+    """
+    target = qualified(*storage, f"branch_{branch}")
+    options = ", ".join(f"{identifier(f'snapshot-property.{k}')} = {string_literal(v)}" for k, v in summary.items())
+    insert = f"INSERT INTO {target} WITH ({options})"
+    rows = select_from(write.rows.query, column_list(write.rows.columns))
+    if write.rows.where is not None:
+        rows = f"{rows} WHERE {write.rows.where}"
+    match write:
+        case AddRows():
+            return [f"{insert} {rows}"]
+        case ReplaceAll():
+            return [f"{insert} REPLACE WHERE true {rows}"]
+        case ReplacePartitions():
+            return [f"{insert} REPLACE WHERE {write.where} {rows}"]
+        case ReplaceRows():
+            return [f"DELETE FROM {target} WHERE {write.where}", f"{insert} {rows}"]
+        case _:
+            assert_never(write)
+
+
+def create_view(view: View) -> str:
+    """Return the statement that publishes SQL and state in one commit."""
+    comments = {k.lower(): v for k, v in view.column_comments.items()}
+    listed = ", ".join(
+        identifier(c) + (f" COMMENT {string_literal(comments[c.lower()])}" if c.lower() in comments else "")
+        for c in view.columns
+    )
+    return (
+        f"CREATE OR REPLACE VIEW {qualified(*view.name)} ({listed}) COMMENT {string_literal(view.comment or '')}"
+        f" TBLPROPERTIES ({_properties(view.properties)}) AS {view.query}"
+    )
+
+
+def set_view_properties(view: TableName, properties: Mapping[str, str]) -> str:
+    """Return the statement that changes properties of a view; its SQL stays."""
+    return f"ALTER VIEW {qualified(*view)} SET TBLPROPERTIES ({_properties(properties)})"
+
+
+def drop_table(table: TableName, purge: bool) -> str:
+    """Return the statement that drops a table, with its files if `purge`."""
+    return f"DROP TABLE IF EXISTS {qualified(*table)}{' PURGE' if purge else ''}"
+
+
+def rename_table(table: TableName, to: TableName) -> str:
+    """Return the statement that renames a table inside its catalog."""
+    return f"ALTER TABLE {qualified(*table)} RENAME TO {qualified(*to[1:])}"
+
+
+def create_namespace(storage: TableName) -> str:
+    """Return the statement that makes sure that the namespace of the storage table exists."""
+    return f"CREATE NAMESPACE IF NOT EXISTS {qualified(*storage[:2])}"
+
+
+def _properties(properties: Mapping[str, str]) -> str:
+    return ", ".join(f"{string_literal(k)} = {string_literal(v)}" for k, v in properties.items())

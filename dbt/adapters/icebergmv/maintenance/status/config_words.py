@@ -1,0 +1,18 @@
+"""Settings that take one of a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+
+Word = TypeVar("Word", bound=str)
+
+
+def one_of(words: Sequence[Word], setting: str, value: object) -> Word:
+    """Return the word that `value` is. Raises InvalidConfig, naming the setting and the words, when it is none."""
+    for word in words:
+        if value == word:
+            return word
+    raise InvalidConfig(f"{setting} is {value!r}. Choose one of {', '.join(words)}.")

@@ -1,0 +1,63 @@
+"""The rows of the last refresh."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.transforms import IdentityTransform
+
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import can_prune
+from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
+from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
+
+
+@dataclass(frozen=True)
+class StoredRows:
+    """The rows of the last refresh: the storage table at the snapshot that the view pins."""
+
+    name: TableName
+    table: Table
+    snapshot_id: int
+
+    @property
+    def schema(self) -> Schema:
+        """Return the schema under which the snapshot is read."""
+        snapshot = self.table.metadata.snapshot_by_id(self.snapshot_id)
+        if snapshot is None or snapshot.schema_id is None:
+            return self.table.schema()
+        return self.table.schemas()[snapshot.schema_id]
+
+    @property
+    def never_null(self) -> frozenset[str]:
+        """Return the columns that partition the rows by their values, of which no partition is NULL.
+
+        Manifest lists say so (Iceberg spec, "Manifest Lists", `contains_null`).
+        """
+        snapshot, spec = self.table.metadata.snapshot_by_id(self.snapshot_id), self.table.spec()
+        manifests = [] if snapshot is None else snapshot.manifests(self.table.io)
+        if not manifests or any(m.partition_spec_id != spec.spec_id or m.partitions is None for m in manifests):
+            return frozenset()
+        return frozenset(
+            self.schema.find_column_name(field.source_id) or ""
+            for n, field in enumerate(spec.fields)
+            if isinstance(field.transform, IdentityTransform)
+            and not any(m.partitions[n].contains_null for m in manifests if m.partitions is not None)
+        )
+
+    @property
+    def query(self) -> str:
+        """Return the SELECT of all of them."""
+        return view_query(self.name, [f.name for f in self.schema.fields], self.snapshot_id)
+
+    def dialect_of(self, catalog: str, region: tuple[TupleDomain, ...]) -> Dialect:
+        """Return how the predicate of a region is written so that Iceberg prunes these rows by it, where it can."""
+        return Dialect(catalog, can_prune(self.table, self.schema, region))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the names of their columns."""
+        return tuple(f.name for f in self.schema.fields)

@@ -1,0 +1,25 @@
+{#
+  The statement of a strategy. Unlike dbt-spark's, it names the columns it writes: after `append_new_columns`, the table
+  may have some that the model no longer has, which stay empty in new rows.
+#}
+{% macro icebergmv_incremental_sql(strategy, source, target, columns) -%}
+  {%- set names = columns | map(attribute='quoted') | join(', ') -%}
+  {%- if strategy == 'merge' -%}
+    {%- set predicates = config.get('predicates') or config.get('incremental_predicates') -%}
+    {{ get_merge_sql(target, source, config.get('unique_key'), columns, predicates) }}
+  {%- else -%}
+    insert {{ 'into' if strategy == 'append' else 'overwrite' }} {{ target }} ({{ names }})
+    select {{ names }} from {{ source }}
+  {%- endif -%}
+{%- endmacro %}
+
+
+{% macro icebergmv__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates) -%}
+  {{ return(default__get_merge_sql(target, source, unique_key, dest_columns, incremental_predicates)) }}
+{%- endmacro %}
+
+
+{# All columns by name; dbt-spark's gives none, for `update set *`. #}
+{% macro icebergmv__get_merge_update_columns(merge_update_columns, merge_exclude_columns, dest_columns) -%}
+  {{ return(default__get_merge_update_columns(merge_update_columns, merge_exclude_columns, dest_columns)) }}
+{%- endmacro %}

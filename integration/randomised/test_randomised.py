@@ -1,0 +1,61 @@
+"""Random histories on real Spark, and wrong planners that they have to find."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+
+import pytest
+
+from integration.randomised.generator import EVERYTHING, generate
+from integration.randomised.history import BEHAVIORS, LITERAL, Change, Crash, History, Look, Refresh, View
+from integration.randomised.machine import run_history
+from integration.randomised.mutants import IN_CI, Mutant, killed_by
+from integration.randomised.soak import failure
+from integration.randomised.statistics import Statistics
+from integration.randomised.stitching_mutants import STITCHING_IN_CI
+from integration.randomised.subject import WrongResult
+from integration.randomised.tables import COLUMN_LIST, Table
+from integration.support.lake import LakeProject
+
+SECONDS, AT_LEAST = 40, 2
+
+
+def test_random_histories(lake: LakeProject) -> None:
+    """A fresh seed each time; ICEBERGMV_SEED=<seed> repeats a run and ICEBERGMV_SEED=<seed>:<number> one history."""
+    seed = os.environ.get("ICEBERGMV_SEED") or str(secrets.randbelow(10**9))
+    print(f"\nICEBERGMV_SEED={seed}")
+    statistics, deadline, number = Statistics(), time.monotonic() + SECONDS, 0
+    while number < AT_LEAST or time.monotonic() < deadline:
+        history = generate(seed if ":" in seed else f"{seed}:{number}", EVERYTHING)
+        try:
+            run_history(lake, history, statistics)
+        except WrongResult as error:
+            pytest.fail(failure(lake, history, error, seconds=90), pytrace=False)
+        number += 1
+        if ":" in seed:
+            break
+    print(statistics.summary())
+    assert statistics.shapes, "no view was refreshed after a change"
+    read = {way for way, _ in statistics.looks}
+    assert read >= {*BEHAVIORS, LITERAL}, "some behaviour was not read between refreshes"
+    assert statistics.looks["use_stitching", "stitched"], "no view was stitched"
+
+
+def test_view_over_a_view_whose_refresh_died_before_it_was_published(lake: LakeProject) -> None:
+    row = "({}, 1, NULL, NULL, NULL, NULL, 1, NULL, NULL)"
+    table = Table("a", ("k",), 2, "merge-on-read", (row.format(1),))
+    insert = Change("insert", "a", (f"INSERT INTO {{t}} ({COLUMN_LIST}) VALUES {{rows}}",), (row.format(2),))
+    views = (View("group_by"), View("over_view"))
+    looks = [Look("over_view", behavior) for behavior in ("use_view_query", "use_stitching", LITERAL)]
+    statistics = Statistics()
+    run_history(lake, History("died", "k", (table,), views, (Refresh(), insert, Crash(0, 6, True), *looks)), statistics)
+    assert statistics.looks["stitched over_view", "whole"] == 1, "the refresh died before it moved the storage table"
+
+
+@pytest.mark.parametrize("mutant", (*IN_CI, *STITCHING_IN_CI), ids=lambda m: m.name.replace(" ", "_"))
+def test_wrong_planner_is_found(lake: LakeProject, mutant: Mutant) -> None:
+    found = killed_by(lake, mutant)
+    assert found is not None, f"no history finds it: {mutant.name}"
+    print(f"\n{mutant.name}: {found[0]}: {found[1]}")

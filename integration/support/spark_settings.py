@@ -1,0 +1,42 @@
+"""Spark for tiny data: the settings change how long a query takes, never what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+
+BRIEF_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
+"""Options of a JVM that lives for minutes: neither its second compiler nor its parallel collector pays for itself."""
+
+# On a handful of rows Spark spends its time on generating code and compiling it.
+_BRIEF = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "1",
+}
+_AS_USERS_RUN_IT = {
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.shuffle.partitions": "4",
+}
+SPARK = {
+    "spark.master": "local[2]",
+    "spark.default.parallelism": "1",
+    "spark.driver.extraJavaOptions": BRIEF_JVM,
+    **_BRIEF,
+}
+
+
+@contextmanager
+def as_users_run_it() -> Iterator[None]:
+    """Run queries as the product does: with generated code, adaptive execution and several partitions."""
+    conf = SparkSession.active().conf
+    for key, value in _AS_USERS_RUN_IT.items():
+        conf.set(key, value)
+    yield
+    for key, value in _BRIEF.items():
+        conf.set(key, value)

@@ -1,0 +1,158 @@
+"""The two spellings of a catalog."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from sqlalchemy import make_url
+
+from dbt.adapters.icebergmv.catalog_properties import absolute_path, catalog_settings
+from dbt.adapters.icebergmv.maintenance.errors import InvalidCatalog
+
+
+def test_default_is_sqlite_in_the_warehouse() -> None:
+    settings = catalog_settings("lake", "wh", {}, "/project")
+    assert settings.spark_conf() == {
+        "spark.sql.catalog.lake": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.lake.type": "jdbc",
+        "spark.sql.catalog.lake.uri": "jdbc:sqlite:/project/wh/catalog.db?journal_mode=WAL&busy_timeout=10000",
+        "spark.sql.catalog.lake.warehouse": "/project/wh",
+        "spark.sql.catalog.lake.jdbc.schema-version": "V1",
+    }
+    assert settings.pyiceberg == {
+        "type": "sql",
+        "uri": "sqlite:////project/wh/catalog.db",
+        "warehouse": "/project/wh",
+    }
+    assert settings.supports_views
+    assert settings.needs_sqlite_driver
+    assert settings.folder == "/project/wh"
+
+
+def test_percent_sign_in_the_path_is_encoded_for_sqlalchemy() -> None:
+    settings = catalog_settings("lake", "/a b/50%/é'`", {}, "/project")
+    assert "50%25" in settings.pyiceberg["uri"]
+    assert make_url(settings.pyiceberg["uri"]).database == "/a b/50%/é'`/catalog.db"
+    assert "/a b/50%/é'`/catalog.db?" in settings.spark["uri"]
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("wh", "/project/wh"),
+        ("./a/../wh", "/project/wh"),
+        ("/abs/wh", "/abs/wh"),
+        ("s3://bucket/wh", "s3://bucket/wh"),
+        ("file:/abs/wh", "file:/abs/wh"),
+        ("~/wh", str(Path.home() / "wh")),
+        ("a:b", "/project/a:b"),
+    ],
+)
+def test_paths_become_absolute(given: str, expected: str) -> None:
+    assert absolute_path(given, "/project") == expected
+
+
+def test_relative_sqlite_address_becomes_absolute() -> None:
+    settings = catalog_settings(
+        "lake", None, {"type": "jdbc", "uri": "jdbc:sqlite:c.db", "warehouse": "wh"}, "/project"
+    )
+    assert settings.spark["uri"] == "jdbc:sqlite:/project/c.db?journal_mode=WAL&busy_timeout=10000"
+    assert settings.pyiceberg["uri"] == "sqlite:////project/c.db"
+    assert settings.needs_sqlite_driver
+
+
+def test_postgres_login_moves_into_the_address() -> None:
+    properties = {
+        "type": "jdbc",
+        "uri": "jdbc:postgresql://host:5433/db?sslmode=require&ApplicationName=x",
+        "warehouse": "s3://b/wh",
+        "jdbc.user": "me@home",
+        "jdbc.password": "p:/w@d",
+    }
+    settings = catalog_settings("lake", None, properties, "/project")
+    assert settings.pyiceberg == {
+        "type": "sql",
+        "uri": "postgresql+psycopg2://me%40home:p%3A%2Fw%40d@host:5433/db?sslmode=require",
+        "warehouse": "s3://b/wh",
+    }
+    assert settings.spark["jdbc.password"] == "p:/w@d"
+    assert not settings.needs_sqlite_driver
+
+
+@pytest.mark.parametrize(
+    ("address", "user", "password", "host", "database"),
+    [
+        ("//h/d?user=a%40b&password=p%3Dw%2B1", "a@b", "p=w+1", "h", "d"),
+        ("//h/my%20db", None, None, "h", "my db"),
+        ("//[::1]:1/d", None, None, "::1", "d"),
+        ("d", None, None, None, "d"),
+    ],
+)
+def test_postgres_addresses(
+    address: str, user: str | None, password: str | None, host: str | None, database: str
+) -> None:
+    settings = catalog_settings("lake", None, {"type": "jdbc", "uri": f"jdbc:postgresql:{address}"}, "/project")
+    url = make_url(settings.pyiceberg["uri"])
+    assert (url.username, url.password, url.host, url.database) == (user, password, host, database)
+
+
+def test_rest_passes_unchanged_and_takes_the_warehouse_beside_it() -> None:
+    properties = {"type": "rest", "uri": "http://host:8181", "credential": "a:b", "io-impl": "x.Y"}
+    settings = catalog_settings("lake", "prod", properties, "/project")
+    assert settings.spark == {**properties, "warehouse": "prod"}
+    assert settings.pyiceberg == {"type": "rest", "uri": "http://host:8181", "credential": "a:b", "warehouse": "prod"}
+
+
+@pytest.mark.parametrize(
+    ("properties", "views"),
+    [
+        ({"type": "rest"}, True),
+        ({"type": "jdbc", "uri": "jdbc:sqlite:c.db"}, True),
+        ({"catalog-impl": "org.apache.iceberg.rest.RESTCatalog"}, True),
+        ({"catalog-impl": "com.example.Catalog"}, True),
+        ({"type": "jdbc", "uri": "jdbc:postgresql://h/d", "jdbc.schema-version": "V0"}, False),
+    ],
+)
+def test_which_catalogs_have_views(properties: dict[str, str], views: bool) -> None:
+    assert catalog_settings("lake", None, properties, "/project").supports_views is views
+
+
+def test_type_is_known_from_the_class() -> None:
+    properties = {"catalog-impl": "org.apache.iceberg.rest.RESTCatalog", "uri": "http://host"}
+    assert catalog_settings("lake", None, properties, "/").pyiceberg == {"type": "rest", "uri": "http://host"}
+    properties = {"catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog", "uri": "jdbc:sqlite:c.db"}
+    assert catalog_settings("lake", None, properties, "/").pyiceberg == {"type": "sql", "uri": "sqlite:////c.db"}
+
+
+@pytest.mark.parametrize(
+    ("properties", "kind"),
+    [
+        ({"type": "hive"}, "hive"),
+        ({"type": "Nessie"}, "Nessie"),
+        ({"type": "glue"}, "glue"),
+        ({"type": "hadoop", "warehouse": "wh"}, "hadoop"),
+        ({"catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog"}, "GlueCatalog"),
+        ({"catalog-impl": "org.apache.iceberg.nessie.NessieCatalog"}, "NessieCatalog"),
+    ],
+)
+def test_catalogs_whose_views_cannot_be_read_are_refused(properties: dict[str, str], kind: str) -> None:
+    words = f"Cannot open the catalog `lake`: it is of type {kind}, .*views.* Use a catalog of type jdbc or rest"
+    with pytest.raises(InvalidCatalog, match=words):
+        catalog_settings("lake", None, properties, "/project")
+
+
+@pytest.mark.parametrize(
+    ("warehouse", "properties", "message"),
+    [
+        (None, {}, "neither `warehouse` nor `catalog_properties`"),
+        ("a?b", {}, "has a `[?]` in its name"),
+        (None, {"uri": "http://host"}, "neither `type` nor `catalog-impl`"),
+        (None, {"type": "jdbc", "uri": "jdbc:mysql://h/d"}, "only SQLite and PostgreSQL are known"),
+        (None, {"type": "jdbc", "uri": "jdbc:postgresql://h:1,g:2/d"}, "Give one host and one port"),
+        (None, {"type": "jdbc", "uri": "jdbc:sqlite::memory:"}, "Cannot share a SQLite catalog"),
+    ],
+)
+def test_what_cannot_be_opened_says_why(warehouse: str | None, properties: dict[str, str], message: str) -> None:
+    with pytest.raises(InvalidCatalog, match=message):
+        catalog_settings("lake", warehouse, properties, "/project")

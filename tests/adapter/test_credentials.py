@@ -1,0 +1,108 @@
+"""What a profile may say, and what is never shown of it."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
+from dbt.adapters.icebergmv.spark.secrets import hide, secret_values
+
+PROFILE = {"catalog": "lake", "schema": "analytics", "warehouse": "wh"}
+
+
+def credentials(**changes: Any) -> IcebergMVCredentials:
+    given = {**PROFILE, **changes}
+    data = IcebergMVCredentials.translate_aliases({key: value for key, value in given.items() if value is not None})
+    IcebergMVCredentials.validate(data)
+    return IcebergMVCredentials.from_dict(data)
+
+
+def test_catalog_is_the_database_and_paths_are_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    made = credentials(jars=["a.jar", "org.x:y:1"])
+    assert made.database == "lake"
+    assert made.warehouse == str(tmp_path / "wh")
+    assert made.jars == [str(tmp_path / "a.jar"), "org.x:y:1"]
+
+
+def test_relative_paths_are_those_of_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "project").mkdir()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("dbt.flags.GLOBAL_FLAGS", Namespace(PROJECT_DIR="project"))
+    made = credentials(jars=["a.jar"])
+    assert made.warehouse == str(tmp_path / "project" / "wh")
+    assert made.jars == [str(tmp_path / "project" / "a.jar")]
+    address = {"type": "jdbc", "uri": "jdbc:sqlite:c.db"}
+    settings = credentials(warehouse=None, catalog_properties=address).catalog_settings("lake")
+    assert settings.spark["uri"].startswith(f"jdbc:sqlite:{tmp_path}/project/c.db")
+
+
+def test_values_of_yaml_become_text() -> None:
+    made = credentials(server_side_parameters={"spark.ui.enabled": True, "spark.cores.max": 4})
+    assert made.server_side_parameters == {"spark.ui.enabled": "true", "spark.cores.max": "4"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"catalog": None}, "`catalog` is missing"),
+        ({"schema": None}, "`schema` is missing"),
+        ({"catalog": "a.b"}, "has a dot in it"),
+        ({"warehouse": None}, "neither `warehouse` nor `catalog_properties`"),
+        ({"catalog_properties": {"type": "hive"}}, "it is of type hive, .* Use a catalog of type jdbc or rest"),
+        ({"method": "thrift"}, "comes in a later version"),
+        ({"method": "telepathy"}, "is not known"),
+    ],
+)
+def test_what_cannot_work_says_why(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(DbtRuntimeError, match=message):
+        credentials(**changes)
+
+
+def test_nothing_secret_is_shown() -> None:
+    made = credentials(
+        catalog_properties={"type": "rest", "uri": "http://h", "token": "t0ken!", "s3.secret-access-key": "s3cret!"},
+        server_side_parameters={"spark.hadoop.fs.s3a.secret.key": "h4doop!"},
+    )
+    for with_aliases in (True, False):
+        shown = str(list(made.connection_info(with_aliases=with_aliases)))
+        assert "catalog" in shown
+        assert not any(secret in shown for secret in made.secrets())
+    assert set(made.secrets()) == {"t0ken!", "s3cret!", "h4doop!"}
+
+
+@pytest.mark.parametrize(
+    ("properties", "address"),
+    [
+        ({}, "jdbc:sqlite:/wh/catalog.db"),
+        ({"type": "rest", "uri": "https://me:s3cret!@h/api"}, "https://me:*****@h/api"),
+        ({"type": "jdbc", "uri": "jdbc:postgresql://h/db?user=me&password=s3cret!"}, "jdbc:postgresql://h/db"),
+        ({"type": "rest", "warehouse": "s3://b/wh"}, "s3://b/wh"),
+    ],
+)
+def test_address_of_the_catalog_is_shown_without_secrets(properties: dict[str, str], address: str) -> None:
+    made = credentials(warehouse="/wh", catalog_properties=properties)
+    assert dict(made.connection_info())["catalog_address"] == address
+
+
+def test_secrets_are_masked_in_messages() -> None:
+    secrets = secret_values({"jdbc.password": "hunter2", "uri": "x", "a.token": "abc"})
+    assert secrets == ("hunter2",)
+    text = hide("failed: hunter2 at postgresql://me:other@host/db?password=third&x=1", secrets)
+    assert text == "failed: ***** at postgresql://me:*****@host/db?password=*****&x=1"
+
+
+def test_other_catalogs_come_from_the_spark_settings() -> None:
+    made = credentials(
+        server_side_parameters={"spark.sql.catalog.raw.type": "rest", "spark.sql.catalog.raw.uri": "http://raw"}
+    )
+    assert made.catalog_settings("raw").pyiceberg == {"type": "rest", "uri": "http://raw"}
+    assert made.is_known_catalog("raw")
+    assert not made.is_known_catalog("other")
+    with pytest.raises(DbtRuntimeError, match="Cannot open the catalog `other`: the profile does not describe it"):
+        made.catalog_settings("other")

@@ -1,0 +1,59 @@
+"""The result line of a model: the kind of refresh, why, and how much it wrote."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
+from dbt.adapters.icebergmv.responses import response_of
+
+
+@pytest.mark.parametrize(
+    ("result", "line"),
+    [
+        ({"kind": "none", "reason": "nothing changed since 07:00"}, "none: nothing changed since 07:00"),
+        (
+            {"kind": "full", "reason": "first build", "rows_written": 1234},
+            "full: first build; 1,234 rows written in 2.5s",
+        ),
+        (
+            {"kind": "append", "reason": "t: 1 partition changed", "rows_written": 1},
+            "append: t: 1 partition changed; 1 row written in 2.5s",
+        ),
+        (
+            {
+                "kind": "overwrite",
+                "reason": "t: 2 partitions changed",
+                "stale_partitions": 2,
+                "total_partitions": 11,
+                "rows_written": 2,
+            },
+            "overwrite: 2 of 11 partitions stale (t: 2 partitions changed); 2 rows written in 2.5s",
+        ),
+        (
+            {
+                "kind": "overwrite",
+                "reason": "t: 1 partition changed",
+                "stale_partitions": 1,
+                "total_partitions": 1,
+            },
+            "overwrite: 1 of 1 partition stale (t: 1 partition changed); 0 rows written in 2.5s",
+        ),
+        (
+            {"kind": "restitch", "reason": "t: 1 partition changed"},
+            "restitch: t: 1 partition changed; nothing recomputed, in 2.5s",
+        ),
+    ],
+    ids=lambda value: value["kind"] if isinstance(value, dict) else "",
+)
+def test_result_line(result: dict[str, Any], line: str) -> None:
+    made = RefreshResult(
+        storage_table=("lake", "s", "t"),
+        storage_snapshot_id=1,
+        base_tables=(),
+        stale_read_behavior="use_data_table",
+        **result,
+    )
+    assert response_of(made, 2.5)._message == line

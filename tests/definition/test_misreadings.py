@@ -1,0 +1,166 @@
+"""SELECTs, values and states that the engine once misread: each would have given wrong rows or a crash."""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+
+import pytest
+from pyiceberg.transforms import IdentityTransform, TruncateTransform
+from pyiceberg.types import DecimalType, DoubleType
+
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField, derive_partitioning
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence
+from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import partition_domain
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, conjunction
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
+from tests.support.bases import analysed
+from tests.support.rule_tables import TABLES
+from tests.support.rule_tables import analysed as analysed_over_tables
+from tests.support.specs import SCHEMA, spec
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "trunc(d, 'Y')",
+        "trunc(d, 'Q')",
+        "trunc(d, 'W')",
+        "trunc(d, s.month)",
+        *(f"date_trunc('{unit}', ts)" for unit in ("Y", "Q", "M", "D", "H", "S", "MS")),
+        "date_trunc(s.month, ts)",
+        "date_trunc(replace('month', 'month', 'year'), ts)",
+    ],
+)
+def test_units_that_spark_does_not_know_or_that_are_expressions_are_left_to_spark(key: str) -> None:
+    assert _is_left_to_spark(analysed_over_tables(f"SELECT {key} AS k FROM t"))
+
+
+def test_unit_that_is_a_lateral_alias_is_left_to_spark() -> None:
+    assert _is_left_to_spark(analysed_over_tables("SELECT 'year' AS month, date_trunc(month, ts) AS k FROM t"))
+
+
+def _is_left_to_spark(definition: ViewDefinition) -> bool:
+    """Return whether the column k tracks by nothing but expressions that Spark evaluates."""
+    tracks = definition.tracks_of(Occurrence(0)).get("k", ())
+    return all(isinstance(step, Computed) for track in tracks for step in track.function)
+
+
+def test_struct_column_named_as_a_schema(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TABLES, "t", "x struct<t:struct<d:date>>, d date")
+    assert not analysed_over_tables("SELECT x.t.d AS k FROM t").tracks_of(Occurrence(0))
+
+
+@pytest.mark.parametrize(
+    "join",
+    [
+        "(t a RIGHT JOIN t b ON a.d = b.d)",
+        "(t a JOIN t b ON a.d = b.d) x",
+        "((t a LEFT JOIN t b ON a.d = b.d))",
+        "(t a, t b)",
+    ],
+)
+def test_ambiguous_name_over_a_join_in_parentheses_tracks_nothing(join: str) -> None:
+    definition = analysed_over_tables(f"SELECT d AS k FROM {join}")
+    assert not definition.tracks_of(Occurrence(0))
+    assert not definition.tracks_of(Occurrence(1))
+    assert set(definition.obstacles) == {Occurrence(0), Occurrence(1)}
+
+
+@pytest.mark.parametrize("at", ["TIMESTAMP AS OF 9999999999", "FOR SYSTEM_TIME AS OF 1700000000"])
+def test_time_travel_by_number_is_not_a_pin(at: str) -> None:
+    definition = analysed_over_tables(f"SELECT d FROM t {at}")
+    assert definition.always_full is not None
+    assert not any(r.pinned for r in definition.references)
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "`rand`()",
+        "`uuid`()",
+        "`current_date`()",
+        "TIMESTAMP 'now'",
+        "DATE 'today'",
+        "DATE'yesterday'",
+        "TIMESTAMP_NTZ 'now'",
+        "gen_random_uuid()",
+        "generate_uuid()",
+        "safe_divide(v, 2)",
+    ],
+)
+def test_volatile(expression: str) -> None:
+    assert analysed_over_tables(f"SELECT d, {expression} AS r FROM t").always_full is not None
+
+
+def test_clock_hidden_by_a_column_of_an_outer_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(TABLES, "u", "id bigint, current_date date")
+    assert analysed_over_tables("SELECT id, current_date AS c FROM (SELECT id FROM u)").always_full is not None
+
+
+@pytest.mark.parametrize("aggregate", ["`first`(v)", "max_by(id, v)", "min_by(id, v)", "mode(v)"])
+def test_order_dependent(aggregate: str) -> None:
+    assert analysed_over_tables(f"SELECT d, {aggregate} AS f FROM t GROUP BY d").full_when_changed is not None
+
+
+def test_parser_that_fails_in_its_own_way() -> None:
+    assert analysed_over_tables("SELECT d FROM t |> LIMIT 4").always_full is not None
+
+
+def test_hints_are_no_functions() -> None:
+    assert analysed_over_tables("SELECT /*+ REPARTITION(3) */ d FROM t").always_full is None
+
+
+@pytest.mark.parametrize("value", [1e300, -1e300, 3.4028235677973366e38])
+def test_double_beyond_single_precision(value: float) -> None:
+    found = partition_domain(IdentityTransform(), "c", DoubleType(), value)
+    assert found is not None
+    assert found[1].contains(value)
+
+
+@pytest.mark.parametrize(
+    "digits",
+    [
+        "12345678901234567890123456789012345670",
+        "10000000000000000000000000004",
+        "-12345678901234567890123456789012345670",
+    ],
+)
+def test_truncated_decimals_of_more_than_28_digits(digits: str) -> None:
+    found = partition_domain(TruncateTransform(10), "c", DecimalType(38, 0), Decimal(digits))
+    assert found is not None
+    assert all(found[1].contains(Decimal(int(digits) + step)) for step in (0, 5, 9))
+    assert not any(found[1].contains(Decimal(int(digits) + step)) for step in (-1, 10))
+
+
+def test_non_null_doubles_leave_null_out() -> None:
+    assert "IS NOT NULL" in _rendered(Domain.between(Range(0.5, None)), "double")
+
+
+@pytest.mark.parametrize(
+    "domain", [Domain.between(Range(2**63, None)), Domain.between(Range(None, -(2**63) - 1)), Domain.of(2**63)]
+)
+def test_bigint_literals_fit(domain: Domain) -> None:
+    numbers = [int(n) for n in re.findall(r"(-?\d+)L", _rendered(domain, "bigint"))]
+    assert all(-(2**63) <= n < 2**63 for n in numbers)
+
+
+@pytest.mark.parametrize("version", ["\u00b2", "\uff19" * 5000, "9" * 5000])
+def test_format_version_that_is_no_number(version: str) -> None:
+    with pytest.raises(StateUnreadable):
+        read_state("v", {"icebergmv.format-version": version})
+
+
+@pytest.mark.parametrize("unit", ["minute", "second", "millisecond"])
+def test_storage_is_no_finer_than_the_base(unit: str) -> None:
+    definition = analysed(f"SELECT date_trunc('{unit}', ts) AS k FROM t")
+    found = derive_partitioning(definition, [(0, spec(("hour", "ts")), SCHEMA)])
+    assert found == (PartitionField("k", "hour"),)
+
+
+def _rendered(domain: Domain, spark_type: str) -> str:
+    return conjunction(TupleDomain.where({ColumnKey("c"): domain}), {"c": spark_type}, Dialect("lake"))

@@ -1,0 +1,40 @@
+"""Text that the parser does not understand is no error: Spark may well understand it."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.definition.parsing import (
+    NotParsed,
+    ParsedSql,
+    definition_hash,
+    parse,
+    parse_query,
+    single_statement,
+    tokens_of,
+)
+from tests.support.rule_tables import analysed
+
+NOT_UNDERSTOOD = ["SELECT 'open", "SELECT (", "", "SELECT map(d) AS m FROM t", "SELECT " + "(" * 5000]
+
+
+@pytest.mark.parametrize("sql", NOT_UNDERSTOOD, ids=range(len(NOT_UNDERSTOOD)))
+def test_no_text_raises_an_error(sql: str) -> None:
+    parsed = parse(sql)
+    assert isinstance(parsed, NotParsed)
+    assert parsed.reason
+    assert parse_query(sql) is None
+    reason = analysed(sql).always_full
+    assert reason is not None
+    assert reason.startswith("its SQL cannot be analysed")
+
+
+def test_text_without_tokens_is_taken_as_it_is() -> None:
+    assert tokens_of("SELECT 'open") is None
+    assert single_statement(" SELECT 'open; ") == "SELECT 'open;"
+    assert definition_hash("SELECT 'open") != definition_hash("SELECT  'open")
+
+
+def test_other_statements_are_parsed_but_are_no_query() -> None:
+    assert isinstance(parse("DROP TABLE t"), ParsedSql)
+    assert parse_query("DROP TABLE t") is None

@@ -1,1 +1,0 @@
-"""Tests of the engine: no dbt, no Spark, no JVM."""

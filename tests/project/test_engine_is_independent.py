@@ -1,0 +1,41 @@
+"""The engine imports neither dbt nor Spark, itself or through what it imports.
+
+A test, because dbt is spread over several distributions and import-linter cannot take one apart.
+"""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ENGINE = "dbt.adapters.icebergmv.maintenance"
+FOLDER = Path(__file__).parents[2] / Path(*ENGINE.split("."))
+FORBIDDEN = {"dbt", "dbt_common", "pyspark", "py4j", "agate"}
+
+
+def imported(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{file}: relative import"
+            yield node.module or ""
+
+
+@pytest.mark.parametrize("file", sorted(FOLDER.rglob("*.py")), ids=lambda file: str(file.relative_to(FOLDER)))
+def test_no_forbidden_import(file: Path) -> None:
+    outside = [name for name in imported(file) if name != ENGINE and not name.startswith(f"{ENGINE}.")]
+    assert [name for name in outside if name.split(".")[0] in FORBIDDEN] == []
+
+
+def test_importing_the_engine_loads_neither() -> None:
+    modules = [".".join((ENGINE, *file.relative_to(FOLDER).with_suffix("").parts)) for file in FOLDER.rglob("*.py")]
+    names = ", ".join(module.removesuffix(".__init__") for module in modules)
+    check = f"import sys, {names}; print([m for m in ('pyspark', 'dbt.adapters.base', 'dbt.cli') if m in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
+    assert answer.stdout.strip() == "[]", answer.stderr

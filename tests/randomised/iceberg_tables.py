@@ -1,0 +1,46 @@
+"""The tables of a case as the engine sees them: Iceberg metadata without files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from pyiceberg.table import Table
+from pyiceberg.types import (
+    BooleanType,
+    DateType,
+    DoubleType,
+    IcebergType,
+    IntegerType,
+    LongType,
+    StringType,
+    TimestampType,
+    TimestamptzType,
+)
+
+from tests.randomised.database import BEFORE, NOW
+from tests.randomised.tables import COLUMNS, Spec
+from tests.support.bare_tables import bare_table
+
+_TYPES: dict[str, IcebergType] = {
+    "int": IntegerType(),
+    "bigint": LongType(),
+    "date": DateType(),
+    "timestamp": TimestamptzType(),
+    "timestamp_ntz": TimestampType(),
+    "string": StringType(),
+    "double": DoubleType(),
+    "boolean": BooleanType(),
+}
+
+
+@cache
+def base_table(name: str, spec: Spec) -> Table:
+    """Return a base table with its snapshots BEFORE and NOW."""
+    return bare_table(name, {column: kind for column, (kind, _) in COLUMNS.items()}, spec.fields, (BEFORE, NOW))
+
+
+def storage_table(types: Mapping[str, str], partitioning: Sequence[tuple[str, str]]) -> Table:
+    """Return the storage table of a view with these columns, partitioned by (column, transform)."""
+    fields = tuple(dict.fromkeys((transform, column) for column, transform in partitioning))
+    return bare_table("stored", {column: _TYPES[kind] for column, kind in types.items()}, fields, (NOW,))

@@ -1,0 +1,3 @@
+-- Nothing changed: not a single statement.
+-- refresh_kind: none
+-- refresh_reason: nothing changed since 2024-01-01 00:00 UTC

@@ -1,0 +1,54 @@
+-- A view that reads its SELECT when a base table moved.
+-- refresh_kind: full
+-- refresh_reason: first build
+
+SET;
+
+DESCRIBE QUERY SELECT * FROM (
+SELECT region, sum(amount) AS total FROM `lake`.`ns`.`orders` VERSION AS OF 1001 GROUP BY region
+);
+
+CREATE OR REPLACE TABLE `lake`.`ns`.`__mv_storage__sales` USING iceberg PARTITIONED BY (`region`) TBLPROPERTIES ('write.spark.fanout.enabled' = 'false',
+  'icebergmv.storage-of' = 'lake.ns.sales') AS SELECT `region`, `total` FROM (
+SELECT region, sum(amount) AS total FROM `lake`.`ns`.`orders` VERSION AS OF 1001 GROUP BY region
+) WHERE false;
+
+ALTER TABLE `lake`.`ns`.`__mv_storage__sales` CREATE BRANCH `icebergmv_20240101T000000_00000001` AS OF VERSION 3001 RETAIN 36500 DAYS;
+
+INSERT INTO `lake`.`ns`.`__mv_storage__sales`.`branch_icebergmv_20240101T000000_00000001` WITH (`snapshot-property.refresh-state` = '{"refresh-start-timestamp-ms": 1704067200000, "source-states": [{"type": "table", "catalog": "lake", "namespace": ["ns"], "name": "orders", "uuid": "00000000-0000-0000-0000-000000000001", "snapshot-id": 1001}]}') REPLACE WHERE true SELECT `region`, `total` FROM (
+SELECT region, sum(amount) AS total FROM `lake`.`ns`.`orders` VERSION AS OF 1001 GROUP BY region
+);
+
+CALL `lake`.system.fast_forward(table => '`ns`.`__mv_storage__sales`', branch => 'main', to => 'icebergmv_20240101T000000_00000001');
+
+CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`region`, `total`) COMMENT '' TBLPROPERTIES (
+  'icebergmv.format-version' = '1',
+  'icebergmv.definition' = 'SELECT region, sum(amount) AS total FROM orders GROUP BY region',
+  'icebergmv.definition-hash' = '0000000000000001',
+  'icebergmv.storage-table' = 'lake.ns.__mv_storage__sales',
+  'icebergmv.storage-uuid' = '00000000-0000-0000-0000-000000000002',
+  'icebergmv.storage-snapshot-id' = '3002',
+  'icebergmv.base-tables' = '[{"name": "lake.ns.orders", "storage": "lake.ns.orders", "uuid": "00000000-0000-0000-0000-000000000001", "snapshot-id": 1001, "schema-id": 0, "metadata-location": "file:///warehouse/ns/orders/metadata/00001-00000000-0000-0000-0000-000000000003.metadata.json"}]',
+  'icebergmv.refresh-kind' = 'full',
+  'icebergmv.refresh-reason' = 'first build',
+  'icebergmv.started-at' = '2024-01-01T00:00:00.000+00:00',
+  'icebergmv.refreshed-at' = '2024-01-01T00:00:00.000+00:00',
+  'icebergmv.owner' = 'ann',
+  'icebergmv.settings' = '{"spark.sql.session.timeZone": "UTC"}',
+  'icebergmv.config' = '{"column-comments": {}, "comment": null, "partition-by": null, "stale-read-behavior": "use_view_query", "staleness-window": null, "tblproperties": {}}',
+  'icebergmv.partial' = '',
+  'icebergmv.views' = '[]',
+  'icebergmv.view-sql-hash' = '0000000000000002',
+  'icebergmv.stale-read-behavior' = 'use_view_query',
+  'icebergmv.checksum' = '0000000000000003') AS WITH icebergmv_log_0 AS (SELECT 0 AS t, file AS first_file, CAST(NULL AS STRING) AS last_file, latest_snapshot_id AS snapshot_id, CAST(NULL AS BIGINT) AS main, timestamp >= TIMESTAMP '2024-01-01 00:00:00.000000Z' AND substring_index(file, '/', -1) NOT IN ('00000-00000000-0000-0000-0000-000000000004.metadata.json', '00001-00000000-0000-0000-0000-000000000003.metadata.json') AS is_new, substring_index(file, '/', -1) = '00001-00000000-0000-0000-0000-000000000003.metadata.json' AS is_recorded, timestamp >= TIMESTAMP '2024-01-01 00:00:00.000000Z' AND substring_index(file, '/', -1) NOT IN ('00000-00000000-0000-0000-0000-000000000004.metadata.json', '00001-00000000-0000-0000-0000-000000000003.metadata.json') AND (NOT latest_schema_id <=> 0 OR timestamp < TIMESTAMP '2024-01-01 00:00:00.000000Z') AS other_shape FROM `lake`.`ns`.`orders`.`METADATA_LOG_ENTRIES`),
+icebergmv_base_0 AS (SELECT * FROM `lake`.`ns`.`orders`.`branch_main`),
+icebergmv_files_0 AS (SELECT 1 AS one FROM `lake`.`ns`.`orders`.`FILES`),
+icebergmv_refs_0 AS (SELECT 0 AS t, CAST(NULL AS STRING) AS first_file, CAST(NULL AS STRING) AS last_file, CAST(NULL AS BIGINT) AS snapshot_id, snapshot_id AS main, false AS is_new, false AS is_recorded, false AS other_shape FROM `lake`.`ns`.`orders`.`REFS` WHERE name = 'main'),
+icebergmv_last_0 AS (SELECT 0 AS t, CAST(NULL AS STRING) AS first_file, file AS last_file, CAST(NULL AS BIGINT) AS snapshot_id, CAST(NULL AS BIGINT) AS main, false AS is_new, false AS is_recorded, false AS other_shape FROM `lake`.`ns`.`orders`.`mETADATA_LOG_ENTRIES`),
+icebergmv_gate AS (SELECT CASE WHEN NOT sort_array(collect_set(first_file) FILTER (WHERE t = 0)) <=> sort_array(collect_set(last_file) FILTER (WHERE t = 0)) OR count_if(t = 0 AND is_new) <> size(collect_set(nullif(snapshot_id, 1001L)) FILTER (WHERE t = 0 AND is_new)) OR bool_or(t = 0 AND other_shape) OR NOT bool_or(t = 0 AND is_recorded) OR NOT max(main) FILTER (WHERE t = 0) <=> 1001L THEN -1 ELSE 0 END AS state FROM (SELECT * FROM icebergmv_log_0 UNION ALL SELECT * FROM icebergmv_refs_0 UNION ALL SELECT * FROM icebergmv_last_0)),
+icebergmv_whole AS (SELECT 1 AS one FROM icebergmv_gate WHERE state = -1)
+SELECT v.`region`, v.`total` FROM `lake`.`ns`.`__mv_storage__sales` VERSION AS OF 3002 AS v LEFT ANTI JOIN icebergmv_whole
+UNION ALL
+SELECT CAST(v.`region` AS string) AS `region`, CAST(v.`total` AS bigint) AS `total` FROM (
+SELECT region, sum(amount) AS total FROM (SELECT b.* FROM icebergmv_base_0 AS b LEFT SEMI JOIN icebergmv_whole) AS `orders` GROUP BY region
+) AS v LEFT SEMI JOIN icebergmv_whole;

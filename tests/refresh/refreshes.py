@@ -1,0 +1,238 @@
+"""One refresh of each kind and one view of each stale-read behaviour, played to the statements that Spark gets."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import DateType, LongType, NestedField, StringType
+
+from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
+from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
+from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshRequest, inspect
+from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
+from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
+from tests.support.recording_spark import SETTINGS, Columns, LocalCatalog, RecordingSpark
+
+VIEW = ("lake", "ns", "sales")
+STORAGE = ("lake", "ns", "__mv_storage__sales")
+ORDERS = Schema(
+    NestedField(1, "id", LongType(), required=False),
+    NestedField(2, "day", DateType(), required=False),
+    NestedField(3, "region", StringType(), required=False),
+    NestedField(4, "amount", LongType(), required=False),
+)
+REGIONS = Schema(
+    NestedField(1, "region", StringType(), required=False), NestedField(2, "manager", StringType(), required=False)
+)
+TOTALS = "SELECT region, sum(amount) AS total FROM orders GROUP BY region"
+TOTALS_COLUMNS = (("region", "string"), ("total", "bigint"))
+
+Change = Callable[[Mapping[str, Table]], None]
+
+
+@dataclass(frozen=True)
+class Model:
+    """A view as the project has it: its SELECT, the columns that Spark sees in it, its configuration."""
+
+    sql: str = TOTALS
+    columns: Columns = TOTALS_COLUMNS
+    config: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A refresh to show: of `model`, after a change, where `before` was refreshed before it (None: a first build)."""
+
+    about: str
+    kind: str
+    before: Model | None
+    change: Change
+    model: Model
+
+
+def sell(*regions: str | None) -> Change:
+    """Return a change that appends one order for each region."""
+
+    def change(tables: Mapping[str, Table]) -> None:
+        rows = [{"id": n, "day": date(2024, 1, 1), "region": r, "amount": 10 * n} for n, r in enumerate(regions, 1)]
+        tables["orders"].append(pa.Table.from_pylist(rows, schema=schema_to_pyarrow(ORDERS)))
+
+    return change
+
+
+def employ(manager: str) -> Change:
+    """Return a change that adds a manager to one region."""
+
+    def change(tables: Mapping[str, Table]) -> None:
+        row = [{"region": "EU", "manager": manager}]
+        tables["regions"].append(pa.Table.from_pylist(row, schema=schema_to_pyarrow(REGIONS)))
+
+    return change
+
+
+def crash(tables: Mapping[str, Table]) -> None:
+    """Sell something, and leave the storage table as a refresh does that was killed before it published the view."""
+    sell("EU")(tables)
+    storage = tables[STORAGE[2]]
+    storage.append(pa.Table.from_pylist([{"region": "EU"}], schema=schema_to_pyarrow(storage.schema())))
+
+
+def nothing(tables: Mapping[str, Table]) -> None:
+    """Leave the tables as they are."""
+
+
+class Stage:
+    """Base tables in a catalog of their own, and the refreshes that are played on them."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        iceberg = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())
+        iceberg.create_namespace("ns")
+        self.catalog = LocalCatalog(iceberg)
+        for name, schema in (("orders", ORDERS), ("regions", REGIONS)):
+            field_id = schema.find_field("region").field_id
+            spec = PartitionSpec(PartitionField(field_id, 1000, IdentityTransform(), "region"))
+            iceberg.create_table(f"ns.{name}", schema, partition_spec=spec)
+        sell("EU", "US", None)(self._tables())
+        employ("Ann")(self._tables())
+
+    def play(self, scenario: Scenario) -> tuple[RefreshResult, list[str]]:
+        """Return the outcome of the scenario's refresh, and the statements that it ran."""
+        if scenario.before is not None:
+            self._refresh(scenario.before)
+        scenario.change(self._tables())
+        return self._refresh(scenario.model)
+
+    def close(self) -> None:
+        """Close the catalog."""
+        self.catalog.iceberg.close()
+
+    def _refresh(self, model: Model) -> tuple[RefreshResult, list[str]]:
+        config = ViewConfig(definition_hash(model.sql), STORAGE, settings=SETTINGS, **model.config)
+        spark = RecordingSpark(self.catalog, model.columns)
+        request = RefreshRequest(VIEW, model.sql, "ns", config, "ann")
+        inspection = inspect(self.catalog, request)
+        return refresh(Lake(self.catalog, spark), inspection, read_plan(inspection)), spark.said
+
+    def _tables(self) -> dict[str, Table]:
+        names = ("orders", "regions", STORAGE[2])
+        return {name: table for name in names if (table := self.catalog.table("ns", name)) is not None}
+
+
+_UNSTABLE = {
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}": "00000000-0000-0000-0000-{:012d}",
+    r"(?<=-hash' = ')[0-9a-f]+|(?<=checksum' = ')[0-9a-f]+": "{:016d}",
+    r"icebergmv_\d{8}T\d{6}_[0-9a-f]{8}": "icebergmv_20240101T000000_{:08d}",
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00": "2024-01-01T00:00:00.000+00:00",
+    r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?Z": "2024-01-01 00:00:00.000000Z",
+    r"\d{4}-\d\d-\d\d \d\d:\d\d UTC": "2024-01-01 00:00 UTC",
+    r"(?<=timestamp-ms\": )\d{13}": "1704067200000",
+}
+"""What differs from run to run, and the form that it is shown in; the same value has the same number."""
+
+
+def stable(text: str, stage: Stage) -> str:
+    """Return the text with everything that differs from run to run replaced, and properties on lines of their own."""
+    for number, name in enumerate(("orders", "regions", STORAGE[2]), start=1):
+        table = stage.catalog.table("ns", name)
+        for n, snapshot in enumerate(table.metadata.snapshots if table else (), start=1):
+            text = text.replace(str(snapshot.snapshot_id), f"{number}00{n}")
+    text = text.replace(str(stage.folder), "/warehouse")
+    for pattern, form in _UNSTABLE.items():
+        seen = list(dict.fromkeys(found[0] for found in re.finditer(pattern, text)))
+        for number, value in enumerate(seen, start=1):
+            text = text.replace(value, form.format(number))
+    return re.sub(r"(?<=\(|,) ?(?='icebergmv\.[a-z-]+' = )", "\n  ", text)
+
+
+ROWS = Model(
+    "SELECT id, region, amount FROM orders WHERE amount > 0",
+    (("id", "bigint"), ("region", "string"), ("amount", "bigint")),
+)
+JOINED = Model(
+    "SELECT o.region, r.manager, sum(o.amount) AS total\n"
+    "FROM orders o LEFT JOIN regions r ON o.region = r.region GROUP BY o.region, r.manager",
+    (("region", "string"), ("manager", "string"), ("total", "bigint")),
+)
+COUNTED = Model(
+    "SELECT region, count(*) AS orders FROM orders GROUP BY region", (("region", "string"), ("orders", "bigint"))
+)
+
+
+def reading(behavior: str, model: Model = Model(), **config: Any) -> Model:
+    """Return the model with a stale_read_behavior."""
+    return replace(model, config={**model.config, "stale_read_behavior": behavior, **config})
+
+
+SCENARIOS: dict[str, Scenario] = {
+    "first_build": Scenario("The first run builds the storage table and the view.", "full", None, nothing, Model()),
+    "no_op": Scenario("Nothing changed: not a single statement.", "none", Model(), nothing, Model()),
+    "record_moved": Scenario(
+        "A commit that changed no row: only the recorded snapshot moves.", "none", Model(), sell(), Model()
+    ),
+    "alter_only": Scenario(
+        "The configuration changed, the rows did not.",
+        "none",
+        Model(),
+        nothing,
+        Model(config={"comment": "Sales by region", "tblproperties": {"write.target-file-size-bytes": "1048576"}}),
+    ),
+    "append": Scenario("New rows of a filter and projection are added.", "append", ROWS, sell("EU"), ROWS),
+    "overwrite_replace_where": Scenario(
+        "The region is whole partitions of the storage: they are replaced in one commit.",
+        "overwrite",
+        Model(),
+        sell("EU", None),
+        Model(),
+    ),
+    "overwrite_delete_insert": Scenario(
+        "The storage is not partitioned by the region: its rows are deleted, then the new ones inserted.",
+        "overwrite",
+        Model(config={"partition_by": ()}),
+        sell("EU"),
+        Model(config={"partition_by": ()}),
+    ),
+    "overwrite_join": Scenario(
+        "The null-supplying side of a join changed: both sides are read for its region alone.",
+        "overwrite",
+        JOINED,
+        employ("Eve"),
+        JOINED,
+    ),
+    "after_a_crash": Scenario(
+        "The storage table is ahead of the view: it is taken back to what the view reads.",
+        "overwrite",
+        Model(),
+        crash,
+        Model(),
+    ),
+    "full": Scenario("Another SELECT: everything is rebuilt.", "full", Model(), nothing, COUNTED),
+    "restitch": Scenario(
+        "refresh_on_run is false: no row is computed, the view reads stored rows where they are fresh.",
+        "restitch",
+        reading("use_stitching", refresh_on_run=False),
+        sell("EU"),
+        reading("use_stitching", refresh_on_run=False),
+    ),
+    "read_stitched": Scenario(
+        "A view that finds its stale keys when it is read.", "full", None, nothing, reading("use_stitching")
+    ),
+    "read_view_query": Scenario(
+        "A view that reads its SELECT when a base table moved.", "full", None, nothing, reading("use_view_query")
+    ),
+    "read_fail": Scenario("A view that fails when a base table moved.", "full", None, nothing, reading("fail")),
+}

@@ -1,0 +1,76 @@
+"""A schema change without new rows: when does it change what the SELECT means?"""
+
+from __future__ import annotations
+
+import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import IntegerType, LongType, NestedField, StringType
+
+from dbt.adapters.icebergmv.maintenance.status.schema_change import changed_meaning
+from tests.support.rule_tables import analysed
+
+BEFORE = Schema(
+    NestedField(1, "id", IntegerType(), required=False),
+    NestedField(2, "region", StringType(), required=False),
+)
+
+
+@pytest.mark.parametrize(
+    ("fields", "mentions", "reason"),
+    [
+        ([(1, "id", IntegerType()), (2, "region", StringType()), (3, "note", StringType())], "id region", None),
+        ([(1, "id", IntegerType()), (2, "region", StringType()), (3, "n", StringType())], "id n", "new column n"),
+        ([(1, "id", IntegerType()), (2, "old", StringType()), (3, "region", StringType())], "region", "another column"),
+        ([(1, "id", IntegerType()), (2, "old", StringType()), (3, "REGION", StringType())], "region", "another column"),
+        ([(1, "id", IntegerType()), (2, "old", StringType()), (3, "region", StringType())], "id", None),
+        ([(1, "id", IntegerType()), (2, "old", StringType()), (3, "region", StringType())], "*", "another column"),
+        ([(1, "id", LongType()), (2, "region", StringType())], "id", "another type"),
+        ([(1, "id", LongType()), (2, "region", StringType())], "region", None),
+        ([(2, "region", StringType()), (1, "id", IntegerType())], "* id", None),
+        ([(1, "id", IntegerType())], "id", None),
+    ],
+)
+def test_changed_meaning(fields: list[tuple[int, str, object]], mentions: str, reason: str | None) -> None:
+    now = Schema(*(NestedField(i, name, kind, required=False) for i, name, kind in fields))  # type: ignore[arg-type]
+    found = changed_meaning(BEFORE, now, frozenset(mentions.split()), by_shape=False)
+    assert found is None if reason is None else reason in (found or "")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        # A new column that both have is joined by, and NULL is not NULL.
+        "SELECT v FROM t NATURAL JOIN u",
+        # The columns that are not mentioned are grouped by.
+        "SELECT d, a FROM t PIVOT (max(v) AS m FOR region IN ('x' AS a))",
+        # Without a column, rows that it told apart are one.
+        "SELECT d, count(*) AS c FROM (SELECT DISTINCT * FROM t) GROUP BY d",
+        "SELECT d, count(*) AS c FROM (SELECT * FROM t UNION SELECT * FROM t) GROUP BY d",
+        "SELECT d, count(DISTINCT *) AS c FROM t GROUP BY d",
+        "SELECT d, hash(*) AS h FROM t",
+        "SELECT d, hash(t.*) AS h FROM t",
+        # Names and branches follow the order of the columns.
+        "SELECT * FROM u UNION ALL SELECT * FROM u",
+        "SELECT x.a FROM u AS x(a, b, c)",
+        "SELECT x.a FROM (SELECT * FROM u) AS x(a, b, c)",
+        "WITH x(a, b, c) AS (SELECT u.* FROM u) SELECT a FROM x",
+    ],
+)
+def test_columns_that_are_not_named_may_matter(sql: str) -> None:
+    assert analysed(sql).reads_by_shape
+    for now in (BEFORE.fields[::-1], BEFORE.fields[:1]):
+        assert changed_meaning(BEFORE, Schema(*now), frozenset(["v"]), by_shape=True) is not None
+    assert changed_meaning(BEFORE, Schema(*BEFORE.fields), frozenset(["v"]), by_shape=True) is None
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH a AS (SELECT * FROM t) SELECT d, count(*) AS c FROM a GROUP BY d",
+        "SELECT t.*, u.w FROM t JOIN u ON t.d = u.d",
+        "SELECT d, v * 2 AS w FROM t UNION ALL SELECT d, w FROM u",
+        "SELECT d, x FROM t LATERAL VIEW explode(xs) AS e AS x",
+    ],
+)
+def test_columns_that_are_not_named_do_not_matter(sql: str) -> None:
+    assert not analysed(sql).reads_by_shape

@@ -1,0 +1,159 @@
+"""A Spark that records the engine's statements and carries out on real Iceberg tables what the next step looks at.
+
+It computes nothing: rows that are written are a row of nothing but NULL. Real Spark is in integration/.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.expressions import AlwaysTrue
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import DateType, IcebergType, LongType, NestedField, StringType
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ColumnInfo, ViewInfo
+from tests.support.duck import unescaped
+
+SETTINGS = {"spark.sql.session.timeZone": "UTC"}
+TYPES: dict[str, IcebergType] = {"bigint": LongType(), "string": StringType(), "date": DateType()}
+Columns = Sequence[tuple[str, str]]
+
+_NAME = r"`lake`\.`ns`\.`(?P<name>\w+)`"
+_TABLE = r"table => '`ns`\.`(?P<name>\w+)`'"
+_TEXT = r"'(?:[^'\\]|\\.)*'"
+_PROPERTY = re.compile(r"'((?:[^'\\]|\\.)*)' = '((?:[^'\\]|\\.)*)'")
+_PROPERTIES = rf"TBLPROPERTIES \((?P<properties>(?:, |{_TEXT}| = )*)\)"
+
+
+@dataclass
+class LocalCatalog:
+    """A catalog reader over PyIceberg's own catalog, which keeps no views: those are held here."""
+
+    iceberg: SqlCatalog
+    views: dict[str, ViewInfo] = field(default_factory=dict)
+    name: str = "lake"
+
+    def namespaces(self) -> list[str]:
+        return ["ns"]
+
+    def entries(self, namespace: str) -> list[CatalogEntry]:
+        return []
+
+    def view(self, namespace: str, name: str) -> ViewInfo | None:
+        return self.views.get(name)
+
+    def table(self, namespace: str, name: str) -> Table | None:
+        is_there = self.iceberg.table_exists(f"{namespace}.{name}")
+        return self.iceberg.load_table(f"{namespace}.{name}") if is_there else None
+
+
+@dataclass
+class RecordingSpark:
+    """Knows the columns of the definition; `said` holds every statement that it was given."""
+
+    catalog: LocalCatalog
+    columns: Columns
+    said: list[str] = field(default_factory=list)
+
+    def __call__(self, sql: str) -> Sequence[Sequence[object]]:
+        self.said.append(sql)
+        if sql == "SET":
+            return list(SETTINGS.items())
+        if sql.startswith("DESCRIBE QUERY "):
+            return self._described(sql)
+        for pattern, carry_out in self._effects().items():
+            found = re.match(pattern, sql, re.DOTALL)
+            if found is not None:
+                carry_out(found)
+                return []
+        raise AssertionError(f"a statement that the recorder does not know: {sql}")
+
+    def _effects(self) -> dict[str, Callable[[re.Match[str]], None]]:
+        return {
+            rf"CREATE OR REPLACE TABLE {_NAME} USING iceberg(?: PARTITIONED BY \((?P<by>.*?)\))? {_PROPERTIES}": (
+                self._create_table
+            ),
+            rf"ALTER TABLE {_NAME} CREATE BRANCH `(?P<branch>\w+)` AS OF VERSION (?P<snapshot>\d+) ": self._branch,
+            rf"ALTER TABLE {_NAME} DROP BRANCH IF EXISTS `(?P<branch>\w+)`": self._drop_branch,
+            rf"ALTER TABLE {_NAME} (?:UN)?SET TBLPROPERTIES": lambda found: None,
+            rf"REFRESH TABLE {_NAME}$": lambda found: None,
+            rf"INSERT INTO {_NAME}\.`branch_(?P<branch>\w+)` ": self._insert,
+            rf"DELETE FROM {_NAME}\.`branch_(?P<branch>\w+)` ": self._delete,
+            rf"CALL `lake`\.system\.fast_forward\({_TABLE}, .* to => '(?P<branch>\w+)'\)": self._fast_forward,
+            rf"CALL `lake`\.system\.set_current_snapshot\({_TABLE}, snapshot_id => (?P<id>\d+)\)": self._set_main,
+            rf"CREATE OR REPLACE VIEW {_NAME} \((?P<columns>.*?)\) COMMENT {_TEXT} {_PROPERTIES} AS (?P<sql>.*)": (
+                self._publish
+            ),
+            rf"ALTER VIEW {_NAME} SET {_PROPERTIES}": self._alter_view,
+        }
+
+    def _described(self, sql: str) -> Sequence[Sequence[object]]:
+        stored = re.fullmatch(rf"DESCRIBE QUERY SELECT \* FROM \(\nSELECT \* FROM {_NAME}\n\)", sql)
+        if stored is None:
+            return list(self.columns)
+        spark_types = {str(kind): name for name, kind in TYPES.items()}
+        return [(f.name, spark_types[str(f.field_type)]) for f in self._table(stored).schema().fields]
+
+    def _table(self, found: re.Match[str]) -> Table:
+        return self.catalog.iceberg.load_table(f"ns.{found['name']}")
+
+    def _create_table(self, found: re.Match[str]) -> None:
+        name = f"ns.{found['name']}"
+        if self.catalog.iceberg.table_exists(name):
+            self.catalog.iceberg.drop_table(name)
+        fields = [NestedField(i, n, TYPES[t], required=False) for i, (n, t) in enumerate(self.columns, start=1)]
+        ids = {f.name: f.field_id for f in fields}
+        keys = [] if found["by"] is None else [key.strip("`") for key in found["by"].split(", ")]
+        spec = PartitionSpec(*(PartitionField(ids[k], 1000 + n, IdentityTransform(), k) for n, k in enumerate(keys)))
+        table = self.catalog.iceberg.create_table(
+            name, Schema(*fields), partition_spec=spec, properties=properties_in(found["properties"])
+        )
+        table.append(pa.table([[]] * len(fields), schema=schema_to_pyarrow(table.schema())))
+
+    def _branch(self, found: re.Match[str]) -> None:
+        self._table(found).manage_snapshots().create_branch(int(found["snapshot"]), found["branch"]).commit()
+
+    def _drop_branch(self, found: re.Match[str]) -> None:
+        self._table(found).manage_snapshots().remove_branch(found["branch"]).commit()
+
+    def _insert(self, found: re.Match[str]) -> None:
+        table = self._table(found)
+        row = pa.table([[None]] * len(table.schema().fields), schema=schema_to_pyarrow(table.schema()))
+        table.append(row, branch=found["branch"])
+
+    def _delete(self, found: re.Match[str]) -> None:
+        self._table(found).delete(AlwaysTrue(), branch=found["branch"])
+
+    def _fast_forward(self, found: re.Match[str]) -> None:
+        table = self._table(found)
+        head = table.metadata.refs[found["branch"]].snapshot_id
+        table.manage_snapshots().set_current_snapshot(head).commit()
+
+    def _set_main(self, found: re.Match[str]) -> None:
+        self._table(found).manage_snapshots().set_current_snapshot(int(found["id"])).commit()
+
+    def _publish(self, found: re.Match[str]) -> None:
+        columns = tuple(ColumnInfo(n, "", None) for n in re.findall(r"`(\w+)`", found["columns"]))
+        before = self.catalog.views.get(found["name"])
+        retained = (found["sql"], *(before.retained_sql if before else ()))
+        self.catalog.views[found["name"]] = ViewInfo(
+            "ns", found["name"], "u", found["sql"], columns, properties_in(found["properties"]), None, retained
+        )
+
+    def _alter_view(self, found: re.Match[str]) -> None:
+        view = self.catalog.views[found["name"]]
+        properties = {**view.properties, **properties_in(found["properties"])}
+        self.catalog.views[found["name"]] = replace(view, properties=properties)
+
+
+def properties_in(text: str) -> dict[str, str]:
+    """Return the properties in a list of string literals."""
+    return {unescaped(key): unescaped(value) for key, value in _PROPERTY.findall(text)}

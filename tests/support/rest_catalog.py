@@ -1,0 +1,106 @@
+"""A REST catalog for reading, over the database of a SQL catalog. Iceberg spec, "REST Catalog"."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import sqlite3
+import threading
+from contextlib import closing
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+_NAMESPACE = "/v1/{prefix}/namespaces/{namespace}"
+_ENDPOINTS = [
+    "GET /v1/{prefix}/namespaces",
+    f"GET {_NAMESPACE}",
+    f"GET {_NAMESPACE}/tables",
+    f"GET {_NAMESPACE}/tables/{{table}}",
+    f"GET {_NAMESPACE}/views",
+    f"GET {_NAMESPACE}/views/{{view}}",
+]
+_OF_KIND = "table_namespace = ? and coalesce(iceberg_type, 'TABLE') = ?"
+_TYPES = {"tables": "TABLE", "views": "VIEW"}
+
+
+class RestServer:
+    """The server. It runs in a thread until it is closed."""
+
+    def __init__(self, database: Path) -> None:
+        self._database = database
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    @property
+    def uri(self) -> str:
+        """Return the address of the catalog."""
+        return f"http://127.0.0.1:{self._server.server_address[1]}"
+
+    def close(self) -> None:
+        """Stop answering."""
+        self._server.shutdown()
+        self._server.server_close()
+
+    def answer(self, path: str) -> dict[str, object] | str:
+        """Return the body of the answer to a GET, or the kind of error when there is no such thing."""
+        match [unquote(part) for part in urlsplit(path).path.strip("/").split("/")]:
+            case ["v1", "config"]:
+                return {"defaults": {}, "overrides": {}, "endpoints": _ENDPOINTS}
+            case ["v1", "namespaces"]:
+                return {"namespaces": [[n] for n in self._namespaces()]}
+            case ["v1", "namespaces", namespace, *_] if namespace not in self._namespaces():
+                return "NoSuchNamespaceException"
+            case ["v1", "namespaces", namespace, kind]:
+                found = self._rows(_OF_KIND, namespace, _TYPES[kind])
+                return {"identifiers": [{"namespace": [namespace], "name": name} for name, _ in found]}
+            case ["v1", "namespaces", namespace, kind, name]:
+                return self._loaded(namespace, kind, name)
+            case _:
+                return "NotFoundException"
+
+    def _loaded(self, namespace: str, kind: str, name: str) -> dict[str, object] | str:
+        found = self._rows(f"{_OF_KIND} and table_name = ?", namespace, _TYPES[kind], name)
+        if not found:
+            return f"NoSuch{_TYPES[kind].title()}Exception"
+        location = str(found[0][1])
+        content = Path(unquote(urlsplit(location).path)).read_bytes()
+        metadata = json.loads(gzip.decompress(content) if ".gz." in location else content)
+        return {"metadata-location": location, "metadata": metadata, "config": {}}
+
+    def _namespaces(self) -> list[str]:
+        return [str(row[0]) for row in self._query("select distinct namespace from iceberg_namespace_properties")]
+
+    def _rows(self, where: str, *values: str) -> list[tuple[Any, ...]]:
+        return self._query(f"select table_name, metadata_location from iceberg_tables where {where}", *values)
+
+    def _query(self, query: str, *values: str) -> list[tuple[Any, ...]]:
+        with closing(sqlite3.connect(self._database, timeout=10)) as connection:
+            return connection.execute(query, values).fetchall()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        server = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                try:
+                    found, status = server.answer(self.path), 200
+                except (OSError, ValueError, sqlite3.Error):
+                    found, status = "ServerError", 500
+                if isinstance(found, str):
+                    status = max(status, 404)
+                    found = {"error": {"message": "the server says no", "type": found, "code": status}}
+                body = json.dumps(found).encode()
+                self.send_response(status)
+                self.send_header("Content-Type", "application/json")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, format: str, *values: object) -> None:  # noqa: A002
+                return
+
+        return Handler
