@@ -18,7 +18,7 @@ lint: $(STAMP)
 	$(BIN)/python scripts/lint_imports.py
 
 types: $(STAMP)
-	$(BIN)/mypy -p dbt.adapters.icebergmv -p tests
+	$(BIN)/mypy -p dbt.adapters.icebergmv -p tests -p integration
 
 # The fast tests without the slowest: less than a minute on two idle cores.
 quick: $(STAMP)

@@ -48,7 +48,7 @@ class TestCloneSameTargetAndState(_Clone, BaseCloneSameTargetAndState):
 
 
 @pytest.fixture(scope="module")
-def cloned(lake: LakeProject) -> Iterator[LakeProject]:
+def cloned(lake: LakeProject) -> LakeProject:
     """The project with a second target, into whose schema all models were cloned."""
     base = f"lake.{lake.schema}.base"
     lake.sql(f"CREATE TABLE {base} (d date, v int) USING iceberg PARTITIONED BY (d)")

@@ -41,7 +41,7 @@ class TestMaterializedViewBasic(MaterializedViewBasic):
     def setup(self, project: Any, my_materialized_view: BaseRelation) -> Iterator[None]:
         # Overridden for its last line: `drop schema ... cascade` is refused by Iceberg on a namespace that is not empty.
         run_dbt(["seed"])
-        run_dbt(["run", "--models", my_materialized_view.identifier, "--full-refresh"])
+        run_dbt(["run", "--models", str(my_materialized_view.identifier), "--full-refresh"])
         initial_model = get_model_file(project, my_materialized_view)
         yield
         set_model_file(project, my_materialized_view, initial_model)
@@ -53,7 +53,7 @@ class TestMaterializedViewBasic(MaterializedViewBasic):
 
     @staticmethod
     def refresh_materialized_view(project: Any, materialized_view: BaseRelation) -> None:
-        run_dbt(["run", "--models", materialized_view.identifier])
+        run_dbt(["run", "--models", str(materialized_view.identifier)])
 
     @staticmethod
     def query_row_count(project: Any, relation: BaseRelation) -> int:
@@ -69,7 +69,7 @@ class _Changes(MaterializedViewChanges):
     def setup(self, project: Any, my_materialized_view: BaseRelation) -> Iterator[None]:
         # Overridden for its last line, as above.
         run_dbt(["seed"])
-        run_dbt(["run", "--models", my_materialized_view.identifier, "--full-refresh"])
+        run_dbt(["run", "--models", str(my_materialized_view.identifier), "--full-refresh"])
         initial_model = get_model_file(project, my_materialized_view)
         yield
         set_model_file(project, my_materialized_view, initial_model)

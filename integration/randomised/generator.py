@@ -41,7 +41,7 @@ class Focus:
     behaviors: Mapping[str, int] = field(default_factory=lambda: _LOOKS)
 
 
-_LOOKS = {"use_stitching": 7, "use_view_query": 2, LITERAL: 3, "fail": 2, "use_data_table": 1}
+_LOOKS: dict[str, int] = {"use_stitching": 7, "use_view_query": 2, LITERAL: 3, "fail": 2, "use_data_table": 1}
 _PUBLISHED = {"use_data_table": 4, "use_stitching": 4, "use_view_query": 1, "fail": 1}
 EVERYTHING = Focus()
 

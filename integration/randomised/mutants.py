@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 from pyiceberg.manifest import DataFileContent, ManifestEntryStatus
+from pyiceberg.table.snapshots import Operation
 
-from dbt.adapters.icebergmv.maintenance.catalog import table_changes as snapshots
+from dbt.adapters.icebergmv.maintenance.catalog import table_changes
+from dbt.adapters.icebergmv.maintenance.catalog.manifests import changed_entries
 from dbt.adapters.icebergmv.maintenance.planning import planner
 from dbt.adapters.icebergmv.maintenance.planning.write import Write
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
@@ -67,13 +69,12 @@ def killed_by(lake: LakeProject, mutant: Mutant) -> tuple[str, WrongResult] | No
 
 def _entries(wanted: Callable[[Any], bool]) -> Callable[[pytest.MonkeyPatch], None]:
     """Return a defect: of the entries of changed manifests the detector sees only some."""
-    right = snapshots.changed_entries
-    return lambda patch: patch.setattr(snapshots, "changed_entries", lambda *a: filter(wanted, right(*a)))
+    return lambda patch: patch.setattr(table_changes, "changed_entries", lambda *a: filter(wanted, changed_entries(*a)))
 
 
 def _changes(wrong: Callable[..., Any]) -> Callable[[pytest.MonkeyPatch], None]:
     """Return a defect: `wrong` gets what the detector found, and what it was asked."""
-    right = status.change_since
+    right = table_changes.change_since
     return lambda patch: patch.setattr(status, "change_since", lambda *asked: wrong(right(*asked), *asked))
 
 
@@ -83,20 +84,22 @@ def _has_null(entry: Any) -> bool:
 
 
 def _first_only(change: Any, *_: Any) -> Any:
-    return replace(change, constraints=snapshots.StaleDataConstraints(change.constraints.data_disjuncts[:1]))
+    return replace(change, constraints=table_changes.StaleDataConstraints(change.constraints.data_disjuncts[:1]))
 
 
 def _rollback_is_nothing(change: Any, recorded: Any, now: Any, table: Any, *_: Any) -> Any:
-    undone = {s.snapshot_id for s in snapshots.ancestry(table.metadata, recorded.snapshot_id)} - {recorded.snapshot_id}
-    return snapshots.TableChange("fresh", moved=True) if now.snapshot_id in undone else change
+    undone = {s.snapshot_id for s in table_changes.ancestry(table.metadata, recorded.snapshot_id)} - {
+        recorded.snapshot_id
+    }
+    return table_changes.TableChange("fresh", moved=True) if now.snapshot_id in undone else change
 
 
 def _compaction_is_data(patch: pytest.MonkeyPatch) -> None:
     class NoReplace:
         REPLACE = None
-        APPEND = snapshots.Operation.APPEND
+        APPEND = Operation.APPEND
 
-    patch.setattr(snapshots, "Operation", NoReplace)
+    patch.setattr(table_changes, "Operation", NoReplace)
 
 
 def _base_filter_without_null(patch: pytest.MonkeyPatch) -> None:

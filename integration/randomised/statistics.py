@@ -39,7 +39,7 @@ class Statistics:
             (self.reasons, other.reasons),
             (self.looks, other.looks),
         ):
-            mine.update(theirs)  # type: ignore[arg-type]
+            mine.update(theirs)
         self.events.update(other.events)
 
     def incremental(self, shape: str) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.stitching import change_detection, key_groups, reader_sql
+from dbt.adapters.icebergmv.maintenance.stitching import base_reads, change_detection, key_groups, reader_sql
 from integration.randomised.generator import Focus
 from integration.randomised.history import History
 from integration.randomised.mutants import Mutant
@@ -43,7 +43,7 @@ def _replaced(module: Any, name: str, old: str, new: str) -> Callable[[pytest.Mo
 
 
 def _filters_behind_outer_joins(patch: pytest.MonkeyPatch) -> None:
-    right = reader_sql.needed_by
+    right = base_reads.needed_by
 
     def wrong(relation: str, table: str, filters: Any) -> list[str]:
         return right(relation, table, [replace(f, may_be_null=False) for f in filters])
@@ -56,7 +56,7 @@ def _without_null_keys(grain: Any) -> Any:
 
 
 def _any_spec(patch: pytest.MonkeyPatch) -> None:
-    right = reader_sql.found_query
+    right = key_groups.found_query
     patch.setattr(reader_sql, "found_query", lambda *given: right(*given).replace("spec_id <> ", "spec_id < -"))
 
 

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash
-from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.lake import Lake, Spark
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
 from dbt.adapters.icebergmv.maintenance.sql.names import show
@@ -27,7 +27,6 @@ Rows = Counter[str]
 Cut = tuple[tuple[str, str, int | None, int], ...]
 """Per base table what a refresh read: name, uuid, snapshot id, schema id."""
 
-Spark = Callable[[str], Sequence[Sequence[object]]]
 CATALOG = "lake"
 _BEHAVIOR = "icebergmv.stale-read-behavior"
 _STORAGE_SNAPSHOT = "icebergmv.storage-snapshot-id"

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyspark
 import pytest
 from pyiceberg.exceptions import CommitFailedException
-from pyiceberg.expressions import In
 
 from dbt.adapters.icebergmv.catalog_properties import catalog_settings
 from dbt.adapters.icebergmv.spark.jars import local_jars, required_jars
@@ -75,12 +74,13 @@ class Writer(threading.Thread):
         rows = [(r, k) for r in regions for _ in range(count)]
         data = pa.table({"region": [r for r, _ in rows], "k": pa.array([k for _, k in rows], pa.int32())})
         self._rows.update(dict.fromkeys(regions, (k, count)))
+        written = "region IN ({})".format(", ".join(f"'{r}'" for r in regions))
         before = time.time()
         while True:
             table = self._lake.reader().table(self._lake.schema, self._name)
             assert table is not None
             try:
-                table.overwrite(data, In("region", regions))
+                table.overwrite(data, written)
                 break
             except CommitFailedException:
                 continue

@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from dbt.adapters.icebergmv import reading
 from dbt.adapters.icebergmv.maintenance.errors import NotReadable
+from dbt.adapters.icebergmv.maintenance.stitching.current_rows import current_query
 from dbt.adapters.icebergmv.reading import read_materialized_view
 from integration.support.lake import LakeProject
 
@@ -103,7 +104,7 @@ def files(frame: DataFrame) -> dict[str, int]:
 @pytest.fixture
 def sales(lake: LakeProject, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Sales]:
     seen: list[str] = []
-    original = reading.current_query
+    original = current_query
 
     def noted(*given: Any, **named: Any) -> str:
         seen.append(original(*given, **named))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
@@ -108,7 +109,7 @@ def test_a_computed_key_reached_through_a_column_of_another_type(lake: LakeProje
         stale_read_behavior="use_stitching",
     )
     lake.run("--select", "multiplied")
-    assert "icebergmv_keys_0" in lake.reader().view(lake.schema, "multiplied").sql
+    assert "icebergmv_keys_0" in lake.published("multiplied").sql
     lake.sql(f"INSERT INTO {small} VALUES (5000, 2)")
     lake.assert_equals_definition("multiplied")
 
@@ -116,9 +117,8 @@ def test_a_computed_key_reached_through_a_column_of_another_type(lake: LakeProje
 def test_a_file_that_is_added_once_more(lake: LakeProject, orders: str) -> None:
     lake.model("added_again", DAILY.format(t=orders), stale_read_behavior="use_stitching")
     assert lake.run("--select", "added_again")["added_again"]["stale_read_behavior"] == "use_stitching"
-    assert "icebergmv_keys_0" in lake.reader().view(lake.schema, "added_again").sql
-    spark = SparkSession.active()
-    table = spark._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, orders)
+    assert "icebergmv_keys_0" in lake.published("added_again").sql
+    table = lake.java_table(orders)
     file = table.newScan().planFiles().iterator().next().file()
     table.newFastAppend().appendFile(file).commit()
     lake.assert_equals_definition("added_again")
@@ -140,8 +140,8 @@ def test_columns_changed_by_a_writer_whose_clock_is_behind(lake: LakeProject, or
     file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
     lake.model("behind", DAILY.format(t=orders), stale_read_behavior="use_stitching")
     lake.run("--select", "behind")
-    spark = SparkSession.active()
-    table = spark._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, orders)
+    table = lake.java_table(orders)
+    spark: Any = SparkSession.active()
     number = spark._jvm.org.apache.iceberg.types.Types.IntegerType.get()
     table.updateSchema().deleteColumn("amount").addColumn("amount", number).commit()
     lake.assert_equals_definition("behind")
@@ -189,7 +189,7 @@ def test_keys_that_would_fail_where_the_definition_does_not(lake: LakeProject) -
     responses = lake.run("--select", "cast_codes", "mapped_codes")
     behaviors = {name: response["stale_read_behavior"] for name, response in responses.items()}
     assert behaviors == {"cast_codes": "use_view_query", "mapped_codes": "use_stitching"}
-    sql = lake.reader().view(lake.schema, "mapped_codes").sql
+    sql = lake.published("mapped_codes").sql
     assert ("icebergmv_keys_0" in sql, "UPPER" in sql.upper().split("UNION ALL")[0]) == (True, False)
     lake.sql(f"INSERT INTO {table} VALUES ('abc', 4), ('2', 5)")
     reader = SparkSession.active().newSession()

@@ -44,6 +44,7 @@ def zoned(lake: LakeProject, warehouse: Path, tmp_path_factory: pytest.TempPathF
     }
     session = SparkSession.active()
     before = session.conf.get(TIME_ZONE)
+    assert before is not None
     session.conf.set(TIME_ZONE, ZONE)
     made = LakeProject(tmp_path_factory.mktemp("zoned") / "project", target)
     names = {"e": f"lake.{lake.schema}.events", "d": f"lake.{lake.schema}.days"}

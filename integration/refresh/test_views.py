@@ -228,7 +228,7 @@ def test_one_cut(orders: Orders, monkeypatch: pytest.MonkeyPatch) -> None:
     orders.do("CREATE VIEW {w} AS SELECT max(n) AS n FROM {v}")
     table, upper = orders.lake.view(orders.table), orders.lake.view(f"{orders.name}_upper")
     original = SessionCursor.execute
-    added = []
+    added: list[int] = []
 
     def execute(self: SessionCursor, sql: str, *arguments: Any) -> Any:
         if not added and "DESCRIBE QUERY" in sql:

@@ -15,7 +15,7 @@ from dbt_common.events.base_types import EventMsg
 from pyspark.sql import Row, SparkSession
 
 from dbt.adapters.icebergmv.catalog_readers import reader_for
-from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
 
 CATALOG = "lake"
 THREADS = 4
@@ -69,8 +69,9 @@ class LakeProject:
         return answer
 
     def _keep_warning(self, event: EventMsg) -> None:
-        if event.info.level == "warn":
-            self.warnings.append(event.info.msg)
+        info: Any = event.info
+        if info.level == "warn":
+            self.warnings.append(info.msg)
 
     def run(self, *arguments: str) -> dict[str, dict[str, Any]]:
         """Run dbt, which must succeed; return the adapter response of every model by name."""
@@ -122,7 +123,16 @@ class LakeProject:
         target.pop("threads")
         return reader_for(IcebergMVCredentials(**target).catalog_settings(CATALOG))
 
-    def state(self, name: str) -> dict[str, str]:
+    def published(self, name: str) -> ViewInfo:
+        """Return a view as the catalog has it."""
         view = self.reader().view(self.schema, name)
         assert view is not None
-        return dict(view.properties)
+        return view
+
+    def state(self, name: str) -> dict[str, str]:
+        return dict(self.published(name).properties)
+
+    def java_table(self, name: str) -> Any:
+        """Return Iceberg's own object for a table: it makes commits that no SQL makes."""
+        spark: Any = SparkSession.active()
+        return spark._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, name)
