@@ -51,6 +51,31 @@ def test_a_column_that_keeps_its_name_and_loses_its_transform(
     lake.assert_equals_definition(name)
 
 
+def test_a_rebuild_that_fails_leaves_the_old_rows_readable(lake: LakeProject, events: str) -> None:
+    """The storage table has other columns by then; filters of readers still meet the columns of the old rows."""
+    name = "fails_after_the_replace"
+    before = "date'2024-01-02'"
+    lake.model(name, f"select day as k, count(*) as n from {events} where qty < 4 group by 1", partition_by="days(k)")
+    lake.run("--select", name)
+    lake.model(name, f"select if(qty >= 0, raise_error('no'), qty) as k, count(*) as n from {events} group by 1")
+    assert "no" in lake.fail("--select", name)
+    storage = lake.reader().table(lake.schema, f"__mv_storage__{name}")
+    assert storage is not None
+    assert str(storage.schema().find_field("k").field_type) != "date", "the storage table was not replaced"
+    assert len(lake.rows(name)) == 4
+    for filter_, rows in (
+        (f"k = {before}", 1),
+        (f"k >= {before}", 3),
+        (f"k = {before} AND n = 1", 1),
+        ("k IS NULL", 0),
+    ):
+        assert len(lake.sql(f"SELECT * FROM {lake.view(name)} WHERE {filter_}")) == rows, filter_
+    assert lake.sql(f"SELECT sum(n) AS n FROM {lake.view(name)} WHERE k > {before}")[0]["n"] == 2
+    lake.model(name, f"select qty as k, count(*) as n from {events} group by 1")
+    assert lake.run("--select", name)[name]["refresh_kind"] == "full"
+    lake.assert_equals_definition(name)
+
+
 def test_strict_and_never_incremental(lake: LakeProject, events: str) -> None:
     """The error comes with the first build, and what it advises works."""
     lake.model("total", f"select count(*) as n from {events}", refresh_policy="incremental_strict")
