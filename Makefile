@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: clean coverage demo hooks integration lint matrix quick release-check requirements soak soak-unit test tpch \
+.PHONY: clean coverage demo hooks integration lint long matrix quick release-check requirements soak soak-unit test tpch \
 	types unit
 
 test: lint types unit integration
@@ -37,7 +37,12 @@ soak-unit: $(STAMP)
 
 # Two processes, each with a Spark of its own; a file stays in one of them.
 integration: $(STAMP)
-	$(BIN)/pytest integration -n 2 --dist loadfile
+	$(BIN)/pytest integration -n 2 --dist loadfile -m "not long"
+
+# What `make integration` leaves out: more places of the same tests.
+long: $(STAMP)
+	$(BIN)/pytest integration -n 2 --dist loadfile -m long
+	STITCHED_SHAPES=all $(BIN)/pytest integration/reads/test_stitched_shapes.py
 
 # SOAK="--seed 7 --minutes 20" passes options on.
 soak: $(STAMP)

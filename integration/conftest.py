@@ -17,24 +17,25 @@ pytest_plugins = ["dbt.tests.fixtures.project"]
 
 # Two processes end together when they take the longest files first; the others follow in the order of their names.
 LONGEST_FIRST = (
+    "dbt/test_process.py",
+    "refresh/test_shapes.py",
     "randomised/test_randomised.py",
-    "parity/test_tpch_views.py",
     "refresh/test_transforms.py",
-    "parity/test_presto_set_operations.py",
+    "refresh/test_commit_protocol.py",
     "reads/test_stale_read_settings.py",
     "refresh/test_history.py",
-    "parity/test_presto_aggregates.py",
-    "refresh/test_scenarios.py",
-    "reads/test_stitching.py",
-    "parity/test_trino_cases.py",
-    "refresh/test_views.py",
-    "refresh/test_shapes.py",
     "reads/test_read_materialized_view.py",
+    "reads/test_reader_windows.py",
+    "reads/test_stitching.py",
+    "refresh/test_scenarios.py",
+    "parity/test_tpch_views.py",
+    "refresh/test_views.py",
     "dbt/test_incremental.py",
-    "dbt/test_process.py",
-    "dbt/test_utils.py",
-    "refresh/test_commit_protocol.py",
-    "parity/test_presto_joins.py",
+    "reads/test_outside_reader.py",
+    "reads/test_stitched_shapes.py",
+    "parity/test_presto_set_operations.py",
+    "parity/test_trino_cases.py",
+    "parity/test_presto_aggregates.py",
 )
 HERE = Path(__file__).parent
 VERSIONS_SHOWN = ("dbt-core", "dbt-spark", "dbt-tests-adapter", "pyspark", "pyiceberg", "sqlglot")

@@ -46,10 +46,12 @@ def shop(tmp_path: Path) -> Path:
 @pytest.fixture(scope="module")
 def first_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, set[str]]:
     """A project that has run once, for all tests that go on from there; and what was in its folder then."""
-    folder = make_shop(tmp_path_factory.mktemp("used") / "shop")
-    answer = dbt(folder, "run")
+    folder, elsewhere = make_shop(tmp_path_factory.mktemp("used") / "shop"), tmp_path_factory.mktemp("elsewhere")
+    # From another folder: the paths of the profile are relative to the project.
+    answer = dbt(elsewhere, "run", "--project-dir", os.path.relpath(folder, elsewhere), "--profiles-dir", str(folder))
     assert answer.returncode == 0, answer.stdout
     assert answer.stderr == ""
+    assert not (elsewhere / "warehouse").exists()
     return folder, {path.name for path in folder.iterdir()}
 
 
@@ -108,17 +110,12 @@ def test_debug_refuses_a_catalog_that_runs_cannot_use(shop: Path, kind: str) -> 
     assert "All checks passed!" not in answer.stdout
 
 
-def test_paths_of_the_profile_are_relative_to_the_project(shop: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    elsewhere = tmp_path_factory.mktemp("elsewhere")
-    at = ("--project-dir", os.path.relpath(shop, elsewhere), "--profiles-dir", str(shop))
-    debug = dbt(elsewhere, "debug", *at)
-    assert f"catalog_address: jdbc:sqlite:{shop}/warehouse/catalog.db" in debug.stdout
-    answer = dbt(elsewhere, "run", *at)
-    assert answer.returncode == 0, answer.stdout
-    assert not (elsewhere / "warehouse").exists()
-    inside = dbt(shop, "docs", "generate")
+def test_paths_of_the_profile_are_relative_to_the_project(used_shop: Path, tmp_path: Path) -> None:
+    debug = dbt(tmp_path, "debug", "--project-dir", str(used_shop), "--profiles-dir", str(used_shop))
+    assert f"catalog_address: jdbc:sqlite:{used_shop}/warehouse/catalog.db" in debug.stdout
+    inside = dbt(used_shop, "docs", "generate")
     assert inside.returncode == 0, inside.stdout
-    catalog = json.loads((shop / "target" / "catalog.json").read_text())
+    catalog = json.loads((used_shop / "target" / "catalog.json").read_text())
     assert list(catalog["nodes"]) == ["model.shop.orders"]
 
 
@@ -131,7 +128,8 @@ def test_session_method_with_a_connect_server_in_the_environment(shop: Path) -> 
     assert "Traceback" not in answer.stdout + answer.stderr
 
 
-@pytest.mark.parametrize("master", ["local[x]", "spark://127.0.0.1:9"])
+# Spark waits a minute for a master that nobody answers for.
+@pytest.mark.parametrize("master", ["local[x]", pytest.param("spark://127.0.0.1:9", marks=pytest.mark.long)])
 def test_master_that_refuses_is_one_line(shop: Path, master: str) -> None:
     (shop / "profiles.yml").write_text(PROFILE.format(more=f", server_side_parameters: {{spark.master: '{master}'}}"))
     answer = dbt(shop, "run")

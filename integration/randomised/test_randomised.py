@@ -19,7 +19,7 @@ from integration.randomised.subject import WrongResult
 from integration.randomised.tables import COLUMN_LIST, Table
 from integration.support.lake import LakeProject
 
-SECONDS, AT_LEAST = 40, 2
+SECONDS, AT_MOST = 25, 6
 
 
 def test_random_histories(lake: LakeProject) -> None:
@@ -27,7 +27,7 @@ def test_random_histories(lake: LakeProject) -> None:
     seed = os.environ.get("ICEBERGMV_SEED") or str(secrets.randbelow(10**9))
     print(f"\nICEBERGMV_SEED={seed}")
     statistics, deadline, number = Statistics(), time.monotonic() + SECONDS, 0
-    while number < AT_LEAST or time.monotonic() < deadline:
+    while number < AT_MOST and (time.monotonic() < deadline or not _read_in_every_way(statistics)):
         history = generate(seed if ":" in seed else f"{seed}:{number}", EVERYTHING)
         try:
             run_history(lake, history, statistics)
@@ -38,9 +38,12 @@ def test_random_histories(lake: LakeProject) -> None:
             break
     print(statistics.summary())
     assert statistics.shapes, "no view was refreshed after a change"
+    assert ":" in seed or _read_in_every_way(statistics), "some behaviour was not read between refreshes"
+
+
+def _read_in_every_way(statistics: Statistics) -> bool:
     read = {way for way, _ in statistics.looks}
-    assert read >= {*BEHAVIORS, LITERAL}, "some behaviour was not read between refreshes"
-    assert statistics.looks["use_stitching", "stitched"], "no view was stitched"
+    return read >= {*BEHAVIORS, LITERAL} and ("use_stitching", "stitched") in statistics.looks
 
 
 def test_view_over_a_view_whose_refresh_died_before_it_was_published(lake: LakeProject) -> None:

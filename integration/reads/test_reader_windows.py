@@ -109,28 +109,32 @@ QUERIES = {
     "after the other": "SELECT 1, * FROM {v}.viewed UNION ALL SELECT 2, * FROM {v}.stitched",
 }
 
+# A read takes seconds: every third place is tried in each run, all of them by `make long`.
+PARTS = (0, pytest.param(1, marks=pytest.mark.long), pytest.param(2, marks=pytest.mark.long))
 
+
+@pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("query", QUERIES)
-def test_commits_between_two_loads(world: World, query: str) -> None:
+def test_commits_between_two_loads(world: World, query: str, part: int) -> None:
     statement = QUERIES[query].format(v=f"lake.{world.lake.schema}")
     _, loads = world.read(statement, (0, 1, 2), 99, 99)
     seen = set()
-    # A read takes seconds; the single view is tried at every place, the others at some.
-    for second in range(loads // 2, loads + 1, 1 if query == "alone" else 3):
+    for second in range(loads // 2 + part, loads + 1, len(PARTS)):
         for first in (0, second - 1):
             answer, _ = world.read(statement, (0, 1, 2), first, second)
             assert answer.rows is not None, answer.error
-            for part in {r[0] for r in answer.rows}:
-                seen.add(world.state(r[1:] for r in answer.rows if r[0] == part))
+            for use in {r[0] for r in answer.rows}:
+                seen.add(world.state(r[1:] for r in answer.rows if r[0] == use))
     assert seen >= {1, 2}
 
 
+@pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("states", [(1, 2, 3), (1, 3, 4)], ids=["undone again", "other columns"])
-def test_commits_that_leave_main_where_it_was(world: World, states: tuple[int, int, int]) -> None:
+def test_commits_that_leave_main_where_it_was(world: World, states: tuple[int, int, int], part: int) -> None:
     """The first and the last look see the same snapshot of main, and what lies between is another state."""
     statement = f"SELECT * FROM lake.{world.lake.schema}.stitched"
     _, loads = world.read(statement, states, 99, 99)
-    for first in range(loads // 2, loads, 2):
+    for first in range(loads // 2 + part, loads, len(PARTS)):
         for second in (first + 1, first + 3):
             answer, _ = world.read(statement, states, first, second)
             assert answer.rows is not None, answer.error

@@ -15,14 +15,14 @@ TABLES = {
 }
 
 ROWS = {
-    "o": "SELECT date_add(DATE '2026-01-01', CAST(id % 100 AS int)), CAST(id AS int), elt(1 + id % 3, 'a', 'b', 'c'), "
+    "o": "SELECT date_add(DATE '2026-01-20', CAST(id % 30 AS int)), CAST(id AS int), elt(1 + id % 3, 'a', 'b', 'c'), "
     "CAST(id % 7 AS int) FROM range(400)",
-    "r": "SELECT date_add(DATE '2026-01-01', CAST(id % 100 AS int)), CAST(id AS int), elt(1 + id % 2, 'a', 'c'), "
+    "r": "SELECT date_add(DATE '2026-01-20', CAST(id % 30 AS int)), CAST(id AS int), elt(1 + id % 2, 'a', 'c'), "
     "CAST(id % 5 AS int) FROM range(300)",
-    "p": "SELECT date_add(DATE '2026-01-01', CAST(id AS int)), 'a', array(1, CAST(id AS int)) FROM range(100)",
-    "k": "SELECT CAST(id % 100 AS int), CAST(id AS int), CAST(id % 7 AS int) FROM range(300)",
-    "l": "SELECT CAST(id % 100 AS int), CAST(id AS int), CAST(id % 9 AS int) FROM range(200)",
-    "names": "SELECT concat('n', lpad(CAST(id AS string), 3, '0'), 'x'), CAST(id AS int) FROM range(100)",
+    "p": "SELECT date_add(DATE '2026-01-20', CAST(id AS int)), 'a', array(1, CAST(id AS int)) FROM range(30)",
+    "k": "SELECT CAST(id % 30 AS int), CAST(id AS int), CAST(id % 7 AS int) FROM range(300)",
+    "l": "SELECT CAST(id % 30 AS int), CAST(id AS int), CAST(id % 9 AS int) FROM range(200)",
+    "names": "SELECT concat('n', lpad(CAST(id AS string), 3, '0'), 'x'), CAST(id AS int) FROM range(30)",
     "fixed": "SELECT 2",
 }
 
@@ -87,16 +87,16 @@ ROUNDS = {
         "UPDATE {o} SET v = v + 10 WHERE id = 40",
         "UPDATE {k} SET v = v + 1 WHERE id = 40",
         "UPDATE {p} SET xs = array(7) WHERE d = DATE '2026-02-10'",
-        "UPDATE {names} SET v = v + 1 WHERE v = 40",
+        "UPDATE {names} SET v = v + 1 WHERE v = 20",
     ],
     "delete of one row on the other side": [
         "DELETE FROM {r} WHERE id = 50",
         "DELETE FROM {l} WHERE id = 50",
     ],
     "insert of one row": [
-        "INSERT INTO {o} VALUES (DATE '2026-03-05', 1000, 'a', 3)",
-        "INSERT INTO {k} VALUES (63, 1000, 3)",
-        "INSERT INTO {names} VALUES ('n063y', 3)",
+        "INSERT INTO {o} VALUES (DATE '2026-02-13', 1000, 'a', 3)",
+        "INSERT INTO {k} VALUES (23, 1000, 3)",
+        "INSERT INTO {names} VALUES ('n023y', 3)",
     ],
 }
 
