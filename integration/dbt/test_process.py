@@ -69,7 +69,7 @@ def dbt(folder: Path, *arguments: str, **env: str) -> subprocess.CompletedProces
     return subprocess.run(
         [str(Path(sys.executable).with_name("dbt")), "--no-use-colors", *arguments],
         cwd=folder,
-        env={**os.environ, "DBT_SEND_ANONYMOUS_USAGE_STATS": "false", **env},
+        env={**os.environ, "DBT_SEND_ANONYMOUS_USAGE_STATS": "false", **BRIEF, **env},
         capture_output=True,
         text=True,
         timeout=300,
@@ -152,7 +152,9 @@ def test_starts_without_network_once_jars_are_cached(used_shop: Path) -> None:
 
 
 def test_without_network_and_jars_says_how_to_give_them(shop: Path, tmp_path: Path) -> None:
-    answer = dbt(shop, "run", JAVA_TOOL_OPTIONS=NO_NETWORK, DBT_ICEBERGMV_CACHE=str(tmp_path / "empty cache"))
+    answer = dbt(
+        shop, "run", JAVA_TOOL_OPTIONS=f"{BRIEF_JVM} {NO_NETWORK}", DBT_ICEBERGMV_CACHE=str(tmp_path / "empty cache")
+    )
     assert answer.returncode != 0
     assert "Cannot fetch org.apache.iceberg:iceberg-spark-runtime" in answer.stdout
     assert "`jars` in the profile" in answer.stdout
@@ -162,7 +164,7 @@ def test_without_network_and_jars_says_how_to_give_them(shop: Path, tmp_path: Pa
 def test_jars_given_by_hand(used_shop: Path) -> None:
     jars = [str(jar) for jar in cache_folder().glob("jars/*/*.jar")]
     (used_shop / "profiles.yml").write_text(PROFILE.format(more=f", jars: {json.dumps(jars)}"))
-    answer = dbt(used_shop, "run", DBT_ICEBERGMV_CACHE=str(used_shop / "unused"), **BRIEF)
+    answer = dbt(used_shop, "run", DBT_ICEBERGMV_CACHE=str(used_shop / "unused"))
     assert answer.returncode == 0, answer.stdout
     assert not (used_shop / "unused").exists()
 
@@ -194,7 +196,7 @@ def test_folder_with_accent_under_a_plain_locale(shop: Path) -> None:
     profile = PROFILE.format(more="").replace("./warehouse", "./lager é 50%")
     (shop / "profiles.yml").write_text(profile, encoding="utf-8")
     for _ in range(2):
-        answer = dbt(shop, "run", LC_ALL="C", LANG="C", **BRIEF)
+        answer = dbt(shop, "run", LC_ALL="C", LANG="C")
         assert answer.returncode == 0, answer.stdout
     assert (shop / "lager é 50%" / "catalog.db").exists()
 

@@ -7,8 +7,11 @@ from contextlib import contextmanager
 
 from pyspark.sql import SparkSession
 
-BRIEF_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
-"""Options of a JVM that lives for minutes: neither its second compiler nor its parallel collector pays for itself."""
+BRIEF_JVM = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto "
+    "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote -XX:ReservedCodeCacheSize=128m"
+)
+"""Options of a JVM that lives for minutes: its second compiler, parallel collector and verifier do not pay for it."""
 
 # On a handful of rows Spark spends its time on generating code and compiling it.
 _BRIEF = {
@@ -26,7 +29,7 @@ _AS_USERS_RUN_IT = {
 SPARK = {
     "spark.master": "local[2]",
     "spark.default.parallelism": "1",
-    "spark.driver.extraJavaOptions": BRIEF_JVM,
+    "spark.driver.extraJavaOptions": f"{BRIEF_JVM} -Xmn512m",
     **_BRIEF,
 }
 
