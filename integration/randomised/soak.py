@@ -19,13 +19,13 @@ from integration.randomised.statistics import Statistics
 from integration.randomised.stitching_mutants import STITCHING_MUTANTS
 from integration.randomised.subject import WrongResult
 from integration.support.lake import LakeProject
+from integration.support.spark_settings import BRIEF_JVM
 
 SPARK = {
     "spark.sql.shuffle.partitions": "1",
     "spark.default.parallelism": "1",
     "spark.master": "local[2]",
-    # Thousands of small plans, each run once: an optimising compiler takes more time than it saves.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": f"{BRIEF_JVM} -Xmn512m",
 }
 
 
