@@ -144,4 +144,3 @@ MUTANTS = (
     Mutant("emptied partitions are kept", _emptied_partitions_kept, _focus("wipe a partition", "empty")),
     Mutant("a rollback is nothing", _changes(_rollback_is_nothing), _focus("insert", "roll back")),
 )
-IN_CI = (MUTANTS[0], MUTANTS[1], MUTANTS[6])

@@ -99,5 +99,3 @@ STITCHING_MUTANTS = (
     ),
 )  # fmt: skip
 """Defects of the SQL of `use_stitching`."""
-
-STITCHING_IN_CI = STITCHING_MUTANTS[:2]

@@ -11,10 +11,10 @@ import pytest
 from integration.randomised.generator import EVERYTHING, generate
 from integration.randomised.history import BEHAVIORS, LITERAL, Change, Crash, History, Look, Refresh, View
 from integration.randomised.machine import run_history
-from integration.randomised.mutants import IN_CI, Mutant, killed_by
+from integration.randomised.mutants import MUTANTS, Mutant, killed_by
 from integration.randomised.soak import failure
 from integration.randomised.statistics import Statistics
-from integration.randomised.stitching_mutants import STITCHING_IN_CI
+from integration.randomised.stitching_mutants import STITCHING_MUTANTS
 from integration.randomised.subject import WrongResult
 from integration.randomised.tables import COLUMN_LIST, Table
 from integration.support.lake import LakeProject
@@ -57,7 +57,14 @@ def test_view_over_a_view_whose_refresh_died_before_it_was_published(lake: LakeP
     assert statistics.looks["stitched over_view", "whole"] == 1, "the refresh died before it moved the storage table"
 
 
-@pytest.mark.parametrize("mutant", (*IN_CI, *STITCHING_IN_CI), ids=lambda m: m.name.replace(" ", "_"))
+IN_EVERY_RUN = ("NULL partitions are dropped", "emptied partitions are kept", STITCHING_MUTANTS[1].name)
+WRONG = [
+    pytest.param(m, id=m.name.replace(" ", "_"), marks=() if m.name in IN_EVERY_RUN else pytest.mark.long)
+    for m in (*MUTANTS, *STITCHING_MUTANTS)
+]
+
+
+@pytest.mark.parametrize("mutant", WRONG)
 def test_wrong_planner_is_found(lake: LakeProject, mutant: Mutant) -> None:
     found = killed_by(lake, mutant)
     assert found is not None, f"no history finds it: {mutant.name}"

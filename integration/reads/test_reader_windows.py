@@ -114,7 +114,9 @@ PARTS = (0, pytest.param(1, marks=pytest.mark.long), pytest.param(2, marks=pytes
 
 
 @pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize(
+    "query", [pytest.param(q, marks=pytest.mark.long) if q == "after the table" else q for q in QUERIES]
+)
 def test_commits_between_two_loads(world: World, query: str, part: int) -> None:
     statement = QUERIES[query].format(v=f"lake.{world.lake.schema}")
     _, loads = world.read(statement, (0, 1, 2), 99, 99)

@@ -21,6 +21,7 @@ import pytest
 
 from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager
 from integration.support.lake import LakeProject
+from integration.support.spark_settings import BRIEF_JVM
 
 # Runs dbt in a process of its own that kills itself before a statement.
 KILLER = textwrap.dedent(
@@ -68,7 +69,7 @@ def _start(lake: LakeProject, *models: str, kill_before: str = "") -> Process:
     command += ["--profiles-dir", str(lake.folder), "--log-path", str(target / "logs"), "--target-path", str(target)]
     popen = subprocess.Popen(
         command,
-        env={**os.environ, "KILL_BEFORE": kill_before},
+        env={**os.environ, "JAVA_TOOL_OPTIONS": BRIEF_JVM, "KILL_BEFORE": kill_before},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -159,7 +160,10 @@ def _prepare(lake: LakeProject, name: str, table: str, step: int) -> None:
         lake.model(name, f"select d, cast(sum(v) as string) as v, {step} as step from {table} group by d")
 
 
-@pytest.mark.parametrize("statement", ["CALL `lake`.system.fast_forward(table", "CREATE OR REPLACE VIEW"])
+FAST_FORWARD = pytest.param("CALL `lake`.system.fast_forward(table", marks=pytest.mark.long)
+
+
+@pytest.mark.parametrize("statement", [FAST_FORWARD, "CREATE OR REPLACE VIEW"])
 def test_killed_for_real(lake: LakeProject, statement: str) -> None:
     """SIGKILL before the storage moves, and before the view is published."""
     name = "sigkill_" + statement.split(maxsplit=1)[0].lower()
