@@ -204,6 +204,24 @@ def test_two_runs_at_once(lake: LakeProject) -> None:
     lake.assert_equals_definition("raced", "born_twice")
 
 
+def test_settings_change_after_a_refresh_that_died(lake: LakeProject) -> None:
+    """It left main of the storage ahead of a view that is fresh by now: nothing is to be refreshed."""
+    name = "left_ahead"
+    table = _base(lake, name)
+    lake.run("--select", name)
+    before, pinned = _rows(lake, name), lake.state(name)["icebergmv.storage-snapshot-id"]
+    lake.sql(f"INSERT INTO lake.{lake.schema}.__mv_storage__{name} VALUES (date'2024-01-01', 100)")
+    for behavior in ("use_stitching", "use_data_table"):
+        lake.model(name, f"select d, sum(v) as v from {table} group by d", stale_read_behavior=behavior)
+        response = lake.run("--select", name)[name]
+        assert (response["refresh_kind"], response["stale_read_behavior"]) == ("none", behavior)
+        assert _rows(lake, name) == before
+    assert lake.state(name)["icebergmv.storage-snapshot-id"] == pinned
+    lake.sql(f"INSERT INTO {table} VALUES (date'2024-01-01', 5)")
+    assert lake.run("--select", name)[name]["refresh_kind"] == "overwrite"
+    lake.assert_equals_definition(name)
+
+
 def test_branches_do_not_pile_up(lake: LakeProject) -> None:
     table = _base(lake, "tidy")
     for value in range(13):

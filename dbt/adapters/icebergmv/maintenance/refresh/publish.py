@@ -11,7 +11,7 @@ from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.refresh.state_after import moved
-from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import load_storage, lost_race
+from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import load_storage, lost_race, take_main_back
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, NewView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import has_moved, sql_hash
@@ -58,6 +58,8 @@ def publish_text(
         column_comments=config.column_comments,
         properties=state.to_properties(),
     )
+    if isinstance(view, RefreshedView) and stored is view.stored:
+        take_main_back(lake, stored)
     _check_not_overtaken(lake, view, stored)
     is_table_there = isinstance(view, NewView) and view.table_in_the_way
     with _out_of_the_way(lake, made.name) if is_table_there else nullcontext():

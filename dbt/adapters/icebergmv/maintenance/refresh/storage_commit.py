@@ -43,6 +43,12 @@ def new_branch_name() -> str:
     return f"{BRANCH_PREFIX}{datetime.now(timezone.utc).strftime(_STAMP)}_{secrets.token_hex(4)}"
 
 
+def take_main_back(lake: Lake, stored: StoredRows) -> None:
+    """Set main to the rows that a view pins, where it was ahead of them when they were read: its refresh has died."""
+    if stored.table.metadata.current_snapshot_id != stored.snapshot_id:
+        lake.spark(statements.set_main(stored.name, stored.snapshot_id))
+
+
 def write_storage(lake: Lake, start: StoredRows, write: Write, summary: Mapping[str, str]) -> StoredRows:
     """Write on a new branch that starts at given rows, move main to it, and return the rows that are stored then.
 
@@ -51,8 +57,7 @@ def write_storage(lake: Lake, start: StoredRows, write: Write, summary: Mapping[
     """
     storage, branch, before = start.name, new_branch_name(), start.table.metadata
     try:
-        if before.current_snapshot_id != start.snapshot_id:
-            lake.spark(statements.set_main(storage, start.snapshot_id))
+        take_main_back(lake, start)
         lake.spark(statements.create_branch(storage, branch, start.snapshot_id))
         for statement in statements.write_rows(storage, branch, write, summary):
             lake.spark(statement)
