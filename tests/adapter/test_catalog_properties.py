@@ -30,9 +30,9 @@ def test_default_is_sqlite_in_the_warehouse() -> None:
     assert settings.folder == "/project/wh"
 
 
-def test_percent_sign_in_the_path_is_encoded_for_sqlalchemy() -> None:
+def test_percent_sign_in_the_path_reaches_the_database() -> None:
     settings = catalog_settings("lake", "/a b/50%/é'`", {}, "/project")
-    assert "50%25" in settings.pyiceberg["uri"]
+    # Versions of SQLAlchemy differ in whether the URL encodes it; both read their own.
     assert make_url(settings.pyiceberg["uri"]).database == "/a b/50%/é'`/catalog.db"
     assert "/a b/50%/é'`/catalog.db?" in settings.spark["uri"]
 
