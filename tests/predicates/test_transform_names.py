@@ -16,7 +16,7 @@ from pyiceberg.transforms import (
     parse_transform,
 )
 
-from dbt.adapters.icebergmv.maintenance.predicates.transform_names import TransformName
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import TransformName
 
 NAMES = {
     str(BucketTransform(16)): TransformName("bucket", 16),

@@ -13,7 +13,7 @@ from pyiceberg.types import DateType
 from dbt.adapters.icebergmv.maintenance.catalog.column_bounds import bounded_rows
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import PartitionKey, partition_key, referenced_data_file
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import partition_domain
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import TransformName, partition_domain
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify
 
 _TERMS = 2000
@@ -63,7 +63,7 @@ class FileRows:
         """Return what a person calls the partitions: day, month, ... when that is all there is, else partition."""
         names = {str(f.transform) for i in {spec_id for spec_id, _ in partitions} for f in self._specs[i].fields}
         only = names.pop() if len(names) == 1 else ""
-        return only if only in ("year", "month", "day", "hour") else "partition"
+        return TransformName.parse(only).period or "partition"
 
     def _partition_rows(self, spec_id: int, values: tuple[object, ...]) -> TupleDomain:
         """Return the rows that a partition can hold.

@@ -19,8 +19,8 @@ from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.predicates.date_functions import truncate_date, truncate_timestamp
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import KeyFunction, Monotone, OrNull
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import TransformName
 from dbt.adapters.icebergmv.maintenance.predicates.periods import Period, divides
-from dbt.adapters.icebergmv.maintenance.predicates.transform_names import TransformName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 
 _FIELD = re.compile(

@@ -1,4 +1,4 @@
-"""Iceberg partition transforms: from the value of a partition field to the rows it can hold.
+"""Iceberg partition transforms: their names, and from the value of a partition field to the rows it can hold.
 
 The law of `partition_domain`: for every row with value x in the source column, transform(x) = value implies that the
 returned domain contains x (or transform(x), where the key names the transform). Iceberg spec, "Partition Transforms".
@@ -7,7 +7,9 @@ returned domain contains x (or transform(x), where the key names the transform).
 from __future__ import annotations
 
 import math
+import re
 import struct
+from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Context, Decimal
 from typing import TypeVar
@@ -38,6 +40,7 @@ from pyiceberg.types import (
 )
 
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, Value
+from dbt.adapters.icebergmv.maintenance.predicates.periods import Period
 
 MICROS_PER_HOUR = 3_600_000_000
 MICROS_PER_DAY = 24 * MICROS_PER_HOUR
@@ -48,6 +51,39 @@ _EXACT = Context(prec=100)
 _LARGEST_SINGLE = 3.4028234663852886e38
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 _DAYS_PER_400_YEARS = 146_097
+_WITH_WIDTH = re.compile(r"^(bucket|truncate)\[(\d+)]$")
+_PERIODS: dict[str, Period] = {"hour": "hour", "day": "day", "month": "month", "year": "year"}
+
+
+@dataclass(frozen=True)
+class TransformName:
+    """A transform as partition specs name it (Iceberg spec, Partition Transforms).
+
+    kind   identity, bucket, truncate, year, month, day, hour or void; any other text names a transform we do not know
+    width  the number of buckets, or the length; 0 for kinds without one
+    """
+
+    kind: str
+    width: int = 0
+
+    @staticmethod
+    def parse(text: str) -> TransformName:
+        """Return the parts of a transform's name."""
+        matched = _WITH_WIDTH.match(text)
+        return TransformName(text) if matched is None else TransformName(matched[1], int(matched[2]))
+
+    def __str__(self) -> str:
+        return f"{self.kind}[{self.width}]" if self.width else self.kind
+
+    @property
+    def period(self) -> Period | None:
+        """Return the period that each partition is; None for transforms that are not of time."""
+        return _PERIODS.get(self.kind)
+
+    @property
+    def is_known(self) -> bool:
+        """Return whether the transform says something that we can use: not void, and in the spec."""
+        return self.kind == "identity" or self.width > 0 or self.period is not None
 
 
 def partition_domain(

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain, Value
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import with_prefix
-from dbt.adapters.icebergmv.maintenance.predicates.transform_names import TransformName
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import TransformName
 
 
 def in_terms_of(rows: TupleDomain, fields: Iterable[tuple[str, str]]) -> TupleDomain:

@@ -13,8 +13,11 @@ from dataclasses import dataclass
 from decimal import Context, Decimal
 
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain, Value
-from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_DAY, civil_from_days
-from dbt.adapters.icebergmv.maintenance.predicates.transform_names import TransformName
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import (
+    MICROS_PER_DAY,
+    TransformName,
+    civil_from_days,
+)
 
 _ESCAPED = {"\\": "\\\\", "'": "\\'", "$": "\\u0024"}
 _INTEGER_BOUNDS = {"int": (-(2**31), 2**31 - 1), "bigint": (-(2**63), 2**63 - 1)}

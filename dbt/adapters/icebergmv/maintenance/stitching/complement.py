@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
-from dbt.adapters.icebergmv.maintenance.predicates.transform_names import TransformName
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import TransformName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
 
 LISTED_BUCKETS = 1000

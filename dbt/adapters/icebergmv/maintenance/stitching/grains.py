@@ -10,19 +10,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import KeyFunction, Monotone, OrNull, Step
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import TransformName
 from dbt.adapters.icebergmv.maintenance.predicates.periods import Period, divides
-from dbt.adapters.icebergmv.maintenance.predicates.transform_names import TransformName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 from dbt.adapters.icebergmv.maintenance.stitching.key_sql import IDENTITY, Expression, expression_of, template
 
 _DATE = "DATE '1970-01-01'"
-_FLOOR = {
+_FLOOR: dict[Period, str] = {
     "hour": "DATE_TRUNC('HOUR', {})",
     "day": "CAST({} AS DATE)",
     "month": "TRUNC(CAST({} AS DATE), 'MONTH')",
     "year": "TRUNC(CAST({} AS DATE), 'YEAR')",
 }
-_START = {
+_START: dict[Period, str] = {
     "hour": "TIMESTAMP_SECONDS({} * 3600L)",
     "day": "{}",
     "month": f"ADD_MONTHS({_DATE}, {{}})",
@@ -60,7 +60,7 @@ def grain_of(
             return None
         call = f"{identifier(catalog)}.system.{parsed.kind}({parsed.width}, {{}})"
         return Grain(IDENTITY, template(call), adds_null)
-    if parsed.period is None:
+    if parsed.period is None or parsed.period not in _FLOOR:
         return None
     if parsed.period == "day" and source_type == "date":
         return _identity(source_type, function, adds_null)

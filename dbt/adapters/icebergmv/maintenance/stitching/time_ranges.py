@@ -11,9 +11,8 @@ from collections.abc import Iterator
 
 from pyiceberg.manifest import ManifestContent
 from pyiceberg.partitioning import PartitionField
-from pyiceberg.transforms import DayTransform, HourTransform, MonthTransform, YearTransform
 
-from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import partition_domain
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import TransformName, partition_domain
 from dbt.adapters.icebergmv.maintenance.sql.rendering import literal
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
@@ -53,9 +52,9 @@ def _going_back(oldest: int, newest: int) -> Iterator[int]:
 
 
 def _period(source: IcebergSource, column: str) -> PartitionField | None:
-    periods = (YearTransform, MonthTransform, DayTransform, HourTransform)
     for field in source.table.spec().fields:
-        if isinstance(field.transform, periods) and source.table_schema.find_column_name(field.source_id) == column:
+        is_period = TransformName.parse(str(field.transform)).period is not None
+        if is_period and source.table_schema.find_column_name(field.source_id) == column:
             return field
     return None
 
