@@ -16,8 +16,8 @@ EXCLUDED: dict[str, str] = {
     "BaseDataTypeMacro": _COMMON,
     "BaseEscapeSingleQuotesQuote": "Spark escapes a quote by a backslash, which BaseEscapeSingleQuotesBackslash tests.",
     "BaseIncrementalConstraintsRollback": _UNENFORCED,
-    "BaseIncrementalContractSqlHeader": "Spark takes one statement at a time, so none can stand before CREATE TABLE.",
-    "BaseTableContractSqlHeader": "Spark takes one statement at a time, so none can stand before CREATE TABLE.",
+    "BaseIncrementalContractSqlHeader": "Spark takes one statement at a time, so none can be before CREATE TABLE.",
+    "BaseTableContractSqlHeader": "Spark takes one statement at a time, so none can be before CREATE TABLE.",
     "BaseTestEmptySeedFlag": "`dbt seed` has no `--empty` in dbt Core 1.11.",
     "BaseUtils": _COMMON,
 }

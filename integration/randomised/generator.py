@@ -25,7 +25,7 @@ from integration.randomised.tables import KEYS, TABLES, KeyColumn, make_table, p
 
 @dataclass(frozen=True)
 class Focus:
-    """What the histories are limited to; None stands for everything. `storm`: how many steps are not plain refreshes.
+    """What the histories are limited to; None means everything. `storm`: how many steps are not plain refreshes.
 
     `looks`: how many views are read between refreshes after each change, and `behaviors` how often by which behaviour.
     """

@@ -104,7 +104,7 @@ Step = Change | Refresh | Crash | Interleave | Read | Look | Alter
 
 @dataclass(frozen=True)
 class History:
-    """Everything that happens, in order; `seed` tells where it came from."""
+    """Everything that happens, in order; `seed` says where it came from."""
 
     seed: str
     key: str

@@ -187,7 +187,7 @@ class Machine:
         return subject.changed <= subject.shape.tracked and all(self._is_followed(subject, t) for t in subject.changed)
 
     def _is_followed(self, subject: Subject, table: str) -> bool:
-        """Return whether every partition of the table, under any of its specs, tells something about the view's key."""
+        """Return whether every partition of the table, under any of its specs, says something about the view's key."""
         if table == "mv":
             below = next(s for s in self.subjects if s.name == subject.reads["mv"])
             return below.flavour == "{}" and below.partition_by in (None, ("key",)) and self._is_followed(below, "a")

@@ -112,10 +112,10 @@ MUST_BE_INCREMENTAL = INTENDED
 """Shapes whose refresh must be incremental whenever tracked tables changed in partitions of the key."""
 
 STITCHED = INTENDED - {"over_view", "over_view_join"}
-"""Shapes whose stale rows a view can tell when it is read, if a key of theirs is a partition of a table.
+"""Shapes whose stale rows a view can find when it is read, if a key of theirs is a partition of a table.
 
 A refresh leaves branches and metadata files behind that the storage table of a materialized view did not have, so a
-view over another cannot tell what changed there.
+view over another cannot know what changed there.
 """
 
 ONE_EXPRESSION = INTENDED - {

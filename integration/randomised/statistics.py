@@ -50,7 +50,7 @@ class Statistics:
         return sorted(s for s in shapes if not self.incremental(s))
 
     def stitched(self, shape: str) -> int:
-        """Return how often stale rows of a shape were told from fresh ones when it was read."""
+        """Return how often stale rows of a shape were known from fresh ones when it was read."""
         return self.looks[f"stitched {shape}", "stitched"]
 
     def never_stitched(self, shapes: Iterable[str]) -> list[str]:

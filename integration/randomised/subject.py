@@ -33,7 +33,7 @@ _STORAGE_SNAPSHOT = "icebergmv.storage-snapshot-id"
 
 
 class Killed(Exception):
-    """Stands for a process that is gone."""
+    """A process that is gone."""
 
 
 class WrongResult(AssertionError):

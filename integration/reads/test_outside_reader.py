@@ -100,7 +100,7 @@ class Writer(threading.Thread):
 
 
 class Reads(threading.Thread):
-    """Reads all views in turn until told to end."""
+    """Reads all views in turn until it has to end."""
 
     def __init__(self, outside: Outside, schema: str) -> None:
         super().__init__(daemon=True)

@@ -18,7 +18,7 @@ from integration.support.lake import LakeProject
 
 
 class Sales:
-    """A base table, and another one, in a view; `{t}` and `{o}` stand for them."""
+    """A base table, and another one, in a view; `{t}` and `{o}` are their names."""
 
     def __init__(self, lake: LakeProject, name: str, seen: list[str]) -> None:
         self.lake, self.name, self.model, self.seen = lake, name, f"{name}_mv", seen
@@ -64,7 +64,7 @@ class Sales:
         return frame
 
     def check(self, plan: str) -> DataFrame:
-        """Compare with the definition on the live tables, as bags, and tell the plan by the text of the query."""
+        """Compare with the definition on the live tables, as bags, and know the plan by the text of the query."""
         frame = self.read()
         found = Counter(map(repr, frame.collect()))
         live = self.lake.definition(self.model).rstrip().rstrip(";")

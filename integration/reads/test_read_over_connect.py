@@ -60,7 +60,7 @@ def server(lake: LakeProject, tmp_path: Path) -> Iterator[str]:
         "spark.connect.grpc.binding.address": "127.0.0.1",
         "spark.connect.grpc.binding.port": str(port),
         "spark.sql.catalog.lake.cache-enabled": "true",
-        # The server does not tell a client what sounds secret.
+        # The server does not show a client what sounds secret.
         "spark.sql.catalog.lake.s3.secret-access-key": "hidden",
     }
     properties = tmp_path / "server.conf"

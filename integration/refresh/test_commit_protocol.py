@@ -86,7 +86,7 @@ def _base(lake: LakeProject, name: str) -> str:
 
 
 class _Dead(Exception):
-    """Stands for a process that is gone: nothing it would still do reaches Spark."""
+    """A process that is gone: nothing it would still do reaches Spark."""
 
 
 @contextmanager

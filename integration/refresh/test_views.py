@@ -275,7 +275,7 @@ def test_view_over_a_materialized_view_and_over_itself(orders: Orders) -> None:
 
 
 def test_temporary_view_in_the_way(orders: Orders) -> None:
-    """Spark reads a temporary view for a name without a schema; then the SELECT is read as it stands."""
+    """Spark reads a temporary view for a name without a schema; then the SELECT is read as it is."""
     orders.do("CREATE VIEW {v} AS SELECT date(ts) AS d, v FROM {t}")
     orders.lake.sql(f"CREATE TEMPORARY VIEW {orders.view} AS SELECT 'x' AS d, 1L AS v")
     try:

@@ -1,4 +1,4 @@
-"""Which rows do changed files stand for? Partitions, bounds, and delete files, which have no bounds of their own."""
+"""Which rows can changed files hold? Partitions, bounds, and delete files, which have no bounds of their own."""
 
 from __future__ import annotations
 

@@ -251,7 +251,7 @@ def test_partition_evolution_reads_each_file_by_its_own_spec(make: Make) -> None
         update.add_field("ts", "day")
     table.append(rows((4, "2024-01-04", "c")))
     assert_stale(since(before, table), regions | days("2024-01-04"), "partition")
-    # Of the file of the first spec only its own bounds tell something.
+    # Of the file of the first spec only its own bounds say something.
     table.delete("id = 1")
     change = since(before, table, frozenset(["region", "ts"]))
     bounds = {ColumnKey("region"): Domain.of("a"), ColumnKey("ts"): Domain.of(NEW_YEAR * MICROS_PER_DAY)}

@@ -38,7 +38,7 @@ def plain_tracks(definition: ViewDefinition, column: str, index: int) -> set[str
         ("SELECT year(d) AS y, count(*) AS c FROM t GROUP BY d, ROLLUP (year(d))", "y"),
         ("SELECT year(d) AS y, count(*) AS c FROM t GROUP BY GROUPING SETS ((d, year(d)), (d))", "y"),
         ("SELECT upper(region) AS y, count(*) AS c FROM t GROUP BY region, CUBE (upper(region))", "y"),
-        # An alias of the SELECT list stands for a column that is NULL there.
+        # An alias of the SELECT list means a column that is NULL there.
         ("SELECT u.d AS a, year(a) AS y, count(*) AS c FROM t JOIN u ON t.d = u.d GROUP BY t.d, ROLLUP (u.d)", "y"),
         # d is t.d itself, so t.d is NULL there too.
         ("SELECT t.d AS k, count(*) AS c FROM t JOIN u USING (d) GROUP BY u.d, ROLLUP (d)", "k"),

@@ -1,4 +1,4 @@
-"""Which tables a SELECT reads, and where their names stand."""
+"""Which tables a SELECT reads, and where their names are."""
 
 from __future__ import annotations
 

@@ -187,7 +187,7 @@ def moments() -> list[datetime]:
 
 @pytest.fixture(scope="module")
 def periods_of(database: duckdb.DuckDBPyConnection) -> Callable[[Sequence[int], str], dict[Period, list[int]]]:
-    """Return what tells the period, as DuckDB has it, in which each of some dates or times lies."""
+    """Return what shows the period, as DuckDB has it, in which each of some dates or times lies."""
 
     def found(values: Sequence[int], spark_type: str) -> dict[Period, list[int]]:
         x = key_steps.literal_of("i", spark_type)

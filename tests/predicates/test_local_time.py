@@ -1,4 +1,4 @@
-"""Session time zones: no local time that an instant has is lost, nor an instant that a local time may stand for."""
+"""Session time zones: no local time that an instant has is lost, nor an instant that a local time may mean."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_null_and_nothing() -> None:
 
 @pytest.mark.parametrize("hours", [2, 24])
 def test_times_on_a_wall_that_skips_hours_are_found_again(hours: int) -> None:
-    """Antarctica/Troll skips two hours a year, Pacific/Apia skipped a day; a skipped time stands for a later one."""
+    """Antarctica/Troll skips two hours a year, Pacific/Apia skipped a day; a skipped time means a later one."""
     hour = 3_600_000_000
     zone = LocalTime(Offsets(((-1000 * hour, 0), (0, hours * hour)), 1000 * hour))
     for skipped in range(0, hours * hour, hour // 2):

@@ -44,6 +44,6 @@ def test_tests_exist(here: str) -> None:
 @pytest.mark.parametrize(("number", "here"), TESTED, ids=[number for number, _ in TESTED])
 def test_tests_bear_the_number(number: str, here: str) -> None:
     files = {path for path, _, _ in references(here)}
-    told = any(words in here for words in ("*Reads*", "does not apply because"))
-    if not told and all(path.name.startswith(("test_presto_", "test_trino_")) for path in files):
+    explained = any(words in here for words in ("*Reads*", "does not apply because"))
+    if not explained and all(path.name.startswith(("test_presto_", "test_trino_")) for path in files):
         assert any(re.search(rf"(\b|_){number}(\b|_)", path.read_text(), re.I) for path in files)

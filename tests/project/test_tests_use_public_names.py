@@ -1,4 +1,4 @@
-"""Tests stand on public names, and on helpers in place of other tests: what is private may change without them."""
+"""Tests use public names, and helpers in place of other tests: what is private may change without them."""
 
 from __future__ import annotations
 

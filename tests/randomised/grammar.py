@@ -1,7 +1,7 @@
 """What the productions of the grammar share: relations, names, literals, predicates.
 
 Every relation outputs at least three columns under fixed names: the key (what tables are mostly partitioned by), the
-group (a second one) and the measure. So any relation can stand where any other can, to any depth.
+group (a second one) and the measure. So any relation can be where any other can, to any depth.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Source(NamedTuple):
 
 
 class Body(NamedTuple):
-    """FROM and WHERE, with the expressions that stand for the three columns, and further items of the SELECT list."""
+    """FROM and WHERE, with the expressions for the three columns, and further items of the SELECT list."""
 
     key: str
     group: str

@@ -1,7 +1,7 @@
 """A case: a view, its base tables, and changes with a refresh after each. Running it compares bags.
 
 The stored rows after a refresh must be what the definition gives: by the plan's region with its base filters, and by
-the region alone (so that a wrong region and a wrong filter are told apart).
+the region alone (so that a wrong region is not taken for a wrong filter).
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Step = Mapping[str, Change]
 class Case:
     """A view over tables that hold `start`, and the changes before each refresh.
 
-    `appends`: the engine is told of changes that only add rows. `partitioning` is that of the storage.
+    `appends`: the engine knows of changes that only add rows. `partitioning` is that of the storage.
     """
 
     view: View

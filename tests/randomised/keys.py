@@ -72,7 +72,7 @@ OTHER_TYPES: dict[str, list[tuple[str, str]]] = {
 
 
 ALL: frozenset[str] = frozenset(["*"])
-"""Stands for whatever tables the view reads."""
+"""Whatever tables the view reads."""
 
 
 def derived(b: Builder, column: str) -> str:

@@ -67,7 +67,7 @@ _OF_TYPE = {
 
 @dataclass(frozen=True)
 class Spec:
-    """A partition spec as (transform, column). Without fields and with `bounds`, files are told by column bounds."""
+    """A partition spec as (transform, column). Without fields and with `bounds`, files are known by column bounds."""
 
     fields: tuple[tuple[str, str], ...]
     bounds: bool = False

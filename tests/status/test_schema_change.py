@@ -43,7 +43,7 @@ def test_changed_meaning(fields: list[tuple[int, str, object]], mentions: str, r
         "SELECT v FROM t NATURAL JOIN u",
         # The columns that are not mentioned are grouped by.
         "SELECT d, a FROM t PIVOT (max(v) AS m FOR region IN ('x' AS a))",
-        # Without a column, rows that it told apart are one.
+        # Without a column, rows that differed in it alone are one.
         "SELECT d, count(*) AS c FROM (SELECT DISTINCT * FROM t) GROUP BY d",
         "SELECT d, count(*) AS c FROM (SELECT * FROM t UNION SELECT * FROM t) GROUP BY d",
         "SELECT d, count(DISTINCT *) AS c FROM t GROUP BY d",

@@ -91,6 +91,6 @@ def number_of(expression: str, spark_type: str) -> str:
 
 
 def literal_of(number: str, spark_type: str) -> str:
-    """Return the DuckDB expression of the date or time that a Domain value stands for."""
+    """Return the DuckDB expression of the date or time of a Domain value."""
     texts = {"date": "DATE '1970-01-01' + CAST({} AS INTEGER)", "timestamp_ntz": "make_timestamp({})"}
     return texts[spark_type].format(number)

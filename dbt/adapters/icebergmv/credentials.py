@@ -56,7 +56,7 @@ class IcebergMVCredentials(Credentials):
         self.server_side_parameters = {str(key): setting_text(value) for key, value in parameters.items()}
         self.jars = [jar if is_coordinate(jar) else absolute_path(jar, directory) for jar in self.jars]
         self._project_dir = directory
-        # Told now, and not by the first statement of a long run.
+        # An error now, and not at the first statement of a long run.
         self.catalog_settings(self.database)
 
     @property
@@ -89,7 +89,7 @@ class IcebergMVCredentials(Credentials):
             raise DbtRuntimeError(str(error)) from error
 
     def is_known_catalog(self, catalog: str | None) -> bool:
-        """Tell whether the profile describes `catalog` well enough to read it without Spark."""
+        """Return whether the profile describes `catalog` well enough to read it without Spark."""
         return catalog is None or catalog == self.database or bool(self._configured_in_spark(catalog))
 
     def secrets(self) -> tuple[str, ...]:

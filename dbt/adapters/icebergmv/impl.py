@@ -131,7 +131,7 @@ class IcebergMVAdapter(MaterializedViewMixin, SparkAdapter):
 
     @available.parse(lambda *_, **__: False)
     def check_schema_exists(self, database: str, schema: str) -> bool:
-        """Tell whether a catalog has a schema."""
+        """Return whether a catalog has a schema."""
         return schema in self.list_schemas(database)
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:

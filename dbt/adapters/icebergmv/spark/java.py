@@ -31,7 +31,7 @@ def require_java() -> None:
         raise JavaUnusable(f"Cannot start Spark: running {command} failed ({error}). {_MEND}") from error
     version = java_version(answer.stderr + answer.stdout)
     if version is None:
-        raise JavaUnusable(f"Cannot start Spark: {command} does not tell its version. {_MEND}")
+        raise JavaUnusable(f"Cannot start Spark: {command} does not show its version. {_MEND}")
     if version < OLDEST:
         raise JavaUnusable(f"Cannot start Spark: {command} is Java {version}, and Iceberg needs {OLDEST}. {_MEND}")
 

@@ -14,7 +14,7 @@ HIDDEN = "*****"
 
 
 def is_secret(key: str) -> bool:
-    """Tell whether the key of a setting sounds as if its value must not be shown."""
+    """Return whether the key of a setting sounds as if its value must not be shown."""
     return bool(_SECRET_KEY.search(key))
 
 

@@ -41,7 +41,7 @@ _BOUNDED = (
 """Types whose bounds enclose all values but NULL. Floats have NaN and two zeros; the others have no use as keys."""
 
 _REPLACED = frozenset("\ufffd\ufffe")
-"""Stands in a bound for bytes that are no UTF-8 (or for its successor, when an upper bound was truncated).
+"""In a bound, the place of bytes that are no UTF-8 (or for its successor, when an upper bound was truncated).
 
 Such a bound does not enclose the bytes themselves, which is what Spark compares.
 """

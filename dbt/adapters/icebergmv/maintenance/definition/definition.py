@@ -139,7 +139,7 @@ def _types(tables: Iterable[tuple[ColumnInfo, ...] | None]) -> dict[str, list[st
 def _needs_tables(query: exp.Query) -> bool:
     """Return whether every output row comes from rows of tables, so that over empty tables the query is empty.
 
-    Not so a SELECT without FROM, an aggregate without GROUP BY, VALUES and functions in FROM. What stands in an
+    Not so a SELECT without FROM, an aggregate without GROUP BY, VALUES and functions in FROM. What is in an
     expression, such as a scalar subquery, adds no rows.
     """
     if query.find(exp.Values, exp.Pivot, exp.Unnest, exp.TableFromRows):

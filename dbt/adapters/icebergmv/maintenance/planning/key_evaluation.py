@@ -75,7 +75,7 @@ def evaluated(
     """Return the definition with its computed keys, and the session's time zone, evaluated on the values in question.
 
     `live` returns the values that a column of a base holds now, None when they cannot be listed; by default partitions
-    tell them.
+    show them.
 
     A key whose values cannot be listed, or that Spark refuses, stays as it is; nothing is tracked through it then. A
     zone whose offsets are not known keeps the widest bounds.

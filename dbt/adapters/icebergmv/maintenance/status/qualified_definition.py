@@ -37,7 +37,7 @@ def _in_full(reference: TableReference, catalog: str, read: set[TableName]) -> s
     namespaces = {n[1] for n in read if (n[0], n[2]) == (catalog, reference.name)}
     if len(namespaces) != 1:
         raise NotReadable(
-            f"its SELECT names {reference.name} without a schema, and the last refresh does not tell which is meant. "
+            f"its SELECT names {reference.name} without a schema, and the last refresh does not say which is meant. "
             "Write it with its schema, and refresh the view."
         )
     return qualified(catalog, namespaces.pop(), reference.name)

@@ -10,8 +10,8 @@ from pyiceberg.schema import Schema
 def changed_meaning(before: Schema, now: Schema, mentions: Set[str], by_shape: bool) -> str | None:
     """Return why the SELECT, whose words are `mentions` (lower case), may mean something else now; None if it cannot.
 
-    A name that the SELECT mentions gives other values if it now means another field or another type. A new
-    column of a name that it mentions may catch a name that meant an alias. `*` is told by the columns of the result,
+    A name that the SELECT mentions gives other values if it now means another field or another type. A new column of a
+    name that it mentions may catch a name that meant an alias. What `*` means is known from the columns of the result,
     unless the SELECT reads `by_shape`.
     """
     if by_shape and [f.field_id for f in before.fields] != [f.field_id for f in now.fields]:

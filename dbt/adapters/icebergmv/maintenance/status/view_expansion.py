@@ -245,7 +245,7 @@ def _columns_of(
             raise _StaysAName("the columns of its * are not known")
         names = ",".join(c.name for c in columns[:wanted])
         if names != view.properties.get(_QUERY_COLUMNS, ",".join(c.name for c in view.columns)):
-            raise _StaysAName("its * stands for other columns than when it was created")
+            raise _StaysAName("its * means other columns than when it was created")
     elif len(query.selects) != wanted:
         raise _StaysAName("its columns cannot be counted")
     if columns is None or len(columns) < wanted:

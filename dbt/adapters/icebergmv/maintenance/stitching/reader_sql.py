@@ -126,8 +126,8 @@ def fail_text(reader: Reader, found: Watched) -> str:
 
     The error is raised below an aggregate without groups, where no condition, limit or join of the reader's on the rows
     can come before it. The arm with it gives no row, nor anything but NULL, though Spark does not know that: what an
-    aggregate gives is not told before it runs. A LIMIT is content with the rows of the first arm, so that has none when
-    the view is stale.
+    aggregate gives is not known before it runs. A LIMIT is content with the rows of the first arm, so that has none
+    when the view is stale.
     """
     message = (
         f"{show(reader.view)} is stale: its base tables have changed since its last refresh at {reader.refreshed_at}. "

@@ -57,8 +57,8 @@ class Sources:
     """All relations of a FROM. `relation` says what is read below them; its columns are not used.
 
     `star` are the slots that `*` shows, in order. `equalities` hold on every row. `merged` gives, for two slots, the
-    slot that coalesce of them equals. `unknown` are the aliases, in lower case, of relations whose columns cannot be
-    told.
+    slot that coalesce of them equals. `unknown` are the aliases, in lower case, of relations whose columns are not
+    known.
     """
 
     slots: tuple[Slot, ...]

@@ -26,10 +26,10 @@ class Grouping:
         Spark takes `v + 1` for `1 + v`, and `date(ts)` for `CAST(ts AS date)`, so any expression of the same column, or
         of an equal one, counts; a constant may be a part of any but a mere column.
         """
-        told = {slot for e in self.sometimes for slot in _slots(e, names)}
+        left_out = {slot for e in self.sometimes for slot in _slots(e, names)}
         constant = any(not _slots(e, names) for e in self.sometimes)
         is_part = constant and not isinstance(expression.unalias(), exp.Column)
-        return is_part or bool(told & _slots(expression, names))
+        return is_part or bool(left_out & _slots(expression, names))
 
 
 def grouping_of(select: exp.Select, names: Names) -> Grouping | None:

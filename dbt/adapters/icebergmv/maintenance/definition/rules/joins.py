@@ -44,10 +44,10 @@ def joined(left: Sources, right: Sources, join: exp.Join, scope: Scope) -> Sourc
         return unknown_join(both, f"{method or kind} JOIN")
     shared = _shared_names(left, right, join, natural=method == "NATURAL")
     if shared is None:
-        return unknown_join(both, "a join whose common columns cannot be told")
+        return unknown_join(both, "a join whose common columns are not known")
     pairs = _using(left, right, shared)
     if pairs is None:
-        return unknown_join(both, "USING over columns that cannot be told apart")
+        return unknown_join(both, "USING over columns of one name")
     found = [*_comparable(pairs, both), *equalities(join.args.get("on"), Names(both, scope))]
     offset = len(left.slots)
     across = [_left_first(e, offset) for e in found if (e.left < offset) != (e.right < offset)]

@@ -34,7 +34,7 @@ def track_set_operation(
             columns = None if argument == "by_name" else left.columns
             return TrackedRelation(columns, occurrences, obstacles).cut(reason)
     if left.columns is None or right.columns is None or len(left.columns) != len(right.columns):
-        return TrackedRelation(None, occurrences, obstacles).cut(f"{words} over columns that cannot be told")
+        return TrackedRelation(None, occurrences, obstacles).cut(f"{words} over columns that are not known")
     columns = tuple(_matched(a, b) for a, b in zip(left.columns, right.columns, strict=True))
     return TrackedRelation(columns, occurrences, obstacles, _deltas(node, left.deltas, right.deltas))
 
