@@ -35,13 +35,14 @@ class Machine:
 
     def __init__(self, lake: LakeProject, history: History, statistics: Statistics) -> None:
         self.lake, self.history, self.statistics = lake, history, statistics
-        session = _session()
+        generated = _needs_generated_code(history)
+        session = _session(generated)
         settings = meaning_settings({str(row[0]): str(row[1]) for row in session.sql("SET").collect()})
         self.suffix = f"h{next(_numbers)}"
         self.world = World(session, lake.reader(), f"{lake.schema}_{self.suffix}", settings)
         self.specs = {t.name: [t.partition_by] for t in history.tables}
         self.subjects = [self._subject(i) for i in range(len(history.views))]
-        self.looker = Looker(replace(self.world, session=_session(adaptive=True)), statistics, self.specs)
+        self.looker = Looker(replace(self.world, session=_session(generated, adaptive=True)), statistics, self.specs)
         self._dbt_models: set[str] = set()
 
     def run(self) -> None:
@@ -346,12 +347,20 @@ def run_history(lake: LakeProject, history: History, statistics: Statistics | No
             statistics.add(counted)
 
 
-def _session(adaptive: bool = False) -> SparkSession:
-    """Return a session of the running Spark that compiles nothing: on a handful of rows that costs more than it gains."""
+def _needs_generated_code(history: History) -> bool:
+    """Return whether a table has timestamp_ntz as partition values, which Iceberg shows only to generated code."""
+    changes = [s.change if isinstance(s, Interleave) else s for s in history.steps]
+    specs = [t.partition_by for t in history.tables]
+    specs += [c.partition_by for c in changes if isinstance(c, Change) and c.partition_by is not None]
+    return any(transform_of(field) == ("identity", "tn") for spec in specs for field in spec)
+
+
+def _session(generated: bool, adaptive: bool = False) -> SparkSession:
+    """Return a session of the running Spark; to generate code costs more than it gains on a handful of rows."""
     session = SparkSession.active().newSession()
     session.conf.set("spark.sql.codegen.wholeStage", "false")
     session.conf.set("spark.sql.adaptive.enabled", str(adaptive).lower())
-    session.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if generated else "NO_CODEGEN")
     return session
 
 
