@@ -24,11 +24,19 @@ def _relation_type(project: Any, relation: BaseRelation) -> str | None:
     return str(found.type) if found is not None and found.type is not None else None
 
 
-class _CleanSchema:
-    """Iceberg drops no namespace with something in it, so the adapter empties it first."""
+class _CleansUp:
+    """A view that is built anew for each test, as in dbt's suite, but for the end.
 
-    @staticmethod
-    def drop(project: Any) -> None:
+    There `drop schema ... cascade` is refused: Iceberg drops no namespace with something in it.
+    """
+
+    @pytest.fixture(scope="function", autouse=True)
+    def setup(self, project: Any, my_materialized_view: BaseRelation) -> Iterator[None]:
+        run_dbt(["seed"])
+        run_dbt(["run", "--models", str(my_materialized_view.identifier), "--full-refresh"])
+        initial_model = get_model_file(project, my_materialized_view)
+        yield
+        set_model_file(project, my_materialized_view, initial_model)
         with project.adapter.connection_named("_test"):
             project.adapter.drop_schema(
                 project.adapter.Relation.create(database=project.database, schema=project.test_schema)
@@ -36,17 +44,7 @@ class _CleanSchema:
             project.adapter.cache.clear()
 
 
-class TestMaterializedViewBasic(MaterializedViewBasic):
-    @pytest.fixture(scope="function", autouse=True)
-    def setup(self, project: Any, my_materialized_view: BaseRelation) -> Iterator[None]:
-        # Overridden for its last line: `drop schema ... cascade` is refused by Iceberg on a namespace that is not empty.
-        run_dbt(["seed"])
-        run_dbt(["run", "--models", str(my_materialized_view.identifier), "--full-refresh"])
-        initial_model = get_model_file(project, my_materialized_view)
-        yield
-        set_model_file(project, my_materialized_view, initial_model)
-        _CleanSchema.drop(project)
-
+class TestMaterializedViewBasic(_CleansUp, MaterializedViewBasic):
     @staticmethod
     def insert_record(project: Any, table: BaseRelation, record: tuple[int, int]) -> None:
         project.run_sql(f"insert into {table} values ({record[0]}, {record[1]})")
@@ -64,17 +62,7 @@ class TestMaterializedViewBasic(MaterializedViewBasic):
         return _relation_type(project, relation)
 
 
-class _Changes(MaterializedViewChanges):
-    @pytest.fixture(scope="function", autouse=True)
-    def setup(self, project: Any, my_materialized_view: BaseRelation) -> Iterator[None]:
-        # Overridden for its last line, as above.
-        run_dbt(["seed"])
-        run_dbt(["run", "--models", str(my_materialized_view.identifier), "--full-refresh"])
-        initial_model = get_model_file(project, my_materialized_view)
-        yield
-        set_model_file(project, my_materialized_view, initial_model)
-        _CleanSchema.drop(project)
-
+class _Changes(_CleansUp, MaterializedViewChanges):
     @staticmethod
     def _edit(project: Any, relation: BaseRelation, old: str, new: str) -> None:
         set_model_file(project, relation, get_model_file(project, relation).replace(old, new))

@@ -108,7 +108,7 @@ def analyse(
     relation = track(query, Scope(known, session_is_utc, units_are_literals(tokens), sql, select_items(tokens)))
     overlooked = occurrences_in(query) - relation.occurrences
     relation = relation.blocked(overlooked, "a place that is not analysed")
-    _check_duplicates([c.name for c in relation.columns or ()])
+    check_duplicates([c.name for c in relation.columns or ()])
     return ViewDefinition(
         sql=sql,
         references=references.tables,
@@ -209,7 +209,8 @@ def _check_names(query: exp.Query) -> None:
         )
 
 
-def _check_duplicates(names: list[str]) -> None:
+def check_duplicates(names: Sequence[str]) -> None:
+    """Raise InvalidDefinition where two output columns have one name, whatever their case: no table can hold them."""
     seen: set[str] = set()
     for name in names:
         if name.lower() in seen:

@@ -40,6 +40,11 @@ def parse(sql: str) -> ParsedSql | NotParsed:
         return NotParsed(str(error).splitlines()[0] if str(error) else type(error).__name__)
 
 
+def parse_expression(sql: str) -> exp.Expr:
+    """Return the syntax tree of an expression of our own. Raises SqlglotError where sqlglot cannot parse it."""
+    return sqlglot.parse_one(sql, dialect=DIALECT)
+
+
 def parse_query(sql: str) -> exp.Query | None:
     """Return the parsed SELECT; None for text that sqlglot cannot parse, and for other statements."""
     parsed = parse(sql)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from dbt.adapters.icebergmv.maintenance.definition.definition import check_duplicates
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_partition_by
-from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import pinned_query
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
@@ -57,16 +57,13 @@ def check_columns(view: View, columns: Sequence[Column]) -> View:
     Spark has the last word on the case of names, which USING takes from either side.
     """
     names = [c.name for c in columns]
-    lowered = [n.lower() for n in names]
-    for name in names:
-        if lowered.count(name.lower()) > 1:
-            raise InvalidDefinition(f"the SELECT outputs two columns named {name}. Rename one of them with AS.")
+    check_duplicates(names)
     if view.request.config.partition_by is not None:
         parse_partition_by(view.request.config.partition_by, names)
     analysed = view.definition.columns
     if analysed is None:
         return view
-    if [c.name.lower() for c in analysed] != lowered:
+    if [c.name.lower() for c in analysed] != [n.lower() for n in names]:
         return untracked(view, "its columns cannot be followed through the SELECT")
     named = tuple(replace(c, name=n) for c, n in zip(analysed, names, strict=True))
     return replace(view, definition=replace(view.definition, columns=named))

@@ -40,6 +40,15 @@ def publish_view(
     return publish_text(lake, view, state, stored, view_text(view, reads, state, stored))
 
 
+def republish(lake: Lake, view: RefreshedView, reads: ReadPlan, state: ViewState) -> StaleReadBehavior:
+    """Publish another state over the rows that are stored already; return the behaviour that readers get.
+
+    Main may be ahead of these rows, where a refresh has died before it published its own.
+    """
+    take_main_back(lake, view.stored)
+    return publish_view(lake, view, reads, state, view.stored)
+
+
 def publish_text(
     lake: Lake, view: Inspection, state: ViewState, stored: StoredRows, text: ViewText
 ) -> StaleReadBehavior:
@@ -58,8 +67,6 @@ def publish_text(
         column_comments=config.column_comments,
         properties=state.to_properties(),
     )
-    if isinstance(view, RefreshedView) and stored is view.stored:
-        take_main_back(lake, stored)
     _check_not_overtaken(lake, view, stored)
     is_table_there = isinstance(view, NewView) and view.table_in_the_way
     with _out_of_the_way(lake, made.name) if is_table_there else nullcontext():

@@ -21,7 +21,7 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import misfit_to_write
 from dbt.adapters.icebergmv.maintenance.planning.write import write_of
-from dbt.adapters.icebergmv.maintenance.refresh.publish import is_outdated, publish_view, record
+from dbt.adapters.icebergmv.maintenance.refresh.publish import is_outdated, publish_view, record, republish
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, done, nothing_done
 from dbt.adapters.icebergmv.maintenance.refresh.state_after import moved, refresh_state, state_after
 from dbt.adapters.icebergmv.maintenance.refresh.statements import drop_table
@@ -139,7 +139,7 @@ def _alter_only(lake: Lake, settled: Unchanged, reads: ReadPlan) -> RefreshResul
     view, reason = settled.view, settled.plan.reason
     alter_storage(lake, view)
     state = moved(view, view.request.config.recorded())
-    behavior = publish_view(lake, view, reads, state, view.stored)
+    behavior = republish(lake, view, reads, state)
     altered = ", ".join(view.changes.alter)
     return nothing_done(view, f"{reason}; {altered}" if altered else reason, behavior)
 
@@ -148,7 +148,7 @@ def _record_moved(lake: Lake, view: RefreshedView, reads: ReadPlan, reason: str)
     """Record the new snapshot ids of bases whose rows did not change (compaction, a DELETE that matched nothing)."""
     behavior = view.state.stale_read_behavior
     if is_outdated(view, reads):
-        behavior = publish_view(lake, view, reads, moved(view), view.stored)
+        behavior = republish(lake, view, reads, moved(view))
     elif view.status.has_moved:
         record(lake, view, moved(view))
     return nothing_done(view, reason, behavior)

@@ -12,8 +12,9 @@ from dataclasses import replace
 
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.plan import NoOp
-from dbt.adapters.icebergmv.maintenance.refresh.publish import ViewText, publish_text, publish_view
+from dbt.adapters.icebergmv.maintenance.refresh.publish import ViewText, publish_text, republish
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, nothing_done
+from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import take_main_back
 from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import sql_hash
@@ -35,7 +36,7 @@ def leave(lake: Lake, view: RefreshedView, reads: ReadPlan) -> RefreshResult:
     if not view.changes:
         return nothing_done(view, _REASON, behavior)
     alter_storage(lake, view)
-    behavior = publish_view(lake, view, reads, replace(view.state, config=config.recorded()), view.stored)
+    behavior = republish(lake, view, reads, replace(view.state, config=config.recorded()))
     return nothing_done(view, f"{_REASON}; {', '.join(view.changes.alter)}", behavior)
 
 
@@ -55,5 +56,6 @@ def _restitch(lake: Lake, view: RefreshedView, reads: ReadPlan) -> RefreshResult
         refresh_kind="restitch",
         refresh_reason=f"{_REASON}; {rows.plan.reason}",
     )
+    take_main_back(lake, view.stored)
     behavior = publish_text(lake, view, state, view.stored, ViewText(query, rows.columns, reads.behavior))
     return replace(nothing_done(view, rows.plan.reason, behavior), kind="restitch")

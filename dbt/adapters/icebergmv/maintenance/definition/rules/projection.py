@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sqlglot import exp, parse_one
+from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
+from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import WIDER, Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, Tracks
 from dbt.adapters.icebergmv.maintenance.predicates.date_functions import (
@@ -87,7 +87,7 @@ def _shape(function: exp.Expr) -> exp.Expr:
 
 def _shape_of(step: Monotone) -> exp.Expr:
     """Return the shape of a step's SQL. Raises ValueError where it is no function called on the argument."""
-    function = parse_one(step.sql.format("x"), read="spark")
+    function = parse_expression(step.sql.format("x"))
     argument = function.this.this if isinstance(function.this, exp.TsOrDsToDate) else function.this
     if not isinstance(function, exp.Func) or not isinstance(argument, exp.Column):
         raise ValueError(f"Cannot find {step.sql} in a SELECT: it is no function of one date. Write a rule for it.")
