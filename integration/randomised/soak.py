@@ -19,13 +19,14 @@ from integration.randomised.statistics import Statistics
 from integration.randomised.stitching_mutants import STITCHING_MUTANTS
 from integration.randomised.subject import WrongResult
 from integration.support.lake import LakeProject
-from integration.support.spark_settings import BRIEF_JVM
+from integration.support.spark_settings import BRIEF_JVM, NO_CLEANER
 
 SPARK = {
     "spark.sql.shuffle.partitions": "1",
     "spark.default.parallelism": "1",
     "spark.master": "local[2]",
     "spark.driver.extraJavaOptions": f"{BRIEF_JVM} -Xmn512m",
+    **NO_CLEANER,
 }
 
 

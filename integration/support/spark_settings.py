@@ -13,6 +13,9 @@ BRIEF_JVM = (
 )
 """Options of a JVM that lives for minutes: its second compiler, parallel collector and verifier do not pay for it."""
 
+NO_CLEANER = {"spark.cleaner.referenceTracking": "false"}
+"""Each broadcast that Spark cleans up is looked for among all blocks, which took a third of the time of such a JVM."""
+
 # On a handful of rows Spark spends its time on generating code and compiling it.
 _BRIEF = {
     "spark.sql.codegen.wholeStage": "false",
@@ -30,6 +33,7 @@ SPARK = {
     "spark.master": "local[2]",
     "spark.default.parallelism": "1",
     "spark.driver.extraJavaOptions": f"{BRIEF_JVM} -Xmn512m",
+    **NO_CLEANER,
     **_BRIEF,
 }
 
