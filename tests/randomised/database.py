@@ -63,8 +63,8 @@ class Database:
         """Replace the rows of a table, which its snapshot NOW shows."""
         self._load(table, rows)
 
-    def load_append(self, table: str, before: Iterable[Row], added: Iterable[Row]) -> None:
-        """Set what the snapshot BEFORE of a table holds, and the rows that were appended since."""
+    def load_before(self, table: str, before: Iterable[Row], added: Iterable[Row]) -> None:
+        """Set what the snapshot BEFORE of a table holds, and the rows that came since."""
         self._load(f'"@{BEFORE}".{table}', before)
         self._load(f'"@{BEFORE}..{NOW}".{table}', added)
 

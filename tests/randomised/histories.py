@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import duckdb
 
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, NoOp, Overwrite, RefreshPlan
+from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from tests.randomised.choices import Choices
 from tests.randomised.database import Bag, Database
@@ -81,16 +82,18 @@ def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]
     database.in_zone(case.zone)
     now = dict(case.start)
     bases = BaseTables(StubCatalog({}, {f"ns.{t}": base_table(t, spec) for t, spec in case.specs.items()}))
-    session = Session(case.zone == ZONES[0], database.run, now, case.appends, case.partitioning, bases)
     for table, rows in case.start.items():
         database.load(table, rows)
-    storage = storage_table(database.store(sql), case.partitioning)
+        database.load_before(table, rows, ())
+    types = database.store(sql)
+    columns = [Column(name, kind) for name, kind in types.items()]
+    session = Session(case.zone == ZONES[0], database.run, now, case.appends, case.partitioning, bases, columns)
+    storage = storage_table(types, case.partitioning)
     before = database.rows("SELECT * FROM stored")
     for step in case.steps:
         for table, change in step.items():
             database.load(table, change.after)
-            if not change.removed:
-                database.load_append(table, now[table], change.added)
+            database.load_before(table, now[table], change.added)
             now[table] = change.after
         changed = frozenset(table for table, change in step.items() if change.removed or change.added)
         plan = planner.run(sql, case.specs, step, session)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableChange, TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Answer, Questions
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import Run, evaluated
 from dbt.adapters.icebergmv.maintenance.planning.plan import RefreshPlan
-from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, references_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.write import Write
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables
@@ -42,6 +44,23 @@ class Session(NamedTuple):
     appends: bool
     partitioning: Sequence[tuple[str, str]]
     bases: BaseTables
+    columns: Sequence[Column] = ()
+
+
+def answers_of(questions: Questions, references: Sequence[int], run: Run) -> dict[int, Answer]:
+    """Ask what the changed rows reach. An error of DuckDB is none of the kind that the engine expects of Spark."""
+
+    def run_it(sql: str) -> Sequence[Sequence[object]]:
+        try:
+            return run(sql)
+        except Exception as error:
+            raise Unanswerable(f"{error}\n{sql}") from error
+
+    return questions.answers(references, run_it)
+
+
+class Unanswerable(BaseException):
+    """A question that fails."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +74,7 @@ class Planner:
     plan: Callable[[RefreshPlan, Mapping[str, Disjuncts], ViewDefinition], RefreshPlan] = lambda plan, raw, of: plan
     is_append: Callable[[Change], bool] = lambda change: not change.removed
     write: Callable[[Write, RefreshPlan], Write] = lambda write, plan: write
+    ask: Callable[[Questions, Sequence[int], Run], dict[int, Answer]] = answers_of
 
     def run(self, sql: str, specs: Mapping[str, Spec], changes: Mapping[str, Change], session: Session) -> RefreshPlan:
         """Return the plan of a refresh after the changes; tables that are not among them are fresh."""
@@ -77,9 +97,12 @@ class Planner:
             table = base.base.name[2]
             return live_values(session.rows[table], specs[table], column)
 
+        definition = evaluated(definition, status, session.run, live)
         request = PlanRequest("auto", partitioning=session.partitioning)
-        plan = plan_refresh(evaluated(definition, status, session.run, live), status, request)
-        return self.plan(plan, raw, definition)
+        if references := references_to_ask(definition, status, request):
+            questions = Questions(definition, session.bases, status, session.columns)
+            request = replace(request, answers=self.ask(questions, references, session.run))
+        return self.plan(plan_refresh(definition, status, request), raw, definition)
 
 
 def _base(base: BaseTable, occurrences: tuple[int, ...], disjuncts: Disjuncts, is_append: bool) -> BaseTableStatus:

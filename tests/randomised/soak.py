@@ -21,7 +21,7 @@ from tests.randomised import corpus_files
 from tests.randomised.choices import Choices, shrink
 from tests.randomised.database import Database
 from tests.randomised.histories import Case, Refreshed, make_case, run
-from tests.randomised.planners import RIGHT, Planner
+from tests.randomised.planners import RIGHT, Planner, Unanswerable
 from tests.randomised.tables import COLUMNS
 from tests.randomised.tally import Tally
 from tests.randomised.views import make_view
@@ -54,7 +54,7 @@ def play(database: Database, case: Case, planner: Planner = RIGHT, tally: Tally 
             refreshes.append(refreshed)
             if refreshed.wrong is not None:
                 return Failure(case, refreshed.wrong, f"{refreshed.plan}\n{refreshed.sql}")
-    except Exception as error:
+    except (Exception, Unanswerable) as error:
         return Failure(case, f"{type(error).__name__}: {error}")
     if tally is not None:
         tally.add(case.view, refreshes)

@@ -87,11 +87,15 @@ class FileRows:
 
 @dataclass(frozen=True)
 class ChangedRows:
-    """The rows that may have changed: any of the disjuncts may hold one. `count` of `unit`s changed."""
+    """The rows that may have changed: any of the disjuncts may hold one. `count` of `unit`s changed.
+
+    `rows` is how many the changed data files hold.
+    """
 
     data_disjuncts: tuple[TupleDomain, ...]
     count: int
     unit: str
+    rows: int = 0
 
 
 @dataclass
@@ -99,6 +103,7 @@ class _Changed:
     """The changed files, by what describes their rows. `referenced` are the data files whose rows were deleted."""
 
     files: int = 0
+    rows: int = 0
     partitions: dict[PartitionKey, TupleDomain] = field(default_factory=dict)
     bounds: dict[str, TupleDomain] = field(default_factory=dict)
     referenced: set[str] = field(default_factory=set)
@@ -106,6 +111,7 @@ class _Changed:
 
     def add(self, file: DataFile, rows: FileRows) -> None:
         self.files += 1
+        self.rows += file.record_count if file.content == DataFileContent.DATA else 0
         key = partition_key(file)
         partition = rows.of_partition(key)
         if partition is not None:
@@ -131,9 +137,9 @@ def changed_rows(rows: FileRows, files: Iterable[DataFile], others: Iterable[Dat
     partitions = sorted(changed.partitions, key=repr)
     disjuncts = tuple(changed.partitions[p] for p in partitions)
     if changed.files and len(changed.bounds) + len(changed.referenced) + changed.anywhere == 0:
-        return ChangedRows(disjuncts, len(partitions), rows.unit(partitions))
+        return ChangedRows(disjuncts, len(partitions), rows.unit(partitions), changed.rows)
     by_file = [TupleDomain.all()] if changed.anywhere else [*changed.bounds.values(), *_deleted(changed, rows, others)]
-    return ChangedRows((*disjuncts, *rows.few(by_file)), changed.files, "file")
+    return ChangedRows((*disjuncts, *rows.few(by_file)), changed.files, "file", changed.rows)
 
 
 def _deleted(changed: _Changed, rows: FileRows, others: Iterable[DataFile]) -> Iterable[TupleDomain]:

@@ -55,7 +55,7 @@ class TableChange:
 
     `appended_since` is the recorded snapshot when all that happened since are appends (and compaction): an incremental
     append scan from there to the current snapshot reads exactly the rows that came. `appended_rows` is
-    their number.
+    their number. `changed_rows` is how many rows the data files hold that came or went.
     """
 
     status: Literal["fresh", "stale", "unknown"]
@@ -66,6 +66,7 @@ class TableChange:
     reason: str | None = None
     appended_since: int | None = None
     appended_rows: int = 0
+    changed_rows: int = 0
 
 
 @dataclass(frozen=True)
@@ -205,4 +206,5 @@ def _change_of(
         unit=changed.unit,
         appended_since=appended.since if appended else None,
         appended_rows=appended.rows if appended else 0,
+        changed_rows=changed.rows,
     )

@@ -19,7 +19,8 @@ from dbt.adapters.icebergmv.maintenance.definition.ansi_mode import ansi_matters
 from dbt.adapters.icebergmv.maintenance.definition.column_lists import reads_by_shape
 from dbt.adapters.icebergmv.maintenance.definition.date_units import units_are_literals
 from dbt.adapters.icebergmv.maintenance.definition.determinism import order_dependence, volatility
-from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
+from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.query_edits import text_edits
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_uses import occurrences_in
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
@@ -31,8 +32,25 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 )
 from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, find_references
+from dbt.adapters.icebergmv.maintenance.definition.table_references import (
+    TableReference,
+    TextEdit,
+    find_references,
+)
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Which output rows the changed rows of a reference reach: those with the values of a question in `columns`.
+
+    The question is the SQL over the changed rows alone, with `edits`, and with the references in `emptied` read as
+    empty (see rules/answers.py).
+    """
+
+    columns: tuple[str, ...]
+    edits: tuple[TextEdit, ...] = ()
+    emptied: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -46,7 +64,8 @@ class ViewDefinition:
     whose name may be replaced by a subquery, because nothing in the SQL names them with a catalog or a schema.
     `mentions` are the words of the SQL in lower case. `reads_by_shape`: columns that it does not name may matter too.
     `needs_tables`: every output row comes from rows of tables. `selects_subquery`: a SELECT list holds a subquery.
-    `ansi_matters`: its values may be others in ANSI mode. `reads_unnamed`: it reads columns by no name.
+    `ansi_matters`: its values may be others in ANSI mode. `reads_unnamed`: it reads columns by no name. `reach` holds
+    the references of which the changed rows can be asked what they reach.
     """
 
     sql: str
@@ -64,6 +83,7 @@ class ViewDefinition:
     selects_subquery: bool = False
     ansi_matters: bool = True
     reads_unnamed: bool = True
+    reach: Mapping[int, Reach] = field(default_factory=dict)
 
     def uses_of(self, index: int) -> tuple[Occurrence, ...]:
         """Return the occurrences of a reference: several where a CTE around it is used again."""
@@ -109,6 +129,7 @@ def analyse(
     overlooked = occurrences_in(query) - relation.occurrences
     relation = relation.blocked(overlooked, "a place that is not analysed")
     check_duplicates([c.name for c in relation.columns or ()])
+    rewritable = _rewritable(query, references.tables)
     return ViewDefinition(
         sql=sql,
         references=references.tables,
@@ -120,11 +141,12 @@ def analyse(
         additive=_additive(relation, references.tables, tokens),
         mentions=words,
         reads_by_shape=reads_by_shape(query),
-        rewritable=_rewritable(query, references.tables),
+        rewritable=rewritable,
         needs_tables=_needs_tables(query),
         ansi_matters=ansi_matters(query, _types(known.values()), words),
         reads_unnamed=reads_unnamed(query, words),
         selects_subquery=any(item.find(exp.Query) for s in query.find_all(exp.Select) for item in s.expressions),
+        reach=_reach(relation, references.tables, rewritable, parsed, sql),
     )
 
 
@@ -196,6 +218,28 @@ def _additive(
         for occurrence, emptied in relation.deltas.additive.items()
         if all(uses[o.index] == 1 and o.index not in pinned for o in (occurrence, *emptied))
     }
+
+
+def _reach(
+    relation: TrackedRelation,
+    references: tuple[TableReference, ...],
+    rewritable: frozenset[int],
+    parsed: ParsedSql,
+    sql: str,
+) -> dict[int, Reach]:
+    """Return what can be asked of the references that the text reads once, under the columns that are answered."""
+    usable = rewritable - {r.index for r in references if r.pinned}
+    uses = Counter(o.index for o in relation.occurrences)
+    found: dict[int, Reach] = {}
+    for occurrence, question in relation.questions.items():
+        columns = tuple(c.name for c in relation.columns or () if occurrence in c.answered)
+        touched = {occurrence, *question.emptied}
+        if not columns or any(uses[o.index] != 1 or o.index not in usable for o in touched):
+            continue
+        edits = text_edits(parsed, sql, question.edits)
+        if edits is not None:
+            found[occurrence.index] = Reach(columns, edits, frozenset(o.index for o in question.emptied))
+    return found
 
 
 def _check_names(query: exp.Query) -> None:

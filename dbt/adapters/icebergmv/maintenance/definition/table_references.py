@@ -5,7 +5,7 @@ The text is never regenerated: a reference keeps the span of its name, so that i
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -111,11 +111,25 @@ def cte_of(table: exp.Table) -> exp.CTE | None:
     return None
 
 
-def splice(sql: str, replacements: Mapping[TableReference, str]) -> str:
-    """Return the SQL with the names of the given references replaced; everything else stays letter for letter."""
+@dataclass(frozen=True)
+class TextEdit:
+    """A part of a text, end exclusive, and what is there instead."""
+
+    start: int
+    end: int
+    text: str
+
+
+def splice(sql: str, replacements: Mapping[TableReference, str], edits: Iterable[TextEdit] = ()) -> str:
+    """Return the SQL with the names of the given references replaced, and with some edits of other parts."""
+    return with_edits(sql, [*(TextEdit(r.start, r.end, text) for r, text in replacements.items()), *edits])
+
+
+def with_edits(sql: str, edits: Iterable[TextEdit]) -> str:
+    """Return the text with parts of it replaced, which do not overlap; everything else stays letter for letter."""
     pieces: list[str] = []
     position = 0
-    for reference, text in sorted(replacements.items(), key=lambda item: item[0].start):
-        pieces += [sql[position : reference.start], text]
-        position = reference.end
+    for edit in sorted(edits, key=lambda e: e.start):
+        pieces += [sql[position : edit.start], edit.text]
+        position = edit.end
     return "".join([*pieces, sql[position:]])

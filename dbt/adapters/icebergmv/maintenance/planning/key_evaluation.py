@@ -26,6 +26,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.local_time import SAMPLED_EVE
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_DAY
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
 from dbt.adapters.icebergmv.maintenance.sql.rendering import literal
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
 MOST_VALUES = 10_000
@@ -50,17 +51,6 @@ _PLACE, _ARGUMENT = "icebergmv_place", "icebergmv_argument"
 
 Run = Callable[[str], Sequence[Sequence[object]]]
 LiveValues = Callable[[BaseTableStatus, str], Domain | None]
-_AS_STORED = {
-    "string": "e",
-    "int": "e",
-    "bigint": "e",
-    "smallint": "CAST(e AS int)",
-    "tinyint": "CAST(e AS int)",
-    "boolean": "e",
-    "date": "unix_date(e)",
-    "timestamp": "unix_micros(e)",
-}
-"""How to fetch a value of each Spark type in the internal form of Domain."""
 
 
 def needs_spark(definition: ViewDefinition) -> bool:
@@ -224,9 +214,10 @@ def _ask(step: Computed, arguments: Sequence[Value | None], run: Run) -> dict[Va
     computed = f"SELECT {_PLACE}, {_ARGUMENT.join(step.text)}\n AS e FROM VALUES {rows} AS x({_PLACE}, {_ARGUMENT})"
     try:
         ((_, type_, *_),) = (row for row in run(describe_query(computed)) if row[0] == "e")
-        if str(type_) not in _AS_STORED:
+        value = internal_form(str(type_), "e")
+        if value is None:
             return None
-        found = run(f"SELECT {_PLACE}, {_AS_STORED[str(type_)]} FROM (\n{computed}\n)")
+        found = run(f"SELECT {_PLACE}, {value} FROM (\n{computed}\n)")
     except Exception:
         # Whatever the expression does on these values, the view may never see it there (a WHERE before it).
         return None

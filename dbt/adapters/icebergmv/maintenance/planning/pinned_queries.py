@@ -28,7 +28,7 @@ def pinned_query(definition: ViewDefinition, bases: BaseTables, filters: Mapping
     for reference in definition.references:
         source = None if reference.pinned else bases.of(reference).source
         if source is not None:
-            replacements[reference] = _read(reference, source, filters.get(reference.index), dialect)
+            replacements[reference] = read_pinned(reference, source, filters.get(reference.index), dialect)
     return splice(definition.sql, replacements)
 
 
@@ -86,9 +86,10 @@ def _in_own_terms(source: IcebergSource, wanted: tuple[TupleDomain, ...] | None)
     return None if wanted is None else tuple(in_terms_of(d, _partitioned_by(source)) for d in wanted)
 
 
-def _read(
+def read_pinned(
     reference: TableReference, source: IcebergSource, wanted: tuple[TupleDomain, ...] | None, dialect: Dialect
 ) -> str:
+    """Return what stands for a reference: its table at the snapshot of the source, cut down to the rows wanted."""
     alias = "" if reference.has_alias else f" AS {identifier(reference.name)}"
     name = qualified(*source.storage)
     if source.version.snapshot_id is None:
@@ -104,7 +105,7 @@ def _read(
     return f"(SELECT * FROM {inner}{where}){alias}"
 
 
-def _read_appended(reference: TableReference, source: IcebergSource, since: int) -> str:
+def read_appended(reference: TableReference, source: IcebergSource, since: int) -> str:
     """Return an incremental append scan: the rows that came after a snapshot, under the columns of today."""
     window = f"`start-snapshot-id` = '{since}', `end-snapshot-id` = '{source.version.snapshot_id}'"
     alias = "" if reference.has_alias else f" AS {identifier(reference.name)}"
@@ -148,13 +149,13 @@ def _delta_query(definition: ViewDefinition, bases: BaseTables, plan: Append, de
         if source is None:
             continue
         if reference.index == delta.added:
-            replacements[reference] = _read_appended(reference, source, delta.since)
+            replacements[reference] = read_appended(reference, source, delta.since)
         elif reference.index in delta.empty:
-            replacements[reference] = _read(reference, source, (), dialect)
+            replacements[reference] = read_pinned(reference, source, (), dialect)
         else:
             earlier = delta.before.get(reference.index)
             then = source if earlier is None else at_snapshot(source, earlier)
             if then is None:
                 raise AssertionError("only tables that can be shown as they were take part in an append")
-            replacements[reference] = _read(reference, then, plan.base_filters.get(reference.index), dialect)
+            replacements[reference] = read_pinned(reference, then, plan.base_filters.get(reference.index), dialect)
     return splice(definition.sql, replacements)

@@ -8,10 +8,11 @@ tracks asks for a full refresh.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Answer, NotListed
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Delta, Full, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, KeyFunction, OrNull, image, preimage
@@ -24,6 +25,12 @@ from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 REGION_LIMIT = 1000
 """Disjuncts beyond which a region is widened to one: Spark plans an OR of 2,000 two-column terms in about a second."""
 
+ALWAYS_ASKED = 100_000
+"""Up to this many rows in all base tables, asking costs little whatever changed."""
+
+_MOST_ASKED = 0.5
+"""The share of all rows that may be in changed files: both versions of them are read, and a full refresh reads one."""
+
 
 @dataclass(frozen=True)
 class PlanRequest:
@@ -33,7 +40,8 @@ class PlanRequest:
     `lost` why the stored rows cannot be kept although nobody asked for a rebuild (storage dropped, columns changed).
     `partitioning` are the (column, transform) pairs that partition the storage; constraints on these are preferred in
     a region. Without `incremental` the plan is a no-op or a full refresh. Without `appends` no append scan is planned:
-    it reads the columns that the table has today, so it is right only in a query that runs at once.
+    it reads the columns that the table has today, so it is right only in a query that runs at once. `answers` says, of
+    references whose changes no output column follows, which output rows they reach.
     """
 
     policy: RefreshPolicy
@@ -43,17 +51,51 @@ class PlanRequest:
     partitioning: Sequence[tuple[str, str]] = ()
     incremental: bool = True
     appends: bool = True
+    answers: Mapping[int, Answer] = field(default_factory=dict)
 
 
 def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:
     """Return the cheapest refresh that is proven right. Whether the policy allows it is for `policy.enforce`."""
+    stale = _stale(status)
+    return _without_regions(definition, status, request) or _overwrite(definition, stale, request)
+
+
+def references_to_ask(
+    definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest
+) -> tuple[int, ...]:
+    """Return the references whose changed rows must say what they reach, or the refresh is full. None if it is anyway.
+
+    Asking reads the files that changed, so it does not pay where these are most of a large table.
+    """
+    if _without_regions(definition, status, request) is not None:
+        return ()
+    untracked = {
+        use.index: base
+        for base in _stale(status)
+        for use in _uses(definition, base)
+        if any(d.is_all for d in _affected(definition, base, use, request))
+    }
+    total = sum(b.base.source.row_count for b in status.base_tables if b.base.source is not None)
+    read = sum(base.change.changed_rows for base in untracked.values())
+    pays = total <= ALWAYS_ASKED or read <= total * _MOST_ASKED
+    return tuple(sorted(untracked)) if pays and definition.reach.keys() >= untracked.keys() else ()
+
+
+def _stale(status: MaterializedViewStatus) -> list[BaseTableStatus]:
+    return [b for b in status.base_tables if b.change.status == "stale"]
+
+
+def _without_regions(
+    definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest
+) -> RefreshPlan | None:
+    """Return the plan where it does not depend on which output rows are affected."""
     for reason in (request.rebuild, request.lost, definition.always_full):
         if reason is not None:
             return Full(reason)
     for base in status.base_tables:
         if base.change.status == "unknown":
             return Full(_unknown(base))
-    stale = [b for b in status.base_tables if b.change.status == "stale"]
+    stale = _stale(status)
     if not stale:
         return NoOp(f"nothing changed since {request.refreshed_at}")
     if not request.incremental:
@@ -62,8 +104,7 @@ def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, req
         return Full(f"refresh_policy is full ({_changes(stale)})")
     if definition.full_when_changed is not None:
         return Full(f"{definition.full_when_changed} ({_changes(stale)})")
-    appended = _append(definition, stale, request) if request.appends else None
-    return appended or _overwrite(definition, stale, request)
+    return _append(definition, stale, request) if request.appends else None
 
 
 def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus], request: PlanRequest) -> Append | None:
@@ -117,7 +158,10 @@ def _overwrite(definition: ViewDefinition, stale: Sequence[BaseTableStatus], req
         for occurrence in _uses(definition, base):
             affected = _affected(definition, base, occurrence, request)
             if any(d.is_all for d in affected):
-                return Full(_untracked(definition, base, occurrence))
+                answer = request.answers.get(occurrence.index)
+                if not isinstance(answer, tuple):
+                    return Full(_untracked(definition, base, occurrence, answer))
+                affected = list(answer)
             disjuncts += affected
     region = simplify(disjuncts, REGION_LIMIT)
     if not region:
@@ -224,8 +268,12 @@ def _unknown(base: BaseTableStatus) -> str:
     return reason if base.base.source is None else f"{base.base.name[2]} {reason}"
 
 
-def _untracked(definition: ViewDefinition, base: BaseTableStatus, occurrence: Occurrence) -> str:
+def _untracked(
+    definition: ViewDefinition, base: BaseTableStatus, occurrence: Occurrence, answer: NotListed | None
+) -> str:
     name = base.base.name[2]
+    if answer is not None:
+        return f"{name} changed and {answer.reason}"
     computed = _computed(definition, occurrence)
     if computed is not None:
         return f"{name} changed and Spark cannot say what {computed} makes of the values that did"

@@ -38,6 +38,7 @@ def never_incremental(inspection: Inspection) -> str | None:
         return reason
     for index in live:
         uses = definition.uses_of(index)
-        if index in definition.additive or not uses or all(definition.tracks_of(use) for use in uses):
+        is_followed = all(definition.tracks_of(use) for use in uses)
+        if index in definition.additive or index in definition.reach or not uses or is_followed:
             return None
     return "no output column follows a column of any base table"

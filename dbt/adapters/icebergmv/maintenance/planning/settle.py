@@ -1,7 +1,8 @@
 """One decision: definition, columns and plan, settled together with what only Spark knows.
 
 The catalog alone gives a first plan, which is final when nothing has to be done. Otherwise Spark says what the columns
-of the definition are and what its expressions make of the values that changed, and the plan is made from that.
+of the definition are, what its expressions make of the values that changed and, where no column follows a change, which
+output rows the changed rows reach. The plan is made from that.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from typing import TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import stored_partitioning
 from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, NoOp, Overwrite, RefreshPlan
-from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, references_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, check_columns, columns_of_definition
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,
@@ -73,7 +75,7 @@ class Unchanged:
 
 def first_plan(view: RefreshedView, options: PlanOptions) -> RefreshPlan:
     """Return the plan as far as the catalog knows. It is final if `is_final` says so."""
-    return _plan(view, options, None)
+    return plan_refresh(view.definition, view.status, _request(view, options, None))
 
 
 def is_final(view: RefreshedView, plan: RefreshPlan) -> bool:
@@ -91,7 +93,12 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     if view.rebuild is None and isinstance(first_plan(view, options), Overwrite | Full):
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
     unfit = misfit(lake, view, columns)
-    plan = _plan(view, options, unfit)
+    request = _request(view, options, unfit)
+    if references := references_to_ask(view.definition, view.status, request):
+        preferred = frozenset(column for column, _ in request.partitioning)
+        questions = Questions(view.definition, view.bases, view.status, columns, preferred)
+        request = replace(request, answers=questions.answers(references, lake.spark))
+    plan = plan_refresh(view.definition, view.status, request)
     return Unchanged(view, plan) if isinstance(plan, NoOp) else Settled(view, columns, plan, unfit)
 
 
@@ -110,8 +117,8 @@ def _with_columns(lake: Lake, view: View) -> tuple[View, tuple[Column, ...]]:
     return check_columns(view, columns), columns
 
 
-def _plan(view: RefreshedView, options: PlanOptions, misfit: str | None) -> RefreshPlan:
-    request = PlanRequest(
+def _request(view: RefreshedView, options: PlanOptions, misfit: str | None) -> PlanRequest:
+    return PlanRequest(
         policy=options.policy,
         refreshed_at=view.state.refreshed_for_people,
         rebuild=view.rebuild,
@@ -120,4 +127,3 @@ def _plan(view: RefreshedView, options: PlanOptions, misfit: str | None) -> Refr
         incremental=options.incremental,
         appends=options.appends,
     )
-    return plan_refresh(view.definition, view.status, request)

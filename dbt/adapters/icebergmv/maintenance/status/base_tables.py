@@ -32,6 +32,14 @@ class IcebergSource:
     table_schema: Schema
     snapshot_schema: Schema | None
 
+    @property
+    def row_count(self) -> int:
+        """Return the number of rows that the snapshot says it has; 0 where it does not say."""
+        snapshot = None if self.version.snapshot_id is None else self.table.snapshot_by_id(self.version.snapshot_id)
+        summary = None if snapshot is None else snapshot.summary
+        count = None if summary is None else summary.get("total-records")
+        return int(count) if count is not None and count.isdecimal() else 0
+
     def columns_ever(self) -> tuple[ColumnInfo, ...]:
         """Return the columns of every schema that the table has had."""
         return tuple(c for schema in self.table.schemas().values() for c in schema_columns(schema))
@@ -147,8 +155,13 @@ def can_bridge(wanted: Schema, stored: Schema | None) -> bool:
     return True
 
 
-def at_snapshot(source: IcebergSource, snapshot_id: int) -> IcebergSource | None:
-    """Return the source as it was at an earlier snapshot, under the columns of today; None if that cannot be shown."""
+def at_snapshot(source: IcebergSource, snapshot_id: int | None) -> IcebergSource | None:
+    """Return the source as it was at an earlier snapshot, under the columns of today; None if that cannot be shown.
+
+    Without a snapshot (None) it was empty.
+    """
+    if snapshot_id is None:
+        return replace(source, version=replace(source.version, snapshot_id=None), snapshot_schema=None)
     snapshot = source.table.metadata.snapshot_by_id(snapshot_id)
     if snapshot is None:
         return None

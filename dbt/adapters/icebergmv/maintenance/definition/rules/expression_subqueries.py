@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.rules.answers import filtered
 from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts, equalities
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_clause import TrackQuery, track_from
@@ -31,7 +32,8 @@ def sources_below(select: exp.Select, scope: Scope, track: TrackQuery) -> Source
     sources = track_from(select, scope, track)
     where = select.args.get("where")
     if where is not None:
-        sources = sources.equated(equalities(where.this, Names(sources, scope)))
+        names = Names(sources, scope)
+        sources = filtered(sources, where, names).equated(equalities(where.this, names))
     for query in _subqueries(select):
         sources = _with_subquery(sources, query, select, scope, track)
     return sources.equated(())

@@ -7,9 +7,11 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.rules.answers import generated
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources, sources_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import with_generated
 from dbt.adapters.icebergmv.maintenance.definition.rules.joins import joined
+from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Deltas, Scope, TrackedRelation
 
 TrackQuery = Callable[[exp.Expr, Scope], TrackedRelation]
@@ -22,7 +24,7 @@ def track_from(select: exp.Select, scope: Scope, track: TrackQuery) -> Sources:
         return sources_of(TrackedRelation(()), "")
     sources = _joins(_item(from_.this, scope, track), select.args.get("joins") or [], scope, track)
     for lateral in select.args.get("laterals") or ():
-        sources = with_generated(sources, lateral)
+        sources = _with_generated(sources, lateral, scope)
     return sources
 
 
@@ -41,7 +43,7 @@ def _single(node: exp.Expr, scope: Scope, track: TrackQuery) -> Sources:
     namespace = node.db if isinstance(node, exp.Table) and not node.alias else ""
     sources = sources_of(track(node, scope), _alias(node), namespace)
     for lateral in node.args.get("laterals") or ():
-        sources = with_generated(sources, lateral)
+        sources = _with_generated(sources, lateral, scope)
     return sources
 
 
@@ -51,7 +53,7 @@ def _parenthesised(node: exp.Subquery, scope: Scope, track: TrackQuery) -> Sourc
     if node.alias or node.args.get("pivots") or node.args.get("sample"):
         columns = None if sources.unknown else tuple(sources.slots[i].column for i in sources.star)
         below = sources.relation
-        relation = TrackedRelation(columns, below.occurrences, below.obstacles, below.deltas)
+        relation = TrackedRelation(columns, below.occurrences, below.obstacles, below.deltas, below.questions)
         plain = not (node.args.get("pivots") or node.args.get("sample") or node.args["alias"].columns)
         sources = sources_of(relation if plain else relation.cut("an alias over a join"), node.alias)
     return _joins(sources, node.args.get("joins") or [], scope, track)
@@ -71,12 +73,16 @@ def _lateral(sources: Sources, join: exp.Join, scope: Scope, track: TrackQuery) 
     """Return the sources after `LATERAL f(x)`, or after a LATERAL subquery, through which its tables are untracked."""
     lateral = join.this
     if not isinstance(lateral.this, exp.Subquery):
-        generated = with_generated(sources, lateral)
-        return replace(generated, relation=replace(generated.relation, deltas=Deltas())) if join.side else generated
+        found = _with_generated(sources, lateral, scope)
+        return replace(found, relation=replace(found.relation, deltas=Deltas())) if join.side else found
     inside = track(lateral.this.this, scope)
     below = sources.relation.blocked(inside.occurrences, "a LATERAL subquery")
     unknown = sources.unknown | {lateral.alias_or_name.lower()}
-    return replace(sources, relation=replace(below, deltas=Deltas()), unknown=unknown)
+    return replace(sources, relation=replace(below, deltas=Deltas(), questions={}), unknown=unknown)
+
+
+def _with_generated(sources: Sources, lateral: exp.Lateral, scope: Scope) -> Sources:
+    return with_generated(generated(sources, lateral.this, Names(sources, scope)), lateral)
 
 
 def _alias(node: exp.Expr) -> str:

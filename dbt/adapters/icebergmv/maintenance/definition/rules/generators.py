@@ -33,6 +33,7 @@ def with_generated(sources: Sources, lateral: exp.Lateral) -> Sources:
     if not columns:
         return replace(sources, unknown=sources.unknown | {name})
     start = len(sources.slots)
-    added = tuple(Slot(name, TrackedColumn(c)) for c in columns)
+    answered = frozenset(sources.relation.questions)
+    added = tuple(Slot(name, TrackedColumn(c, answered=answered)) for c in columns)
     star = (*sources.star, *range(start, start + len(added)))
     return replace(sources, slots=(*sources.slots, *added), star=star)

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.rules.answers import joined_answers, slots_read, with_answers
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import equalities
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import (
     WIDER,
@@ -48,14 +49,24 @@ def joined(left: Sources, right: Sources, join: exp.Join, scope: Scope) -> Sourc
     pairs = _using(left, right, shared)
     if pairs is None:
         return unknown_join(both, "USING over columns of one name")
-    found = [*_comparable(pairs, both), *equalities(join.args.get("on"), Names(both, scope))]
+    names = Names(both, scope)
+    found = [*_comparable(pairs, both), *equalities(join.args.get("on"), names)]
+    answered, questions = joined_answers(left, right, join, _slots_compared(pairs, join, names))
+    both = with_answers(both, answered, questions)
     offset = len(left.slots)
     across = [_left_first(e, offset) for e in found if (e.left < offset) != (e.right < offset)]
     if kind in ("SEMI", "ANTI"):
-        return _semi(left, both, across, [e.left for e in pairs])
+        return with_answers(_semi(left, both, across, [e.left for e in pairs]), answered, questions)
     if side == "":
         return _merge_columns(both.equated(found), pairs, "")
     return _merge_columns(_outer(left, right, both, across, side), pairs, side)
+
+
+def _slots_compared(pairs: list[Equality], join: exp.Join, names: Names) -> frozenset[int] | None:
+    """Return the slots that USING or ON reads; None when ON reads more than columns."""
+    on = join.args.get("on")
+    read = frozenset[int]() if on is None else slots_read(on, names)
+    return None if read is None else read | {slot for e in pairs for slot in (e.left, e.right)}
 
 
 def unknown_join(both: Sources, reason: str) -> Sources:
@@ -138,7 +149,9 @@ def _coalesced(sources: Sources, e: Equality, side: str, before: list[Tracks]) -
         return replace(sources, merged={**sources.merged, pair: e.left if side == "LEFT" else e.right})
     left, right = sources.slots[e.left].column, sources.slots[e.right].column
     type_ = left.type if left.type == right.type else WIDER
-    column = replace(left, tracks=before[e.left] | before[e.right], type=type_)
+    # The condition sees the column of the pair, so it is answered whichever side changed.
+    of_either = frozenset(sources.relation.questions)
+    column = replace(left, tracks=before[e.left] | before[e.right], type=type_, answered=of_either)
     slot = Slot("", column, plain=False)
     return replace(sources, slots=(*sources.slots, slot), merged={**sources.merged, pair: len(sources.slots)})
 

@@ -14,6 +14,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.rules.answers import Made, generated
 from dbt.adapters.icebergmv.maintenance.definition.rules.computed_keys import computed_key, grouped_key
 from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
 from dbt.adapters.icebergmv.maintenance.definition.rules.expression_subqueries import sources_below
@@ -35,7 +36,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     TrackedColumn,
     TrackedRelation,
 )
-from dbt.adapters.icebergmv.maintenance.definition.rules.windows import window_partitions
+from dbt.adapters.icebergmv.maintenance.definition.rules.windows import partitions_of_windows, window_partitions
 
 _CUTS = {
     "limit": "LIMIT",
@@ -51,12 +52,12 @@ _CUTS = {
 def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> TrackedRelation:
     """Return what the output of a SELECT tracks."""
     scope = with_ctes(select, scope, track)
-    names = Names(sources_below(select, scope, track), scope)
+    names = Names(_answering(select, sources_below(select, scope, track), scope), scope)
     columns = _project(select, names)
     below = names.sources.relation
     lost = {} if columns is None else _lost(select, names.sources, columns)
     obstacles = {**lost, **below.obstacles}
-    result = TrackedRelation(columns, below.occurrences, obstacles, _deltas(select, below.deltas))
+    result = TrackedRelation(columns, below.occurrences, obstacles, _deltas(select, below.deltas), below.questions)
     reason = _cut_reason(select)
     if reason is not None:
         return result.cut(reason)
@@ -68,31 +69,53 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
     grouping = grouping_of(select, names)
     groups = None if grouping is None else _grouping_keys(grouping, names)
     windows = window_partitions(select, names, grouping)
+    made = _made(select, names, grouping)
     columns: list[TrackedColumn] = []
     for expression in select.expressions:
         if isinstance(expression, exp.Star) or (isinstance(expression, exp.Column) and expression.is_star):
             expanded = _expand(expression, names.sources)
             if expanded is None or groups is not None:
                 return None
-            columns += [_windowed(c, Key(s), windows, names) for s, c in expanded]
+            columns += [
+                replace(_windowed(c, Key(s), windows, names), answered=made.slot_answers(s)) for s, c in expanded
+            ]
             continue
         if is_generator(expression):
-            generated = generated_names(expression)
-            if generated is None:
+            new_names = generated_names(expression)
+            if new_names is None:
                 return None
-            columns += [TrackedColumn(name) for name in generated]
+            columns += [TrackedColumn(name, answered=made.all_answers) for name in new_names]
             continue
         key = key_of(expression, names) or computed_key(expression, names)
         hidden = grouping is not None and grouping.shows_null(expression, names)
         if key is None or hidden or (groups is not None and not is_kept(key, groups)):
-            columns.append(TrackedColumn(expression.output_name, type=key.type if key else type_of(expression)))
+            column = TrackedColumn(expression.output_name, type=key.type if key else type_of(expression))
         else:
             required = not key.steps and names.sources.slots[key.slot].column.required
             column = TrackedColumn(expression.output_name, names.tracks(key), key.type, required)
-            columns.append(_windowed(column, key, windows, names))
+            column = _windowed(column, key, windows, names)
+        columns.append(replace(column, answered=made.answers(expression)))
         if isinstance(expression, exp.Alias):
             names = replace(names, aliases={expression.alias.lower(): None if hidden else key, **names.aliases})
     return tuple(columns)
+
+
+def _answering(select: exp.Select, sources: Sources, scope: Scope) -> Sources:
+    """Return FROM with the questions that are left behind the generators of the SELECT list, HAVING and QUALIFY."""
+    for expression in select.expressions:
+        if is_generator(expression):
+            call = expression.this if isinstance(expression, exp.Aliases) else expression.unalias()
+            sources = generated(sources, call, Names(sources, scope))
+    questions = dict(sources.relation.questions)
+    for clause in (select.args.get("having"), select.args.get("qualify")):
+        if clause is not None:
+            questions = {o: question.with_edit("all rows", clause) for o, question in questions.items()}
+    return replace(sources, relation=replace(sources.relation, questions=questions))
+
+
+def _made(select: exp.Select, names: Names, grouping: Grouping | None) -> Made:
+    grouped = [] if grouping is None else [(*grouping.always, *grouping.sometimes)]
+    return Made(names, (*grouped, *map(tuple, partitions_of_windows(select))))
 
 
 def _grouping_keys(grouping: Grouping, names: Names) -> list[Key]:

@@ -8,9 +8,11 @@ cast, which changes what its values are; it tracks nothing then.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.rules.answers import set_questions
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import WIDER, are_comparable
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Deltas,
@@ -35,8 +37,12 @@ def track_set_operation(
             return TrackedRelation(columns, occurrences, obstacles).cut(reason)
     if left.columns is None or right.columns is None or len(left.columns) != len(right.columns):
         return TrackedRelation(None, occurrences, obstacles).cut(f"{words} over columns that are not known")
-    columns = tuple(_matched(a, b) for a, b in zip(left.columns, right.columns, strict=True))
-    return TrackedRelation(columns, occurrences, obstacles, _deltas(node, left.deltas, right.deltas))
+    questions = set_questions(node, left, right)
+    columns = tuple(
+        replace(_matched(a, b), answered=(a.answered | b.answered) & questions.keys())
+        for a, b in zip(left.columns, right.columns, strict=True)
+    )
+    return TrackedRelation(columns, occurrences, obstacles, _deltas(node, left.deltas, right.deltas), questions)
 
 
 def _matched(left: TrackedColumn, right: TrackedColumn) -> TrackedColumn:

@@ -11,6 +11,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.table_uses import MOST_
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Deltas,
     Occurrence,
+    Question,
     Scope,
     Track,
     TrackedColumn,
@@ -63,5 +64,8 @@ def _named(table: exp.Table, scope: Scope) -> TrackedRelation:
     columns, deltas = scope.columns.get(index), Deltas({occurrence: frozenset()}, frozenset({occurrence}))
     if columns is None:
         return TrackedRelation(None, frozenset({occurrence}), deltas=deltas)
-    tracked = tuple(TrackedColumn(c.name, frozenset({Track(occurrence, c.name)}), c.type, c.required) for c in columns)
-    return TrackedRelation(tracked, frozenset({occurrence}), deltas=deltas)
+    of_it = frozenset({occurrence})
+    tracked = tuple(
+        TrackedColumn(c.name, frozenset({Track(occurrence, c.name)}), c.type, c.required, of_it) for c in columns
+    )
+    return TrackedRelation(tracked, of_it, deltas=deltas, questions={occurrence: Question()})

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
+from sqlglot import exp
 from sqlglot.tokens import Token
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
@@ -37,12 +39,16 @@ Tracks = frozenset[Track]
 
 @dataclass(frozen=True)
 class TrackedColumn:
-    """A column of a relation. `type` is its Spark type where it is known; `required` that it is never NULL."""
+    """A column of a relation. `type` is its Spark type where it is known; `required` that it is never NULL.
+
+    `answered` holds the occurrences whose question (see Question) this column is an answer to.
+    """
 
     name: str
     tracks: Tracks = frozenset()
     type: str | None = None
     required: bool = False
+    answered: frozenset[Occurrence] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -62,17 +68,54 @@ class Deltas:
         return Deltas({}, self.emptied_by)
 
 
+EditKind = Literal["all rows", "inner join", "left join", "right join", "semi join", "union"]
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One word of the query to change, so that no answer is lost: what a clause, a join or a set operation becomes.
+
+    `node` is the id() of its node in the syntax tree. "all rows" makes a WHERE, HAVING or QUALIFY let every row pass.
+    """
+
+    kind: EditKind
+    node: int
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which rows can the changed rows of an occurrence reach? The query over these rows alone says it.
+
+    Changed are the rows that one of two versions of the table has more often, while all other tables stay as they are.
+    The query is edited first, and the occurrences in `emptied` are read as empty. Then every row that one outcome of
+    the real query has more often than the other equals some row of the answer, in all columns that are `answered` for
+    the occurrence together (NULL equals NULL).
+    """
+
+    edits: frozenset[Edit] = frozenset()
+    emptied: frozenset[Occurrence] = frozenset()
+
+    def with_edit(self, kind: EditKind, node: exp.Expr) -> Question:
+        """Return the question with one more edit."""
+        return replace(self, edits=self.edits | {Edit(kind, id(node))})
+
+
+Questions = Mapping[Occurrence, Question]
+
+
 @dataclass(frozen=True)
 class TrackedRelation:
     """The output of an operator. `columns` is None when its columns are not known.
 
-    `occurrences` are the base occurrences below it; `obstacles` says for some of them what cuts their tracking.
+    `occurrences` are the base occurrences below it; `obstacles` says for some of them what cuts their tracking. Of the
+    occurrences that are not in `questions` the columns answer nothing.
     """
 
     columns: tuple[TrackedColumn, ...] | None
     occurrences: frozenset[Occurrence] = frozenset()
     obstacles: Mapping[Occurrence, str] = field(default_factory=dict)
     deltas: Deltas = Deltas()
+    questions: Questions = field(default_factory=dict)
 
     def cut(self, reason: str) -> TrackedRelation:
         """Return the relation after an operator that nothing tracks through."""
@@ -90,7 +133,10 @@ class TrackedRelation:
         )
 
     def used_again(self, use: int) -> TrackedRelation:
-        """Return the same relation as another use of it sees it: every occurrence below is one of its own."""
+        """Return the same relation as another use of it sees it: every occurrence below is one of its own.
+
+        No question is asked of it: the text of the table is one for all uses.
+        """
 
         def moved(occurrence: Occurrence) -> Occurrence:
             return Occurrence(occurrence.index, (use, *occurrence.uses))
@@ -100,7 +146,7 @@ class TrackedRelation:
 
         emptied_by = self.deltas.emptied_by
         return TrackedRelation(
-            self.columns and tuple(replace(c, tracks=moved_all(c.tracks)) for c in self.columns),
+            self.columns and tuple(replace(c, tracks=moved_all(c.tracks), answered=frozenset()) for c in self.columns),
             frozenset(map(moved, self.occurrences)),
             {moved(o): reason for o, reason in self.obstacles.items()},
             Deltas(

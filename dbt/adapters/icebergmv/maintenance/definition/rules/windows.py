@@ -10,6 +10,15 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, 
 
 def window_partitions(select: exp.Select, names: Names, grouping: Grouping | None) -> list[list[Key]]:
     """Return the keys in PARTITION BY of each window of the SELECT list, QUALIFY and ORDER BY."""
+    found = []
+    for partition in partitions_of_windows(select):
+        shown = [e for e in partition if grouping is None or not grouping.shows_null(e, names)]
+        found.append([k for k in (key_of(e, names) for e in shown) if k is not None])
+    return found
+
+
+def partitions_of_windows(select: exp.Select) -> list[list[exp.Expr]]:
+    """Return the expressions in PARTITION BY of each window of the SELECT list, QUALIFY and ORDER BY."""
     named = {w.this.name.lower(): w for w in select.args.get("windows") or () if isinstance(w.this, exp.Identifier)}
     places = [*select.expressions, select.args.get("qualify"), select.args.get("order")]
     found = []
@@ -17,10 +26,7 @@ def window_partitions(select: exp.Select, names: Names, grouping: Grouping | Non
         for window in place.find_all(exp.Window) if place is not None else ():
             if _is_inside_query(window, select):
                 continue
-            partition = [
-                e for e in _partition_by(window, named) if grouping is None or not grouping.shows_null(e, names)
-            ]
-            found.append([k for k in (key_of(e, names) for e in partition) if k is not None])
+            found.append(_partition_by(window, named))
     return found
 
 

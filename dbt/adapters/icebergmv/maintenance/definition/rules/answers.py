@@ -1,0 +1,189 @@
+"""Questions and answers: which columns of a changed output row does the query over the changed rows show?
+
+Each function is the rule of one operator, for every occurrence below it that a question is asked of. Let A be the
+answer below the operator. It holds, for each row that changed there, a row with the same values in the answered
+columns.
+
+- Filter: a condition over answered columns is as true of the answer as of the changed row. Any other is left out, and
+  so are HAVING and QUALIFY.
+- Join: the other side did not change, so all its columns are answered. A condition must see answered columns only. A
+  row behind an outer join with NULL in place of the changed side appears or goes as the other row finds a partner among
+  the changed rows: an inner join shows it, and a semi join those that an anti join shows.
+- Projection: an expression of answered columns is answered. GROUP BY and PARTITION BY: a group, or a window partition,
+  changes when a row in it does, so behind these only what they are made by. DISTINCT keeps what is answered.
+- Set operation: a row changes when it does in the branch of the occurrence; the union with the other branch empty.
+- Generator: gives the same rows for the same arguments, so these must be answered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
+from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names, key_of
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
+    EditKind,
+    Occurrence,
+    Question,
+    Questions,
+    TrackedRelation,
+)
+from dbt.adapters.icebergmv.maintenance.definition.spark_functions import FUNCTIONS, known_of, written_name
+
+_NOT_OF_ONE_ROW = (exp.Query, exp.AggFunc, exp.Window, exp.UDTF, exp.Star, exp.Lambda)
+
+Answered = Mapping[Occurrence, frozenset[int]]
+"""The slots of FROM that are answered, by occurrence."""
+
+
+def slots_read(expression: exp.Expr, names: Names) -> frozenset[int] | None:
+    """Return the slots that an expression is made of; None when it is made of more than the columns of one row."""
+    key = key_of(expression, names)
+    if key is not None:
+        return frozenset({key.slot})
+    if expression.find(*_NOT_OF_ONE_ROW) or not all(_is_of_one_row(f) for f in expression.find_all(exp.Func)):
+        return None
+    found = [names.sources.resolve(column) for column in expression.find_all(exp.Column)]
+    return None if None in found else frozenset(slot for slot in found if slot is not None)
+
+
+def answered_slots(sources: Sources) -> Answered:
+    """Return the slots that are answered for each occurrence that a question is asked of."""
+    return {
+        o: frozenset(i for i, s in enumerate(sources.slots) if o in s.column.answered)
+        for o in sources.relation.questions
+    }
+
+
+def filtered(sources: Sources, where: exp.Where, names: Names) -> Sources:
+    """Return FROM after a WHERE."""
+    read, answered = slots_read(where.this, names), answered_slots(sources)
+    questions = {
+        o: question if read is not None and read <= answered[o] else question.with_edit("all rows", where)
+        for o, question in sources.relation.questions.items()
+    }
+    return replace(sources, relation=replace(sources.relation, questions=questions))
+
+
+def generated(sources: Sources, call: exp.Expr, names: Names) -> Sources:
+    """Return FROM after a generator, which leaves the questions of those occurrences that answer its arguments."""
+    argument_slots = _union(slots_read(a, names) for a in call.iter_expressions())
+    answered = answered_slots(sources)
+    questions = {
+        o: question
+        for o, question in sources.relation.questions.items()
+        if argument_slots is not None and argument_slots <= answered[o]
+    }
+    return replace(sources, relation=replace(sources.relation, questions=questions))
+
+
+def joined_answers(
+    left: Sources, right: Sources, join: exp.Join, read: frozenset[int] | None
+) -> tuple[Answered, Questions]:
+    """Return the answered slots of both sides of a join, left ones first, and the questions that are left.
+
+    `read` are the slots that the condition reads; None when it reads more than columns.
+    """
+    side, kind = (str(join.args.get(a) or "").upper() for a in ("side", "kind"))
+    offset, width = len(left.slots), len(left.slots) + len(right.slots)
+    lefts, rights = frozenset(range(offset)), frozenset(range(offset, width))
+    answered: dict[Occurrence, frozenset[int]] = {}
+    questions: dict[Occurrence, Question] = {}
+    for sources, shift, mine, theirs in ((left, 0, lefts, rights), (right, offset, rights, lefts)):
+        for o, slots in answered_slots(sources).items():
+            own = frozenset(slot + shift for slot in slots)
+            if read is None or not read & mine <= own:
+                continue
+            question, is_left = sources.relation.questions[o], sources is left
+            if kind in ("SEMI", "ANTI"):
+                answered[o] = own if is_left else theirs
+                edit: EditKind | None = "semi join" if kind == "ANTI" and not is_left else None
+            elif side == "FULL":
+                answered[o], edit = theirs, "left join" if is_left else "right join"
+            elif side == ("RIGHT" if is_left else "LEFT"):
+                answered[o], edit = theirs, "inner join"
+            else:
+                answered[o], edit = own | theirs, None
+            questions[o] = question if edit is None else question.with_edit(edit, join)
+    return answered, questions
+
+
+def with_answers(sources: Sources, answered: Answered, questions: Questions) -> Sources:
+    """Return the sources with these slots answered, and these questions left."""
+    slots = tuple(
+        replace(s, column=replace(s.column, answered=frozenset(o for o, found in answered.items() if i in found)))
+        for i, s in enumerate(sources.slots)
+    )
+    return replace(sources, slots=slots, relation=replace(sources.relation, questions=questions))
+
+
+@dataclass(frozen=True)
+class Made:
+    """What the items of a SELECT are made of. `levels`: what each GROUP BY and PARTITION BY puts rows together by."""
+
+    names: Names
+    levels: tuple[tuple[exp.Expr, ...], ...] = ()
+
+    @property
+    def all_answers(self) -> frozenset[Occurrence]:
+        """Return the occurrences that a column answers which follows from answered ones in each row."""
+        return frozenset() if self.levels else frozenset(self.names.sources.relation.questions)
+
+    def answers(self, item: exp.Expr) -> frozenset[Occurrence]:
+        """Return the occurrences whose question an item of the SELECT list answers."""
+        expression = item.unalias()
+        slots = slots_read(expression, self.names)
+        if not slots or not all(self._is_made_by(expression, level) for level in self.levels):
+            return frozenset()
+        return frozenset(o for o, found in answered_slots(self.names.sources).items() if slots <= found)
+
+    def slot_answers(self, slot: int) -> frozenset[Occurrence]:
+        """Return the same for a column that `*` shows."""
+        asked = frozenset(self.names.sources.relation.questions)
+        by_slots = [{self.names.sources.same(s) for s in self._slots(level)} for level in self.levels]
+        is_kept = all(self.names.sources.same(slot) in level for level in by_slots)
+        return self.names.sources.slots[slot].column.answered & asked if is_kept else frozenset()
+
+    def _is_made_by(self, expression: exp.Expr, level: Sequence[exp.Expr]) -> bool:
+        if any(expression == made.unalias() for made in level):
+            return True
+        slots, kept = slots_read(expression, self.names), {self.names.sources.same(s) for s in self._slots(level)}
+        return slots is not None and all(self.names.sources.same(s) in kept for s in slots)
+
+    def _slots(self, level: Iterable[exp.Expr]) -> Iterable[int]:
+        """Return the slots that are members of a level by themselves."""
+        for made in level:
+            expression = made.unalias()
+            slot = self.names.sources.resolve(expression) if isinstance(expression, exp.Column) else None
+            if slot is not None:
+                yield slot
+
+
+def set_questions(node: exp.SetOperation, left: TrackedRelation, right: TrackedRelation) -> Questions:
+    """Return the questions behind a set operation: those of a branch while the other one can be read as empty."""
+    questions: dict[Occurrence, Question] = {}
+    for branch, other in ((left, right), (right, left)):
+        emptied = other.deltas.emptied_by
+        for o, question in branch.questions.items() if emptied is not None else ():
+            asked = replace(question, emptied=question.emptied | (emptied or frozenset()))
+            questions[o] = asked if isinstance(node, exp.Union) else asked.with_edit("union", node)
+    return questions
+
+
+def _is_of_one_row(call: exp.Func) -> bool:
+    """Return whether a call gives one value for the columns of a row alone, as far as is known of the function."""
+    if isinstance(call, exp.Connector):
+        return True
+    name = written_name(call)
+    known = known_of(name)
+    if isinstance(call, exp.Anonymous) and name not in FUNCTIONS:
+        return False
+    return not (known.aggregate or known.generator or known.volatile or known.time_window or known.order_dependent)
+
+
+def _union(found: Iterable[frozenset[int] | None]) -> frozenset[int] | None:
+    every = list(found)
+    return None if None in every else frozenset(slot for slots in every if slots is not None for slot in slots)
