@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableChange, TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
@@ -47,6 +47,9 @@ class Session(NamedTuple):
     columns: Sequence[Column] = ()
 
 
+Ask: TypeAlias = Callable[[Questions, Sequence[int], Run], dict[int, Answer]]
+
+
 def answers_of(questions: Questions, references: Sequence[int], run: Run) -> dict[int, Answer]:
     """Ask what the changed rows reach. An error of DuckDB is none of the kind that the engine expects of Spark."""
 
@@ -74,7 +77,7 @@ class Planner:
     plan: Callable[[RefreshPlan, Mapping[str, Disjuncts], ViewDefinition], RefreshPlan] = lambda plan, raw, of: plan
     is_append: Callable[[Change], bool] = lambda change: not change.removed
     write: Callable[[Write, RefreshPlan], Write] = lambda write, plan: write
-    ask: Callable[[Questions, Sequence[int], Run], dict[int, Answer]] = answers_of
+    ask: Ask = answers_of
 
     def run(self, sql: str, specs: Mapping[str, Spec], changes: Mapping[str, Change], session: Session) -> RefreshPlan:
         """Return the plan of a refresh after the changes; tables that are not among them are fresh."""

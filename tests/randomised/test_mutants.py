@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from tests.randomised.asking_mutants import ASKING_MUTANTS
 from tests.randomised.choices import Choices
 from tests.randomised.database import Database
 from tests.randomised.histories import Case, make_case, run
 from tests.randomised.mutants import MUTANTS, Mutant
 from tests.randomised.planners import RIGHT, Planner
 
+ALL = {**MUTANTS, **ASKING_MUTANTS}
 pytestmark = pytest.mark.slow
 
 
@@ -30,9 +32,9 @@ def killer(database: Database, mutant: Mutant) -> Case | None:
     return None
 
 
-@pytest.mark.parametrize("name", MUTANTS)
+@pytest.mark.parametrize("name", ALL)
 def test_wrong_planners_are_caught(name: str, database: Database) -> None:
-    mutant = MUTANTS[name]
+    mutant = ALL[name]
     case = killer(database, mutant)
     assert case is not None, f"survived {mutant.seeds} seeds"
     for planner in (mutant.right, RIGHT):

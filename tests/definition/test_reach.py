@@ -1,0 +1,130 @@
+"""Which output columns say what the changed rows of a base table reach, and the query that is asked."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.definition.table_references import splice
+from tests.support.rule_tables import analysed
+
+T = "SELECT region, sum(v) AS s FROM t GROUP BY region"
+REACHES = {
+    # A scan answers with whole rows; a condition over them stays.
+    "SELECT d, v FROM t WHERE v > 1 OR d IS NULL": {0: ("d, v", "", "{sql}")},
+    "SELECT d, upper(region) AS u, 1 AS one, v + id AS w FROM t": {0: ("d, u, w", "", "{sql}")},
+    "SELECT d, rank() OVER (PARTITION BY region ORDER BY v) AS r, region FROM t": {0: ("region", "", "{sql}")},
+    "SELECT DISTINCT region FROM t": {0: ("region", "", "{sql}")},
+    "SELECT * FROM t x": {0: ("id, ts, n, d, region, v, s, xs", "", "{sql}")},
+    # Of groups only what they are made by; conditions on them are left out.
+    T: {0: ("region", "", "{sql}")},
+    f"{T} HAVING sum(v) > 1 OR count(*) = 2": {0: ("region", "", f"{T} HAVING true OR sum(v) > 1 OR count(*) = 2")},
+    "SELECT upper(region) AS u, count(*) AS c FROM t GROUP BY 1": {0: ("u", "", "{sql}")},
+    "SELECT upper(region) AS u, count(*) AS c FROM t GROUP BY region": {0: ("u", "", "{sql}")},
+    "SELECT v % 3 AS k, count(*) AS c FROM t GROUP BY v % 3": {0: ("k", "", "{sql}")},
+    "SELECT d, region, count(*) AS c FROM t GROUP BY ROLLUP (d, region)": {0: ("d, region", "", "{sql}")},
+    "SELECT sum(v) AS s FROM t": {},
+    "SELECT bit_xor(id) AS x, max(region) AS m FROM t GROUP BY id": {},
+    "SELECT my_function(region) AS m FROM t GROUP BY region": {},
+    f"SELECT x.s, count(*) AS c FROM ({T}) x GROUP BY x.s": {},
+    f"SELECT region FROM ({T}) x WHERE s > 3 AND region > 'a'": {
+        0: ("region", "", f"SELECT region FROM ({T}) x WHERE true OR s > 3 AND region > 'a'")
+    },
+    "SELECT region, v FROM t QUALIFY row_number() OVER (PARTITION BY region ORDER BY v) = 1": {
+        0: (
+            "region",
+            "",
+            "SELECT region, v FROM t QUALIFY true OR row_number() OVER (PARTITION BY region ORDER BY v) = 1",
+        )
+    },
+    # Joins: the other side did not change.
+    "SELECT t.region, u.w FROM t JOIN u ON t.d < u.d WHERE w > v": {
+        0: ("region, w", "", "{sql}"),
+        1: ("region, w", "", "{sql}"),
+    },
+    "SELECT t.region, u.w FROM t LEFT OUTER JOIN u ON t.d = u.d": {
+        0: ("region, w", "", "{sql}"),
+        1: ("region", "", "SELECT t.region, u.w FROM t INNER JOIN u ON t.d = u.d"),
+    },
+    "SELECT t.region, u.w FROM u RIGHT JOIN (SELECT * FROM t) t ON t.d = u.d": {
+        0: ("region", "", "SELECT t.region, u.w FROM u INNER JOIN (SELECT * FROM t) t ON t.d = u.d"),
+        1: ("region, w", "", "{sql}"),
+    },
+    "SELECT t.region, coalesce(t.d, u.d) AS d, u.w FROM t FULL JOIN u ON t.d = u.d": {
+        0: ("d, w", "", "SELECT t.region, coalesce(t.d, u.d) AS d, u.w FROM t LEFT JOIN u ON t.d = u.d"),
+        1: ("region, d", "", "SELECT t.region, coalesce(t.d, u.d) AS d, u.w FROM t RIGHT JOIN u ON t.d = u.d"),
+    },
+    "SELECT d FROM t FULL JOIN u USING (d)": {
+        0: ("d", "", "SELECT d FROM t LEFT JOIN u USING (d)"),
+        1: ("d", "", "SELECT d FROM t RIGHT JOIN u USING (d)"),
+    },
+    "SELECT region FROM t LEFT ANTI JOIN u ON t.d = u.d": {
+        0: ("region", "", "{sql}"),
+        1: ("region", "", "SELECT region FROM t LEFT SEMI JOIN u ON t.d = u.d"),
+    },
+    "SELECT region FROM t LEFT SEMI JOIN u ON t.d = u.d": {0: ("region", "", "{sql}"), 1: ("region", "", "{sql}")},
+    f"SELECT u.id, x.region FROM ({T}) x JOIN u ON x.s = u.w": {1: ("id, region", "", "{sql}")},
+    f"SELECT u.id, x.s FROM ({T}) x JOIN u ON x.region = u.id": {0: ("id", "", "{sql}"), 1: ("id, s", "", "{sql}")},
+    # Set operations: the union with the other branch empty.
+    "SELECT d FROM t UNION ALL SELECT d FROM u": {0: ("d", "1", "{sql}"), 1: ("d", "0", "{sql}")},
+    "SELECT d FROM t MINUS SELECT d FROM u": {
+        0: ("d", "1", "SELECT d FROM t UNION SELECT d FROM u"),
+        1: ("d", "0", "SELECT d FROM t UNION SELECT d FROM u"),
+    },
+    "SELECT d FROM t INTERSECT ALL SELECT d FROM u": {
+        0: ("d", "1", "SELECT d FROM t UNION ALL SELECT d FROM u"),
+        1: ("d", "0", "SELECT d FROM t UNION ALL SELECT d FROM u"),
+    },
+    "SELECT d FROM t UNION ALL SELECT max(d) AS d FROM u": {},
+    # Generators give the same rows for the same arguments.
+    "SELECT region, e FROM t LATERAL VIEW explode(xs) AS e": {0: ("region, e", "", "{sql}")},
+    "SELECT region, explode(xs) AS e FROM t": {0: ("region, e", "", "{sql}")},
+    f"SELECT region, e FROM ({T}) x LATERAL VIEW explode(array(s)) AS e": {},
+    # What a subquery says of a row is left out; what it reads is not asked.
+    "SELECT d FROM t WHERE d IN (SELECT d FROM u)": {
+        0: ("d", "", "SELECT d FROM t WHERE true OR d IN (SELECT d FROM u)")
+    },
+    "SELECT d, (SELECT max(w) FROM u) AS m FROM t": {1: ("d", "", "{sql}")},
+    # Nothing is asked where rows may be others, or the text stands for several uses.
+    "SELECT region FROM t LIMIT 3": {},
+    "WITH c AS (SELECT * FROM t) SELECT a.d FROM c a JOIN c b ON a.id = b.id": {},
+    "SELECT a.d FROM t a JOIN t b ON a.id = b.id": {0: ("d", "", "{sql}"), 1: ("d", "", "{sql}")},
+    "SELECT region FROM t VERSION AS OF 5": {},
+    # The answer is a value that a row has, so a literal is none.
+    "SELECT 'a' AS k, v FROM t": {0: ("v", "", "{sql}")},
+}
+
+
+@pytest.mark.parametrize("sql", REACHES)
+def test_what_the_changed_rows_of_each_reference_reach(sql: str) -> None:
+    definition = analysed(sql)
+    found = {
+        index: (
+            ", ".join(sorted(reach.columns, key=[c.name for c in definition.columns or ()].index)),
+            ", ".join(map(str, sorted(reach.emptied))),
+            splice(sql, {}, reach.edits),
+        )
+        for index, reach in definition.reach.items()
+    }
+    assert found == {
+        i: (columns, emptied, text.replace("{sql}", sql)) for i, (columns, emptied, text) in REACHES[sql].items()
+    }
+
+
+HARD_TO_EDIT = (
+    "SELECT count(*) AS c FROM (SELECT 1) HAVING count(*) > 1",
+    "SELECT region FROM t WHERE region IN (SELECT region FROM t WHERE v > 1 GROUP BY region HAVING count(*) > 1)",
+    "SELECT a.region FROM (t a LEFT JOIN u b ON a.d = b.d) LEFT JOIN u c ON a.d = c.d WHERE b.w > 1",
+    "SELECT CASE WHEN v > 1 THEN region END AS k, sum(v) s FROM t GROUP BY 1 HAVING max(CASE WHEN v > 1 THEN 1 END) > 0",
+    "SELECT region, count(*) FILTER (WHERE v > 1) AS c FROM t GROUP BY region HAVING count(*) FILTER (WHERE v > 2) > 0",
+    "SELECT region FROM t /* WHERE */ GROUP BY region HAVING sum(v) > 1 -- HAVING",
+    "SELECT * EXCEPT (d) FROM t EXCEPT SELECT * EXCEPT (d) FROM t",
+    "WITH x AS (SELECT region, sum(v) AS w FROM t GROUP BY region) SELECT region FROM x WHERE w > 1 OR w < 0",
+)
+
+
+@pytest.mark.parametrize("sql", HARD_TO_EDIT)
+def test_an_edited_text_changes_nothing_but_the_keywords(sql: str) -> None:
+    for reach in analysed(sql).reach.values():
+        for edit in reach.edits:
+            assert edit.text in {" true OR", "INNER", "LEFT", "RIGHT", "SEMI", "UNION"}
+            assert sql[edit.start : edit.end].upper() in {"", "LEFT", "RIGHT", "FULL", "ANTI", "EXCEPT", "INTERSECT"}
