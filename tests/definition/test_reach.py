@@ -114,7 +114,7 @@ HARD_TO_EDIT = (
     "SELECT count(*) AS c FROM (SELECT 1) HAVING count(*) > 1",
     "SELECT region FROM t WHERE region IN (SELECT region FROM t WHERE v > 1 GROUP BY region HAVING count(*) > 1)",
     "SELECT a.region FROM (t a LEFT JOIN u b ON a.d = b.d) LEFT JOIN u c ON a.d = c.d WHERE b.w > 1",
-    "SELECT CASE WHEN v > 1 THEN region END AS k, sum(v) s FROM t GROUP BY 1 HAVING max(CASE WHEN v > 1 THEN 1 END) > 0",
+    "SELECT CASE WHEN v > 1 THEN region END k, sum(v) s FROM t GROUP BY 1 HAVING max(CASE WHEN v > 1 THEN 1 END) > 0",
     "SELECT region, count(*) FILTER (WHERE v > 1) AS c FROM t GROUP BY region HAVING count(*) FILTER (WHERE v > 2) > 0",
     "SELECT region FROM t /* WHERE */ GROUP BY region HAVING sum(v) > 1 -- HAVING",
     "SELECT * EXCEPT (d) FROM t EXCEPT SELECT * EXCEPT (d) FROM t",
