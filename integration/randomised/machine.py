@@ -27,6 +27,7 @@ _numbers = itertools.count()
 _WIDENED = re.compile(r"class java\.lang\.Long cannot be cast to class java\.lang\.Integer")
 _REPLACED = re.compile(r" REPLACE WHERE (?P<where>.*?) SELECT `", re.DOTALL)
 _DELETED = re.compile(r"^DELETE FROM \S+ WHERE (?P<where>.*)$", re.DOTALL)
+_QUESTION = re.compile(r"SELECT DISTINCT .* AS k0")
 _AT_ONCE = 2
 
 
@@ -158,6 +159,10 @@ class Machine:
         except Exception as error:
             raise WrongResult("error", subject.shape.name, f"{error!s:.1500}; {subject.sql}") from error
         self.statistics.statements += len(recorder.statements)
+        if "cannot be asked" in result.reason:
+            raise WrongResult("question", subject.shape.name, f"{result.reason}; {subject.sql}")
+        if any(_QUESTION.match(statement) for statement in recorder.statements):
+            self.statistics.events[f"asked the changed rows, then {result.kind}"] += 1
         subject.check(expected)
         self._settle(subject, result.kind, result.reason)
         self._check_idle(subject)

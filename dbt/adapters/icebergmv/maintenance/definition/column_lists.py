@@ -22,3 +22,8 @@ def reads_by_shape(query: exp.Expr) -> bool:
         return True
     distinct = any(select.args.get("distinct") for select in query.find_all(exp.Select))
     return bool(stars) and bool(renamed or distinct or query.find(exp.SetOperation))
+
+
+def reads_every_column(query: exp.Expr) -> bool:
+    """Return whether a value of a column that the SELECT does not name may matter."""
+    return reads_by_shape(query) or any(not isinstance(s.parent, exp.Count) for s in query.find_all(exp.Star))

@@ -16,7 +16,7 @@ from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.ansi_mode import ansi_matters, reads_unnamed
-from dbt.adapters.icebergmv.maintenance.definition.column_lists import reads_by_shape
+from dbt.adapters.icebergmv.maintenance.definition.column_lists import reads_by_shape, reads_every_column
 from dbt.adapters.icebergmv.maintenance.definition.date_units import units_are_literals
 from dbt.adapters.icebergmv.maintenance.definition.determinism import order_dependence, volatility
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, ParsedSql, parse
@@ -64,8 +64,9 @@ class ViewDefinition:
     whose name may be replaced by a subquery, because nothing in the SQL names them with a catalog or a schema.
     `mentions` are the words of the SQL in lower case. `reads_by_shape`: columns that it does not name may matter too.
     `needs_tables`: every output row comes from rows of tables. `selects_subquery`: a SELECT list holds a subquery.
-    `ansi_matters`: its values may be others in ANSI mode. `reads_unnamed`: it reads columns by no name. `reach` holds
-    the references of which the changed rows can be asked what they reach.
+    `ansi_matters`: its values may be others in ANSI mode. `reads_unnamed`: it reads columns by no name.
+    `reads_every_column`: also those that it does not name may matter, by `*` or by their place. `reach` holds the
+    references of which the changed rows can be asked what they reach.
     """
 
     sql: str
@@ -83,6 +84,7 @@ class ViewDefinition:
     selects_subquery: bool = False
     ansi_matters: bool = True
     reads_unnamed: bool = True
+    reads_every_column: bool = True
     reach: Mapping[int, Reach] = field(default_factory=dict)
 
     def uses_of(self, index: int) -> tuple[Occurrence, ...]:
@@ -145,6 +147,7 @@ def analyse(
         needs_tables=_needs_tables(query),
         ansi_matters=ansi_matters(query, _types(known.values()), words),
         reads_unnamed=reads_unnamed(query, words),
+        reads_every_column=reads_every_column(query) or reads_unnamed(query, words),
         selects_subquery=any(item.find(exp.Query) for s in query.find_all(exp.Select) for item in s.expressions),
         reach=_reach(relation, references.tables, rewritable, parsed, sql),
     )

@@ -33,7 +33,7 @@ _JOINS: Mapping[EditKind, tuple[str | None, str | None]] = {
 def text_edits(parsed: ParsedSql, sql: str, edits: Iterable[Edit]) -> tuple[TextEdit, ...] | None:
     """Return the edits of a parsed text as places in it; None when one of them cannot be found for certain."""
     nodes = {id(node): number for number, node in enumerate(parsed.tree.walk())}
-    wanted = [(edit.kind, nodes[edit.node]) for edit in edits if edit.node in nodes]
+    wanted = [(edit.kind, nodes[edit.node]) for edit in edits]
     originals = list(parsed.tree.walk())
     found = [_place(kind, originals[number], parsed.tokens) for kind, number in wanted]
     places = sorted((p for p in found if p is not None), key=lambda p: p.start)

@@ -120,11 +120,10 @@ class Questions:
     def _columns_read(self, source: IcebergSource) -> dict[str, str]:
         """Return the columns that the definition reads, quoted, with their types; none if they cannot be compared."""
         definition = self.definition
-        every = definition.reads_by_shape or definition.reads_unnamed or "*" in definition.mentions
         read = {
             identifier(c.name): c.type
             for c in schema_columns(source.table_schema)
-            if every or c.name.lower() in definition.mentions
+            if definition.reads_every_column or c.name.lower() in definition.mentions
         }
         comparable = all(t in _COUNTED or t.startswith("decimal(") for t in read.values())
         return read if comparable else {}

@@ -1,0 +1,117 @@
+"""Changes that no output column follows: the changed rows say which groups, or rows, of the view they reach."""
+
+from __future__ import annotations
+
+import pytest
+
+from integration.support.lake import LakeProject
+
+JOINED = "from {orders} o join {customers} c on o.customer = c.id"
+VIEWS = {
+    "by_country": f"select c.country, sum(o.amount) as total, count(*) as n {JOINED} group by c.country",
+    "large": f"select c.country, count(*) as n {JOINED} group by c.country having count(*) > 2",
+    "of_sums": "select total, count(*) as n from (select customer, sum(amount) as total from {orders} group by customer)"
+    " group by total",
+    "ranked": "select country, score, rank() over (partition by country order by score, id) as place"
+    f" from (select c.country, c.id, o.score {JOINED})",
+    "quiet": "select c.country from {customers} c left anti join {orders} o on o.customer = c.id",
+    "unordered": f"select country from {{customers}} except all select c.country {JOINED}",
+    "scores": f"select c.country, cast(max(o.score) as string) as best {JOINED} group by c.country",
+}
+# Changes one after the other, and how each view follows.
+ROUNDS = {
+    "one more order": (
+        ["INSERT INTO {orders} VALUES (100, 1, date'2024-03-01', 5, 1.5D)"],
+        {"by_country": "overwrite", "large": "overwrite", "ranked": "overwrite", "scores": "overwrite"},
+    ),
+    "an order of nobody": (
+        ["INSERT INTO {orders} VALUES (101, 99, date'2024-03-01', 5, 9.5D)"],
+        {"by_country": "none", "large": "none", "ranked": "none", "scores": "none", "quiet": "none"},
+    ),
+    "written again with the same rows": (
+        ["UPDATE {orders} SET amount = amount WHERE day = date'2024-01-02'"],
+        dict.fromkeys(VIEWS, "none"),
+    ),
+    "to another customer": (
+        ["UPDATE {orders} SET customer = 2 WHERE id = 3"],
+        {"by_country": "overwrite", "large": "overwrite", "ranked": "overwrite"},
+    ),
+    "a customer of no country": (
+        ["UPDATE {orders} SET customer = 4 WHERE id = 4"],
+        {"by_country": "overwrite", "large": "overwrite", "quiet": "overwrite"},
+    ),
+    "a zero becomes a negative one": (
+        ["UPDATE {orders} SET score = -0.0D WHERE score = 0.0D"],
+        {"by_country": "none", "scores": "overwrite"},
+    ),
+    "a group dies": (
+        ["DELETE FROM {orders} WHERE customer = 3"],
+        {"by_country": "overwrite", "scores": "overwrite"},
+    ),
+    "both tables": (
+        ["UPDATE {customers} SET country = 'O\\'x \\\\ `y`' WHERE id = 1", "DELETE FROM {orders} WHERE id IN (1, 2)"],
+        {"by_country": "overwrite", "large": "overwrite"},
+    ),
+    "the whole table, with one row less": (
+        ["INSERT OVERWRITE {orders} SELECT * FROM {orders} WHERE id <> 5"],
+        {"by_country": "overwrite"},
+    ),
+    "replaced by the same rows": (
+        ["CREATE OR REPLACE TABLE {orders} USING iceberg AS SELECT * FROM {orders}"],
+        {"by_country": "none", "large": "none", "scores": "none", "ranked": "none"},
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def tables(lake: LakeProject) -> dict[str, str]:
+    names = {name: f"lake.{lake.schema}.{name}" for name in ("orders", "customers")}
+    lake.sql(
+        f"CREATE TABLE {names['orders']} USING iceberg PARTITIONED BY (day) TBLPROPERTIES "
+        "('format-version'='2', 'write.delete.mode'='merge-on-read', 'write.update.mode'='copy-on-write') AS "
+        "SELECT cast(id AS int) AS id, cast(id % 3 + 1 AS int) AS customer, date_add(date'2024-01-01', "
+        "cast(id % 4 AS int)) AS day, cast(id % 5 AS int) AS amount, cast(id % 3 AS double) AS score FROM range(12)"
+    )
+    lake.sql(
+        f"CREATE TABLE {names['customers']} USING iceberg TBLPROPERTIES "
+        "('write.metadata.metrics.default'='none') AS SELECT * FROM VALUES "
+        "(1, 'DE'), (2, 'FR'), (3, 'US'), (4, cast(null as string)), (5, 'FR') AS c(id, country)"
+    )
+    for name, sql in VIEWS.items():
+        lake.model(name, sql.format(**names))
+    lake.run()
+    return names
+
+
+@pytest.mark.parametrize("change", ROUNDS)
+def test_what_is_reached_is_refreshed(lake: LakeProject, tables: dict[str, str], change: str) -> None:
+    statements, kinds = ROUNDS[change]
+    for statement in statements:
+        lake.sql(statement.format(**tables))
+    found = lake.run()
+    lake.assert_equals_definition(*VIEWS)
+    assert {name: found[name]["refresh_kind"] for name in kinds} == kinds, {
+        name: found[name]["refresh_reason"] for name in kinds
+    }
+
+
+def test_more_keys_than_a_predicate_takes(lake: LakeProject, tables: dict[str, str]) -> None:
+    wide, names = f"lake.{lake.schema}.wide", f"lake.{lake.schema}.names"
+    lake.sql(
+        f"CREATE TABLE {wide} USING iceberg TBLPROPERTIES ('write.metadata.metrics.default'='none') AS"
+        " SELECT id, 1 AS v FROM range(1500)"
+    )
+    lake.sql(f"CREATE TABLE {names} USING iceberg AS SELECT id, concat('n', id) AS name FROM range(1500)")
+    lake.model(
+        "by_name", f"select n.name, sum(w.v) as total from {wide} w join {names} n on w.id = n.id group by n.name"
+    )
+    lake.run("--select", "by_name")
+    lake.sql(f"UPDATE {wide} SET v = 2 WHERE id = 7")
+    few = lake.run("--select", "by_name")["by_name"]
+    lake.sql(f"UPDATE {wide} SET v = 3")
+    many = lake.run("--select", "by_name")["by_name"]
+
+    lake.assert_equals_definition("by_name")
+    assert (few["refresh_kind"], few["rows_affected"]) == ("overwrite", 1)
+    assert many["refresh_kind"] == "full"
+    assert "wide changed and its changed rows reach more than 1000 keys" in many["refresh_reason"]
