@@ -138,26 +138,30 @@ def _found(response: dict[str, Any]) -> tuple[str, str]:
     return response["refresh_kind"], response["refresh_reason"]
 
 
-def _expected(view: Behaviour, change: Round) -> tuple[str, tuple[str, ...]]:
-    """Return the kind of refresh that the page promises, and the reasons of which a full one gives some."""
+def _expected(view: Behaviour, change: Round) -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the kinds of refresh that the page allows, and the reasons of which a full one gives some."""
     if view.every_run is not None:
-        return "full", (view.every_run,)
+        return frozenset(["full"]), (view.every_run,)
     uses = [use for use in view.uses if use.table in change.changed]
     if not uses:
-        return "none", ()
+        return frozenset(["none"]), ()
     if change.only_appends and all(use.new_rows_alone for use in uses):
-        return "append", ()
-    obstacles = tuple(use.obstacle for use in uses if use.obstacle is not None)
+        return frozenset(["append"]), ()
+    obstacles = tuple(str(use.obstacle) for use in uses if use.is_full)
     if obstacles:
-        return "full", obstacles
-    if any(use.only_without_null and use.table in change.nulls for use in uses):
-        return "full", ("which no output column follows",)
-    return "overwrite", ("Spark cannot say what",) if any(use.if_listed for use in uses) else ()
+        # A table that can be asked is not, where another one makes the refresh full anyway.
+        return frozenset(["full"]), obstacles + tuple(str(use.obstacle) for use in uses)
+    nulls = [use for use in uses if use.only_without_null and use.table in change.nulls]
+    if any(not use.answered for use in nulls):
+        return frozenset(["full"]), ("which no output column follows",)
+    if nulls or any(use.obstacle is not None or (use.if_listed and use.answered) for use in uses):
+        return frozenset(["overwrite", "none"]), ("its changed rows reach more than",)
+    return frozenset(["overwrite"]), ("Spark cannot say what",) if any(use.if_listed for use in uses) else ()
 
 
-def _agree(found: tuple[str, str], expected: tuple[str, tuple[str, ...]]) -> bool:
-    """Return whether the kind is the promised one; a full refresh, promised or possible, must say why."""
-    kind, reasons = expected
+def _agree(found: tuple[str, str], expected: tuple[frozenset[str], tuple[str, ...]]) -> bool:
+    """Return whether the kind is a promised one; a full refresh, promised or possible, must say why."""
+    kinds, reasons = expected
     if found[0] == "full":
         return any(reason in found[1] for reason in reasons)
-    return found[0] == kind
+    return found[0] in kinds
