@@ -292,9 +292,9 @@ LINES = Group(
             " group by p.category",
             (
                 Step("first build", "full", "book 20 | tv 100", 2),
-                Step("P23 P54 both sides are stale and one key is kept", "full", "book 50 | tv 200 | toy 5", 3),
+                Step("P23 P54 both sides are stale and one key is kept", "overwrite", "book 50 | tv 200 | toy 5", 3),
                 Step("P23 the side whose key is kept is stale", "overwrite", "book 55 | tv 200 | toy 5", 1),
-                Step("P53 the side whose key is lost is stale", "full", "book 55 | tv 300 | toy 5", 3),
+                Step("P53 the side whose key is lost is stale", "overwrite", "book 55 | tv 300 | toy 5", 1),
             ),
             {"partition_by": []},
         ),
@@ -304,9 +304,9 @@ LINES = Group(
             " group by p.category",
             (
                 Step("first build", "full", "book 20 | tv 100", 2),
-                Step("P24 every group is there once", "full", "book 50 | tv 200 | toy 5", 3),
+                Step("P24 every group is there once", "overwrite", "book 50 | tv 200 | toy 5", 3),
                 Step("P24 the side whose key is kept is stale", "overwrite", "book 55 | tv 200 | toy 5", 1),
-                Step("P24 the side whose key is lost is stale", "full", "book 55 | tv 300 | toy 5", 3),
+                Step("P24 the side whose key is lost is stale", "overwrite", "book 55 | tv 300 | toy 5", 1),
             ),
             {"partition_by": "category"},
         ),
