@@ -53,7 +53,7 @@ ROUNDS = {
         {"by_country": "overwrite", "large": "overwrite"},
     ),
     "the whole table, with one row less": (
-        ["INSERT OVERWRITE {orders} SELECT * FROM {orders} WHERE id <> 5"],
+        ["INSERT OVERWRITE {orders} SELECT * FROM {orders} WHERE id <> 6"],
         {"by_country": "overwrite"},
     ),
     "replaced by the same rows": (

@@ -61,9 +61,17 @@ class Questions:
     preferred: frozenset[str] = frozenset()
 
     def answers(self, references: Iterable[int], run: Run) -> dict[int, Answer]:
-        """Return what each of the references reaches; one that cannot be asked is left out."""
-        found = {index: self._answer(index, run) for index in references if index in self.definition.reach}
-        return {index: answer for index, answer in found.items() if answer is not None}
+        """Return what each of the references reaches, up to the first one that cannot be asked.
+
+        A reference whose changed rows reach no column that is known reaches nothing if no row of it changed.
+        """
+        found: dict[int, Answer] = {}
+        for index in sorted(references, key=lambda i: (i in self.definition.reach, i)):
+            answer = self._answer(index, run) if index in self.definition.reach else self._nothing(index, run)
+            if answer is None:
+                break
+            found[index] = answer
+        return found
 
     def question(self, index: int) -> str | None:
         """Return the definition over the changed rows of a reference; None where these cannot be read."""
@@ -127,6 +135,19 @@ class Questions:
         }
         comparable = all(t in _COUNTED or t.startswith("decimal(") for t in read.values())
         return read if comparable else {}
+
+    def _nothing(self, index: int, run: Run) -> Answer | None:
+        """Return that a reference reaches nothing, if it has no changed row."""
+        reference = self.definition.references[index]
+        source, base = self.bases.of(reference).source, self._stale()[index]
+        dialect = Dialect(self.bases.catalog_name, pushable=False)
+        changed = None if source is None else self._changed_rows(reference, source, base, dialect)
+        if changed is None:
+            return None
+        try:
+            return () if not run(f"SELECT 1 FROM {changed} LIMIT 1") else None
+        except Exception as error:
+            return NotListed(f"whether its rows changed cannot be asked ({str(error).splitlines()[0][:200]})")
 
     def _answer(self, index: int, run: Run) -> Answer | None:
         """Ask for all answered columns; for the preferred ones if that is too much."""

@@ -63,7 +63,7 @@ def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, req
 def references_to_ask(
     definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest
 ) -> tuple[int, ...]:
-    """Return the references whose changed rows must say what they reach, or the refresh is full. None if it is anyway.
+    """Return the references whose changed rows must say what they reach, or the refresh is full.
 
     Asking reads the files that changed, so it does not pay where these are most of a large table.
     """
@@ -78,7 +78,7 @@ def references_to_ask(
     total = sum(b.base.source.row_count for b in status.base_tables if b.base.source is not None)
     read = sum(base.change.changed_rows for base in untracked.values())
     pays = total <= ALWAYS_ASKED or read <= total * _MOST_ASKED
-    return tuple(sorted(untracked)) if pays and definition.reach.keys() >= untracked.keys() else ()
+    return tuple(sorted(untracked)) if pays and definition.rewritable >= untracked.keys() else ()
 
 
 def _stale(status: MaterializedViewStatus) -> list[BaseTableStatus]:
