@@ -29,18 +29,27 @@ class _NoFiles(FileIO):
 
 
 def bare_table(
-    name: str, types: Mapping[str, IcebergType], fields: Sequence[tuple[str, str]], snapshots: Sequence[int]
+    name: str,
+    types: Mapping[str, IcebergType],
+    fields: Sequence[tuple[str, str]],
+    snapshots: Sequence[int],
+    rows: int = 0,
 ) -> Table:
-    """Return a table partitioned by `fields`, as (transform, column), whose last snapshot is the current one."""
+    """Return a table partitioned by `fields`, as (transform, column), whose last snapshot is the current one.
+
+    `rows` is how many rows each snapshot says it has.
+    """
     schema = Schema(*(NestedField(i, column, kind) for i, (column, kind) in enumerate(types.items(), start=1)))
     ids = {field.name: field.field_id for field in schema.fields}
     spec = PartitionSpec(
         *(PartitionField(ids[c], 1000 + n, parse_transform(t), f"p{n}") for n, (t, c) in enumerate(fields))
     )
-    history = [
-        {"snapshot-id": n, "sequence-number": n, "timestamp-ms": n, "manifest-list": "", "schema-id": schema.schema_id}
-        for n in snapshots
-    ]
+    common = {
+        "manifest-list": "",
+        "schema-id": schema.schema_id,
+        "summary": {"operation": "append", "total-records": str(rows)},
+    }
+    history = [{"snapshot-id": n, "sequence-number": n, "timestamp-ms": n, **common} for n in snapshots]
     metadata = TableMetadataV2.model_validate(
         {
             "location": f"memory://{name}",

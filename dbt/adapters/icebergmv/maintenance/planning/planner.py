@@ -29,7 +29,7 @@ ALWAYS_ASKED = 100_000
 """Up to this many rows in all base tables, asking costs little whatever changed."""
 
 _MOST_ASKED = 0.5
-"""The share of all rows that may be in changed files: both versions of them are read, and a full refresh reads one."""
+"""The share of all rows that may be read to ask. A full refresh reads all of them, and writes."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def references_to_ask(
 ) -> tuple[int, ...]:
     """Return the references whose changed rows must say what they reach, or the refresh is full.
 
-    Asking reads the files that changed, so it does not pay where these are most of a large table.
+    Asking reads what changed, which does not pay where that is most of all rows.
     """
     if _without_regions(definition, status, request) is not None:
         return ()
@@ -76,9 +76,21 @@ def references_to_ask(
         if any(d.is_all for d in _affected(definition, base, use, request))
     }
     total = sum(b.base.source.row_count for b in status.base_tables if b.base.source is not None)
-    read = sum(base.change.changed_rows for base in untracked.values())
+    read = sum(_rows_to_ask(base) for base in untracked.values())
     pays = total <= ALWAYS_ASKED or read <= total * _MOST_ASKED
     return tuple(sorted(untracked)) if pays and definition.rewritable >= untracked.keys() else ()
+
+
+def _rows_to_ask(base: BaseTableStatus) -> int:
+    """Return how many rows are read to find those that changed: new ones, or those of changed files, or both versions.
+
+    Where partitions and bounds do not say where a change is, the whole table is read, before and after it.
+    """
+    if base.change.appended_since is not None:
+        return base.change.appended_rows
+    if any(d.is_all for d in base.change.constraints.data_disjuncts):
+        return 2 * (0 if base.base.source is None else base.base.source.row_count)
+    return base.change.changed_rows
 
 
 def _stale(status: MaterializedViewStatus) -> list[BaseTableStatus]:

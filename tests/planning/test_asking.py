@@ -1,0 +1,93 @@
+"""Which references are asked what their changed rows reach, and what becomes of the answers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange, TableVersion
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import NotListed
+from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp, Overwrite
+from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, references_to_ask
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
+from tests.support.bare_tables import bare_table
+from tests.support.bases import COLUMNS, analysed, base_status, change, partition_rows, status
+
+BY_REGION = analysed("SELECT region, sum(v) AS s FROM t GROUP BY region")
+JOINED = analysed("SELECT a.region, sum(b.v) AS s FROM t a JOIN u b ON a.id = b.id GROUP BY a.region")
+TOTAL = analysed("SELECT count(*) AS c FROM t")
+ONE_DAY = change([partition_rows([("day", "ts")], (10,))], unit="day")
+ANYWHERE = change([TupleDomain.all()], unit="file")
+MANY = 10_000_000
+
+
+def stale(changed: TableChange, rows: int, name: str = "t", index: int = 0) -> BaseTableStatus:
+    """Return the status of a table that says it has so many rows."""
+    table = bare_table(name, {column: kind for column, (kind, _) in COLUMNS.items()}, (), (1, 2), rows)
+    source = IcebergSource(table, ("lake", "ns", name), TableVersion("uuid", 2, 0), table.schema(), table.schema())
+    found = base_status(changed, name, (index,))
+    return replace(found, base=BaseTable(found.base.name, source))
+
+
+ASKED = {
+    "one day of many": (replace(ONE_DAY, changed_rows=1000), MANY, True),
+    "most files of a large table": (replace(ONE_DAY, changed_rows=MANY), MANY, False),
+    "most files of a small table": (replace(ONE_DAY, changed_rows=2000), 1000, True),
+    "somewhere in a large table": (replace(ANYWHERE, changed_rows=10), MANY, False),
+    "somewhere in a small table": (replace(ANYWHERE, changed_rows=10), 1000, True),
+    "few rows appended to a large table": (replace(ANYWHERE, appended_since=1, appended_rows=10), MANY, True),
+    "as many rows appended as there were": (replace(ANYWHERE, appended_since=1, appended_rows=MANY), MANY, False),
+}
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_asking_has_to_pay(name: str) -> None:
+    changed, rows, pays = ASKED[name]
+    found = references_to_ask(BY_REGION, status(stale(changed, rows)), PlanRequest("auto"))
+    assert found == ((0,) if pays else ())
+
+
+def test_a_small_table_beside_a_large_one_is_asked() -> None:
+    bases = status(stale(change(status="fresh"), MANY), stale(ANYWHERE, 1000, "u", 1))
+    assert references_to_ask(JOINED, bases, PlanRequest("auto")) == (1,)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        PlanRequest("full"),
+        PlanRequest("auto", rebuild="first build"),
+        PlanRequest("auto", lost="its storage table was dropped"),
+        PlanRequest("auto", incremental=False),
+    ],
+)
+def test_nobody_is_asked_where_the_answer_does_not_matter(request_: PlanRequest) -> None:
+    assert references_to_ask(BY_REGION, status(stale(ONE_DAY, 10)), request_) == ()
+
+
+def test_a_reference_that_reaches_no_column_may_still_have_no_changed_row() -> None:
+    bases = status(stale(ONE_DAY, 10))
+    assert TOTAL.reach == {}
+    assert references_to_ask(TOTAL, bases, PlanRequest("auto")) == (0,)
+    assert isinstance(plan_refresh(TOTAL, bases, PlanRequest("auto", answers={0: ()})), NoOp)
+
+
+def test_the_answer_is_the_region() -> None:
+    bases, region = status(stale(ONE_DAY, 10)), (TupleDomain.where({ColumnKey("region"): Domain.of("EU", None)}),)
+    plan = plan_refresh(BY_REGION, bases, PlanRequest("auto", answers={0: region}))
+    assert plan == Overwrite("t: 1 day changed", region, {0: region})
+
+
+def test_an_answer_that_cannot_be_listed_is_the_reason() -> None:
+    asked = PlanRequest("auto", answers={0: NotListed("its changed rows reach more than 1000 keys")})
+    plan = plan_refresh(BY_REGION, status(stale(ONE_DAY, 10)), asked)
+    assert plan == Full("t changed and its changed rows reach more than 1000 keys")
+
+
+def test_one_reference_without_an_answer_makes_it_full() -> None:
+    bases = status(stale(ONE_DAY, 10), stale(ONE_DAY, 10, "u", 1))
+    plan = plan_refresh(JOINED, bases, PlanRequest("auto", answers={0: ()}))
+    assert isinstance(plan, Full)
