@@ -144,10 +144,8 @@ class Questions:
         changed = None if source is None else self._changed_rows(reference, source, base, dialect)
         if changed is None:
             return None
-        try:
-            return () if not run(f"SELECT 1 FROM {changed} LIMIT 1") else None
-        except Exception as error:
-            return NotListed(f"whether its rows changed cannot be asked ({str(error).splitlines()[0][:200]})")
+        rows = _rows(f"SELECT 1 FROM {changed} LIMIT 1", run)
+        return rows if isinstance(rows, NotListed) else None if rows else ()
 
     def _answer(self, index: int, run: Run) -> Answer | None:
         """Ask for all answered columns; for the preferred ones if that is too much."""
@@ -173,17 +171,23 @@ def _before(base: BaseTableStatus, now: IcebergSource) -> IcebergSource | None:
 def _ask(question: str, keys: Sequence[Column], run: Run) -> Answer:
     most = max(1, min(MOST_KEYS, _MOST_TERMS // len(keys)))
     values = ", ".join(f"{internal_form(c.type, identifier(c.name))} AS k{n}" for n, c in enumerate(keys))
-    try:
-        rows = run(f"SELECT DISTINCT {values} FROM (\n{question}\n) LIMIT {most + 1}")
-    except Exception as error:
-        # A clause that is left out may have kept an expression from failing.
-        return NotListed(f"what its changed rows reach cannot be asked ({str(error).splitlines()[0][:200]})")
+    rows = _rows(f"SELECT DISTINCT {values} FROM (\n{question}\n) LIMIT {most + 1}", run)
+    if isinstance(rows, NotListed):
+        return rows
     if len(rows) > most:
         return NotListed(f"its changed rows reach more than {most} keys")
     if any(isinstance(value, str) and "\ufffd" in value for row in rows for value in row):
         return NotListed("its changed rows reach a key that may not be UTF-8")
     names = [ColumnKey(c.name) for c in keys]
     return simplify([_region(dict(zip(names, row, strict=True))) for row in rows], MOST_KEYS)
+
+
+def _rows(query: str, run: Run) -> Sequence[Sequence[object]] | NotListed:
+    try:
+        return run(query)
+    except Exception as error:
+        # A clause that is left out may have kept an expression from failing.
+        return NotListed(f"its changed rows cannot be asked ({str(error).splitlines()[0][:200]})")
 
 
 def _region(values: Mapping[ColumnKey, object]) -> TupleDomain:
