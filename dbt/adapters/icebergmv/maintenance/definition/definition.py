@@ -214,13 +214,18 @@ def _additive(
     """
     if any(known_of(t.text).aggregate and n.token_type == TokenType.L_PAREN for t, n in pairwise(tokens)):
         return {}
-    pinned = {r.index for r in references if r.pinned}
-    uses = Counter(o.index for o in relation.occurrences)
+    once = _read_once(relation, references)
     return {
         occurrence.index: frozenset(o.index for o in emptied)
         for occurrence, emptied in relation.deltas.additive.items()
-        if all(uses[o.index] == 1 and o.index not in pinned for o in (occurrence, *emptied))
+        if all(o.index in once for o in (occurrence, *emptied))
     }
+
+
+def _read_once(relation: TrackedRelation, references: tuple[TableReference, ...]) -> frozenset[int]:
+    """Return the references that the text uses once and reads as they are now."""
+    uses = Counter(o.index for o in relation.occurrences)
+    return frozenset(r.index for r in references if uses[r.index] == 1 and not r.pinned)
 
 
 def _reach(
@@ -231,13 +236,11 @@ def _reach(
     sql: str,
 ) -> dict[int, Reach]:
     """Return what can be asked of the references that the text reads once, under the columns that are answered."""
-    usable = rewritable - {r.index for r in references if r.pinned}
-    uses = Counter(o.index for o in relation.occurrences)
+    usable = rewritable & _read_once(relation, references)
     found: dict[int, Reach] = {}
     for occurrence, question in relation.questions.items():
         columns = tuple(c.name for c in relation.columns or () if occurrence in c.answered)
-        touched = {occurrence, *question.emptied}
-        if not columns or any(uses[o.index] != 1 or o.index not in usable for o in touched):
+        if not columns or any(o.index not in usable for o in (occurrence, *question.emptied)):
             continue
         edits = text_edits(parsed, sql, question.edits)
         if edits is not None:

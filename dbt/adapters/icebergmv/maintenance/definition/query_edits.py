@@ -6,7 +6,7 @@ that belongs to it; and the edited text must parse to the syntax tree with the s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
@@ -30,12 +30,14 @@ _JOINS: Mapping[EditKind, tuple[str | None, str | None]] = {
 """The side and the kind of a join after the edit."""
 
 
-def text_edits(parsed: ParsedSql, sql: str, edits: Iterable[Edit]) -> tuple[TextEdit, ...] | None:
+def text_edits(parsed: ParsedSql, sql: str, edits: Collection[Edit]) -> tuple[TextEdit, ...] | None:
     """Return the edits of a parsed text as places in it; None when one of them cannot be found for certain."""
-    nodes = {id(node): number for number, node in enumerate(parsed.tree.walk())}
-    wanted = [(edit.kind, nodes[edit.node]) for edit in edits]
-    originals = list(parsed.tree.walk())
-    found = [_place(kind, originals[number], parsed.tokens) for kind, number in wanted]
+    if not edits:
+        return ()
+    nodes = list(parsed.tree.walk())
+    numbers = {id(node): number for number, node in enumerate(nodes)}
+    wanted = [(edit.kind, numbers[edit.node]) for edit in edits]
+    found = [_place(kind, nodes[number], parsed.tokens) for kind, number in wanted]
     places = sorted((p for p in found if p is not None), key=lambda p: p.start)
     if len(places) < len(found):
         return None

@@ -7,13 +7,15 @@ before it are read as they are now, those after it as they were, so that the ste
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, splice
+from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_appended, read_pinned
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, Value
@@ -31,8 +33,6 @@ _SIGN = "icebergmv_sign"
 _FLOATS = frozenset(["float", "double"])
 _COUNTED = frozenset(["boolean", "int", "bigint", "string", "binary", "date", "timestamp", "timestamp_ntz", *_FLOATS])
 """Types of which GROUP BY keeps apart what can be kept apart (floats as texts, for the sake of -0.0)."""
-
-Run: TypeAlias = Callable[[str], Sequence[Sequence[object]]]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Questions:
     columns: Sequence[Column]
     preferred: frozenset[str] = frozenset()
 
-    def answers(self, references: Iterable[int], run: Run) -> dict[int, Answer]:
+    def answers(self, references: Iterable[int], run: Spark) -> dict[int, Answer]:
         """Return what each of the references reaches, up to the first one that cannot be asked.
 
         A reference whose changed rows reach no column that is known reaches nothing if no row of it changed.
@@ -85,39 +85,40 @@ class Questions:
                 return None
         return splice(self.definition.sql, replacements, self.definition.reach[index].edits)
 
+    @cached_property
     def _stale(self) -> dict[int, BaseTableStatus]:
         stale = (b for b in self.status.base_tables if b.change.status == "stale")
         return {index: base for base in stale for index in base.occurrences}
 
+    @property
+    def _dialect(self) -> Dialect:
+        return Dialect(self.bases.catalog_name, pushable=False)
+
     def _read(self, reference: TableReference, source: IcebergSource, asked: int) -> str | None:
         """Return what stands for one reference while another, or the same, is asked; None if it cannot be read."""
-        dialect, stale = Dialect(self.bases.catalog_name, pushable=False), self._stale()
         if reference.index == asked:
-            return self._changed_rows(reference, source, stale[asked], dialect)
+            return self._changed_rows(reference, source)
         if reference.index in self.definition.reach[asked].emptied:
-            return read_pinned(reference, source, (), dialect)
-        if reference.index not in stale or reference.index < asked:
-            return read_pinned(reference, source, None, dialect)
-        before = _before(stale[reference.index], source)
-        return None if before is None else read_pinned(reference, before, None, dialect)
+            return read_pinned(reference, source, (), self._dialect)
+        if reference.index not in self._stale or reference.index < asked:
+            return read_pinned(reference, source, None, self._dialect)
+        before = _before(self._stale[reference.index], source)
+        return None if before is None else read_pinned(reference, before, None, self._dialect)
 
-    def _changed_rows(
-        self, reference: TableReference, now: IcebergSource, base: BaseTableStatus, dialect: Dialect
-    ) -> str | None:
-        """Return the rows that one of two snapshots of a table has more often, each once."""
-        columns = self._columns_read(now)
-        before = _before(base, now)
+    def _changed_rows(self, reference: TableReference, now: IcebergSource) -> str | None:
+        """Return the rows that one of two snapshots of a stale table has more often, each once."""
+        base, columns = self._stale[reference.index], self._columns_read(now)
+        before, since = _before(base, now), base.change.appended_since
         if not columns or before is None:
             return None
-        since, schema_id = base.change.appended_since, now.table.metadata.current_schema_id
-        if since is not None and now.version.schema_id == schema_id:
+        if since is not None and not now.has_other_columns_now:
             return read_appended(reference, now, since)
         disjuncts = base.change.constraints.data_disjuncts
         wanted = None if any(d.is_all for d in disjuncts) else disjuncts
         named = replace(reference, has_alias=True)
         names = ", ".join(columns)
         both = " UNION ALL ".join(
-            f"SELECT {names}, {sign} AS {_SIGN} FROM {read_pinned(named, source, wanted, dialect)}"
+            f"SELECT {names}, {sign} AS {_SIGN} FROM {read_pinned(named, source, wanted, self._dialect)}"
             for source, sign in ((now, 1), (before, -1))
         )
         items = ", ".join(f"max({c}) AS {c}" if of in _FLOATS else c for c, of in columns.items())
@@ -136,18 +137,17 @@ class Questions:
         comparable = all(t in _COUNTED or t.startswith("decimal(") for t in read.values())
         return read if comparable else {}
 
-    def _nothing(self, index: int, run: Run) -> Answer | None:
+    def _nothing(self, index: int, run: Spark) -> Answer | None:
         """Return that a reference reaches nothing, if it has no changed row."""
         reference = self.definition.references[index]
-        source, base = self.bases.of(reference).source, self._stale()[index]
-        dialect = Dialect(self.bases.catalog_name, pushable=False)
-        changed = None if source is None else self._changed_rows(reference, source, base, dialect)
+        source = self.bases.of(reference).source
+        changed = None if source is None else self._changed_rows(reference, source)
         if changed is None:
             return None
         rows = _rows(f"SELECT 1 FROM {changed} LIMIT 1", run)
         return rows if isinstance(rows, NotListed) else None if rows else ()
 
-    def _answer(self, index: int, run: Run) -> Answer | None:
+    def _answer(self, index: int, run: Spark) -> Answer | None:
         """Ask for all answered columns; for the preferred ones if that is too much."""
         question = self.question(index)
         types = {c.name.lower(): c for c in self.columns}
@@ -168,7 +168,7 @@ def _before(base: BaseTableStatus, now: IcebergSource) -> IcebergSource | None:
     return None if base.recorded is None else at_snapshot(now, base.recorded.version.snapshot_id)
 
 
-def _ask(question: str, keys: Sequence[Column], run: Run) -> Answer:
+def _ask(question: str, keys: Sequence[Column], run: Spark) -> Answer:
     most = max(1, min(MOST_KEYS, _MOST_TERMS // len(keys)))
     values = ", ".join(f"{internal_form(c.type, identifier(c.name))} AS k{n}" for n, c in enumerate(keys))
     rows = _rows(f"SELECT DISTINCT {values} FROM (\n{question}\n) LIMIT {most + 1}", run)
@@ -182,7 +182,7 @@ def _ask(question: str, keys: Sequence[Column], run: Run) -> Answer:
     return simplify([_region(dict(zip(names, row, strict=True))) for row in rows], MOST_KEYS)
 
 
-def _rows(query: str, run: Run) -> Sequence[Sequence[object]] | NotListed:
+def _rows(query: str, run: Spark) -> Sequence[Sequence[object]] | NotListed:
     try:
         return run(query)
     except Exception as error:

@@ -136,7 +136,7 @@ def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus], reques
         return None
     if len(indexes) > 1 and not all(_can_be_read_as_before(b) for b in stale):
         return None
-    if any(_has_other_columns_now(b) for b in stale):
+    if any(b.base.source is not None and b.base.source.has_other_columns_now for b in stale):
         return None
     if any(i not in definition.additive or i not in since for i in indexes):
         return None
@@ -151,12 +151,6 @@ def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus], reques
     region = simplify(affected, REGION_LIMIT)
     filters = {} if any(d.is_all for d in region) else base_filters(definition, region)
     return Append(rows, tuple(deltas), filters)
-
-
-def _has_other_columns_now(base: BaseTableStatus) -> bool:
-    """Return whether an append scan, which reads under the table's columns of today, would not show those wanted."""
-    source = base.base.source
-    return source is not None and source.version.schema_id != source.table.metadata.current_schema_id
 
 
 def _can_be_read_as_before(base: BaseTableStatus) -> bool:

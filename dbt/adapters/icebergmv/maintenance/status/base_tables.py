@@ -40,6 +40,11 @@ class IcebergSource:
         count = None if summary is None else summary.get("total-records")
         return int(count) if count is not None and count.isdecimal() else 0
 
+    @property
+    def has_other_columns_now(self) -> bool:
+        """Return whether an append scan, which reads under the columns of today, would not show those wanted."""
+        return self.version.schema_id != self.table.metadata.current_schema_id
+
     def columns_ever(self) -> tuple[ColumnInfo, ...]:
         """Return the columns of every schema that the table has had."""
         return tuple(c for schema in self.table.schemas().values() for c in schema_columns(schema))

@@ -65,7 +65,7 @@ def filtered(sources: Sources, where: exp.Where, names: Names) -> Sources:
         o: question if read is not None and read <= answered[o] else question.with_edit("all rows", where)
         for o, question in sources.relation.questions.items()
     }
-    return replace(sources, relation=replace(sources.relation, questions=questions))
+    return with_questions(sources, questions)
 
 
 def generated(sources: Sources, call: exp.Expr, names: Names) -> Sources:
@@ -77,7 +77,7 @@ def generated(sources: Sources, call: exp.Expr, names: Names) -> Sources:
         for o, question in sources.relation.questions.items()
         if argument_slots is not None and argument_slots <= answered[o]
     }
-    return replace(sources, relation=replace(sources.relation, questions=questions))
+    return with_questions(sources, questions)
 
 
 def joined_answers(
@@ -117,7 +117,12 @@ def with_answers(sources: Sources, answered: Answered, questions: Questions) -> 
         replace(s, column=replace(s.column, answered=frozenset(o for o, found in answered.items() if i in found)))
         for i, s in enumerate(sources.slots)
     )
-    return replace(sources, slots=slots, relation=replace(sources.relation, questions=questions))
+    return with_questions(replace(sources, slots=slots), questions)
+
+
+def with_questions(sources: Sources, questions: Questions) -> Sources:
+    """Return the sources with these questions left."""
+    return replace(sources, relation=replace(sources.relation, questions=questions))
 
 
 @dataclass(frozen=True)
@@ -143,23 +148,20 @@ class Made:
     def slot_answers(self, slot: int) -> frozenset[Occurrence]:
         """Return the same for a column that `*` shows."""
         asked = frozenset(self.names.sources.relation.questions)
-        by_slots = [{self.names.sources.same(s) for s in self._slots(level)} for level in self.levels]
-        is_kept = all(self.names.sources.same(slot) in level for level in by_slots)
+        is_kept = all(self.names.sources.same(slot) in self._slots(level) for level in self.levels)
         return self.names.sources.slots[slot].column.answered & asked if is_kept else frozenset()
 
     def _is_made_by(self, expression: exp.Expr, level: Sequence[exp.Expr]) -> bool:
         if any(expression == made.unalias() for made in level):
             return True
-        slots, kept = slots_read(expression, self.names), {self.names.sources.same(s) for s in self._slots(level)}
-        return slots is not None and all(self.names.sources.same(s) in kept for s in slots)
+        slots = slots_read(expression, self.names)
+        return slots is not None and {self.names.sources.same(s) for s in slots} <= self._slots(level)
 
-    def _slots(self, level: Iterable[exp.Expr]) -> Iterable[int]:
-        """Return the slots that are members of a level by themselves."""
-        for made in level:
-            expression = made.unalias()
-            slot = self.names.sources.resolve(expression) if isinstance(expression, exp.Column) else None
-            if slot is not None:
-                yield slot
+    def _slots(self, level: Iterable[exp.Expr]) -> frozenset[int]:
+        """Return the slots that are members of a level by themselves, the first of equal ones for all of them."""
+        columns = (e for e in (made.unalias() for made in level) if isinstance(e, exp.Column))
+        found = (self.names.sources.resolve(column) for column in columns)
+        return frozenset(self.names.sources.same(slot) for slot in found if slot is not None)
 
 
 def set_questions(node: exp.SetOperation, left: TrackedRelation, right: TrackedRelation) -> Questions:

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.answers import Made, generated
+from dbt.adapters.icebergmv.maintenance.definition.rules.answers import Made, generated, with_questions
 from dbt.adapters.icebergmv.maintenance.definition.rules.computed_keys import computed_key, grouped_key
 from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
 from dbt.adapters.icebergmv.maintenance.definition.rules.expression_subqueries import sources_below
@@ -110,7 +110,7 @@ def _answering(select: exp.Select, sources: Sources, scope: Scope) -> Sources:
     for clause in (select.args.get("having"), select.args.get("qualify")):
         if clause is not None:
             questions = {o: question.with_edit("all rows", clause) for o, question in questions.items()}
-    return replace(sources, relation=replace(sources.relation, questions=questions))
+    return with_questions(sources, questions)
 
 
 def _made(select: exp.Select, names: Names, grouping: Grouping | None) -> Made:
