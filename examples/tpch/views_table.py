@@ -140,10 +140,9 @@ class Use:
 
     `followed` are pairs of an output column and what it makes of the partition column; empty: `obstacle` says why none
     does. `answered` are the output columns for which the changed rows can be asked then; empty: the refresh is full.
-    `by_bounds`: no use of the table follows its partitions, so the column bounds of the changed files
-    say which rows changed; `if_listed`: only if Spark can list the values between them. `only_without_null`: nothing
-    follows rows whose partition column is NULL.
-    `new_rows_alone`: an append is refreshed by the rows that it brought.
+    `by_bounds`: no use of the table follows its partitions, so the column bounds of the changed files say which rows
+    changed; `if_listed`: only if Spark can list the values between them. `only_without_null`: nothing follows rows
+    whose partition column is NULL. `new_rows_alone`: an append is refreshed by the rows that it brought.
     """
 
     table: str

@@ -17,10 +17,10 @@ from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from integration.randomised.history import BEHAVIORS, LITERAL
 from integration.randomised.statistics import Statistics
 from integration.randomised.subject import CATALOG, Cut, Recorder, Rows, Subject, World, WrongResult
+from integration.support.stitched import relations_of
 
 _GONE = re.compile(r"[Cc]annot find snapshot|FIELD_NOT_FOUND")
 _STALE = re.compile(r"is stale: its base tables have changed since its last refresh at 20")
-_ARMS = re.compile(r"\)\nSELECT .*", re.DOTALL)
 
 
 class Looker:
@@ -104,7 +104,7 @@ class Looker:
             self.statistics.looks[f"stitched {shape}", way] += 1
             self.statistics.reasons[f"not stitched: {shape}", str(reason)] += 1
             return
-        head = _ARMS.sub(")", subject.texts["use_stitching"], count=1)
+        head = relations_of(subject.texts["use_stitching"])
         rows = world.spark(f"{head}\nSELECT state, (SELECT count(*) FROM icebergmv_whole) FROM icebergmv_gate")
         ((state, whole),) = rows
         how = "fresh" if state == 0 else "whole" if whole else "stitched"

@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 
 from integration.support.lake import LakeProject
+from integration.support.stitched import relations_of
 
-_ARMS = re.compile(r"\)\nSELECT .*", re.DOTALL)
 COLUMNS = "o boolean, n bigint, m decimal(10,2), s string, b binary, d date, t timestamp, tn timestamp_ntz"
 NAMES = "o, n, m, s, b, d, t, tn"
 STAYS = (
@@ -35,7 +35,7 @@ def test_changed_values_of_every_type_are_found(users_lake: LakeProject) -> None
     view = lake.reader().view(lake.schema, "by_all")
     assert view is not None
     # Each type gives the keys of a track of its own; each has found the value that changed, the new NULL, and no other.
-    head = _ARMS.sub(")", view.sql, count=1)
+    head = relations_of(view.sql)
     found = sorted(set(re.findall(r"icebergmv_keys_\d+", head)))
     counts = ", ".join(f"(SELECT count(*) FROM {keys})" for keys in [*found, "icebergmv_whole"])
     assert found
