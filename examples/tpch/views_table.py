@@ -126,9 +126,10 @@ The tables are partitioned so:
 Below, *incremental* names the output column whose rows are replaced, and the partition column of the base table that it
 follows. Where none does, it names the columns for which
 [the changed rows are asked](what-refreshes-how.md#asking-the-changed-rows), and why none follows. *full* gives the rule
-that stops it. A table that is joined to itself is listed once for each use. *New rows alone* says whether a refresh
-after nothing but INSERTs reads only what they brought, and adds it. Where no use of the table follows its partitions,
-the column bounds of the files that changed say which rows did.
+that stops it; a change that reaches no row of the view is no change there either. A table that is joined to itself is
+listed once for each use. *New rows alone* says whether a refresh after nothing but INSERTs reads only what they
+brought, and adds it. Where no use of the table follows its partitions, the column bounds of the files that changed say
+which rows did.
 """
 _SOURCE = re.compile(r"\{\{ source\('tpch', '(\w+)'\) \}\}")
 _PARTITION = re.compile(r"(?:(?P<transform>\w+)\((?:\d+, )?)?(?P<column>\w+)\)?")
@@ -140,6 +141,7 @@ class Use:
 
     `followed` are pairs of an output column and what it makes of the partition column; empty: `obstacle` says why none
     does. `answered` are the output columns for which the changed rows can be asked then; empty: the refresh is full.
+    `of_a_value`: only a scalar subquery reads it, so as long as its value is the same, nothing is done.
     `by_bounds`: no use of the table follows its partitions, so the column bounds of the changed files say which rows
     changed; `if_listed`: only if Spark can list the values between them. `only_without_null`: nothing follows rows
     whose partition column is NULL. `new_rows_alone`: an append is refreshed by the rows that it brought.
@@ -153,10 +155,11 @@ class Use:
     only_without_null: bool
     new_rows_alone: bool
     answered: tuple[str, ...] = ()
+    of_a_value: bool = False
 
     @property
     def is_full(self) -> bool:
-        """Return whether every change of the use refreshes in full."""
+        """Return whether every change of the use that reaches a row of the view refreshes in full."""
         return self.obstacle is not None and not self.answered
 
 
@@ -236,14 +239,9 @@ def _use(definition: ViewDefinition, occurrence: Occurrence) -> Use:
         if_listed=by_bounds and all(any(isinstance(s, Computed) for s in track.function) for _, track in tracks),
         only_without_null=all(Inverse(OrNull()) in track.function for _, track in tracks),
         new_rows_alone=not always and additive is not None and definition.rewritable >= {occurrence.index, *additive},
-        answered=() if always else _answered(definition, occurrence),
+        answered=() if always else definition.asked.columns_of(occurrence.index),
+        of_a_value=all(copy in definition.asked.scalars for copy in definition.asked.copies_of(occurrence.index)),
     )
-
-
-def _answered(definition: ViewDefinition, occurrence: Occurrence) -> tuple[str, ...]:
-    """Return the output columns for which changed rows of the use are asked where nothing follows them."""
-    reach = definition.reach.get(occurrence.index)
-    return () if reach is None else reach.columns
 
 
 def _table(definition: ViewDefinition, occurrence: Occurrence) -> str:
@@ -297,11 +295,12 @@ def _shown(view: Behaviour) -> str:
 def _refresh(view: Behaviour, use: Use) -> str:
     if view.every_run is not None:
         return f"full at every run: {view.every_run}"
+    same = "nothing while the subquery has the same value; else " if use.of_a_value else ""
     if use.is_full:
-        return f"full: {use.obstacle}"
+        return f"{same}full: {use.obstacle}"
     asked = f"the changed rows are asked for {', '.join(f'`{c}`' for c in use.answered)}" if use.answered else "full"
     if use.obstacle is not None:
-        return f"incremental, {asked}: {use.obstacle}"
+        return f"{same}incremental, {asked}: {use.obstacle}"
     nulls = (
         f"; {asked} when rows changed where `{partition_column(use.table)}` is NULL" if use.only_without_null else ""
     )

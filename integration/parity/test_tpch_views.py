@@ -149,11 +149,13 @@ def _expected(view: Behaviour, change: Round) -> tuple[frozenset[str], tuple[str
         return frozenset(["append"]), ()
     obstacles = tuple(str(use.obstacle) for use in uses if use.is_full)
     if obstacles:
-        # A table that can be asked is not, where another one makes the refresh full anyway.
-        return frozenset(["full"]), obstacles + tuple(str(use.obstacle) for use in uses)
+        # A table that can be asked is not, where another one makes the refresh full anyway. Changes of it that reach no
+        # row of the view make nothing full.
+        kinds = ["none", "full"] if len(uses) == len(obstacles) else ["none", "full", "overwrite"]
+        return frozenset(kinds), obstacles + tuple(str(use.obstacle) for use in uses)
     nulls = [use for use in uses if use.only_without_null and use.table in change.nulls]
     if any(not use.answered for use in nulls):
-        return frozenset(["full"]), ("which no output column follows",)
+        return frozenset(["full", "none"]), ("which no output column follows",)
     if nulls or any(use.obstacle is not None or (use.if_listed and use.answered) for use in uses):
         return frozenset(["overwrite", "none"]), ("its changed rows reach more than",)
     return frozenset(["overwrite"]), ("Spark cannot say what",) if any(use.if_listed for use in uses) else ()

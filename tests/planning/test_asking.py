@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange, TableVersion
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import NotListed
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import NotListed, ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, references_to_ask
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
@@ -47,12 +47,12 @@ ASKED = {
 def test_asking_has_to_pay(name: str) -> None:
     changed, rows, pays = ASKED[name]
     found = references_to_ask(BY_REGION, status(stale(changed, rows)), PlanRequest("auto"))
-    assert found == ((0,) if pays else ())
+    assert found == ToAsk((0,) if pays else ())
 
 
 def test_a_small_table_beside_a_large_one_is_asked() -> None:
     bases = status(stale(change(status="fresh"), MANY), stale(ANYWHERE, 1000, "u", 1))
-    assert references_to_ask(JOINED, bases, PlanRequest("auto")) == (1,)
+    assert references_to_ask(JOINED, bases, PlanRequest("auto")) == ToAsk((1,))
 
 
 @pytest.mark.parametrize(
@@ -65,13 +65,13 @@ def test_a_small_table_beside_a_large_one_is_asked() -> None:
     ],
 )
 def test_nobody_is_asked_where_the_answer_does_not_matter(request_: PlanRequest) -> None:
-    assert references_to_ask(BY_REGION, status(stale(ONE_DAY, 10)), request_) == ()
+    assert references_to_ask(BY_REGION, status(stale(ONE_DAY, 10)), request_) == ToAsk()
 
 
 def test_a_reference_that_reaches_no_column_may_still_have_no_changed_row() -> None:
     bases = status(stale(ONE_DAY, 10))
-    assert TOTAL.reach == {}
-    assert references_to_ask(TOTAL, bases, PlanRequest("auto")) == (0,)
+    assert TOTAL.asked.columns_of(0) == ()
+    assert references_to_ask(TOTAL, bases, PlanRequest("auto")) == ToAsk((0,))
     assert isinstance(plan_refresh(TOTAL, bases, PlanRequest("auto", answers={0: ()})), NoOp)
 
 
@@ -91,3 +91,25 @@ def test_one_reference_without_an_answer_makes_it_full() -> None:
     bases = status(stale(ONE_DAY, 10), stale(ONE_DAY, 10, "u", 1))
     plan = plan_refresh(JOINED, bases, PlanRequest("auto", answers={0: ()}))
     assert isinstance(plan, Full)
+
+
+FOLLOWED = analysed("SELECT ts, count(*) AS c FROM t GROUP BY ts")
+ONE_FILE = change([partition_rows([("day", "ts")], (10,))], unit="file")
+
+
+def test_what_is_known_roughly_is_asked_where_that_costs_little() -> None:
+    def asked(changed: TableChange) -> ToAsk:
+        return references_to_ask(FOLLOWED, status(stale(changed, MANY)), PlanRequest("auto"))
+
+    assert asked(ONE_DAY) == ToAsk()
+    assert asked(replace(ONE_FILE, changed_rows=1000)) == ToAsk(narrower=(0,))
+    assert asked(replace(ONE_DAY, changed_rows=1000, replaced=True)) == ToAsk(narrower=(0,))
+    assert asked(replace(ONE_FILE, changed_rows=MANY)) == ToAsk()
+    assert asked(replace(ONE_FILE, appended_since=1, appended_rows=10)) == ToAsk()
+
+
+def test_a_narrower_answer_takes_the_place_of_what_follows() -> None:
+    bases = status(stale(replace(ONE_FILE, changed_rows=1000), MANY))
+    plan = plan_refresh(FOLLOWED, bases, PlanRequest("auto", answers={0: ()}))
+    assert isinstance(plan, NoOp)
+    assert isinstance(plan_refresh(FOLLOWED, bases, PlanRequest("auto")), Overwrite)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from dbt.adapters.icebergmv.maintenance.definition.definition import Reach, ViewDefinition
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Answer, Questions
+from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Reach
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Answer, Questions, ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import Run
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from tests.randomised.mutants import Mutant, view
@@ -29,12 +30,27 @@ FULL_JOINED = view("SELECT coalesce(a.v, b.v) AS k, a.id, b.region FROM t0 a FUL
 WINDOW = view("SELECT region, id, sum(v) OVER (PARTITION BY region) AS s FROM t0")
 TWICE = view("SELECT a.region, count(*) AS c FROM t0 a JOIN t0 b ON a.id = b.id GROUP BY a.region")
 
+EQUATED = view(
+    "SELECT b.v AS k, b.n FROM t0 a JOIN (SELECT region, v, count(*) OVER (PARTITION BY region) AS n FROM t1) b "
+    "ON a.region = b.region WHERE a.v = b.v"
+)
+NOT_EXISTS = view("SELECT a.region, a.v FROM t0 a WHERE NOT EXISTS (SELECT 1 FROM t1 b WHERE b.v = a.v)")
+NOT_IN = view("SELECT a.region, a.v FROM t0 a WHERE a.v NOT IN (SELECT b.v FROM t1 b)")
+IN_OR = view("SELECT a.region, a.v FROM t0 a WHERE a.id > 5 OR a.v IN (SELECT b.v FROM t1 b)")
+TIED = view("SELECT a.region, a.v FROM t0 a WHERE a.v > (SELECT max(b.v) FROM t1 b WHERE b.region = a.region)")
+ABOVE = view("SELECT a.region, a.v FROM t0 a WHERE a.v >= (SELECT max(b.v) FROM t1 b)")
+TOTAL = view("SELECT count(*) AS c, sum(v) AS s FROM t0 WHERE v > 2")
+CTE_TWICE = view(
+    "WITH c AS (SELECT id, region, v FROM t0 WHERE v > 0) "
+    "SELECT x.region, count(*) AS n FROM c x JOIN c y ON x.id = y.v GROUP BY x.region"
+)
+
 
 def said(change: Callable[[str], str]) -> Ask:
     """Return an asker of other words."""
 
-    def ask(questions: Questions, references: Sequence[int], run: Run) -> dict[int, Answer]:
-        return answers_of(questions, references, lambda sql: run(change(sql)))
+    def ask(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
+        return answers_of(questions, to_ask, lambda sql: run(change(sql)))
 
     return ask
 
@@ -42,8 +58,8 @@ def said(change: Callable[[str], str]) -> Ask:
 def heard(change: Callable[[Sequence[Sequence[object]]], Sequence[Sequence[object]]]) -> Ask:
     """Return an asker that does not hear all of the answer."""
 
-    def ask(questions: Questions, references: Sequence[int], run: Run) -> dict[int, Answer]:
-        return answers_of(questions, references, lambda sql: change(run(sql)))
+    def ask(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
+        return answers_of(questions, to_ask, lambda sql: change(run(sql)))
 
     return ask
 
@@ -51,34 +67,60 @@ def heard(change: Callable[[Sequence[Sequence[object]]], Sequence[Sequence[objec
 def reaching(change: Callable[[Reach, ViewDefinition], Reach]) -> Planner:
     """Return a planner with another idea of what changed rows reach."""
 
-    def patch(of: ViewDefinition) -> ViewDefinition:
-        return replace(of, reach={index: change(reach, of) for index, reach in of.reach.items()})
+    def patch(asked: Asked, of: ViewDefinition) -> Asked:
+        return replace(asked, reach={index: change(reach, of) for index, reach in asked.reach.items()})
 
-    return Planner(definition=patch)
+    return asking(patch)
+
+
+def asking(change: Callable[[Asked, ViewDefinition], Asked]) -> Planner:
+    """Return a planner with another idea of what is asked."""
+
+    def ask(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
+        changed = change(questions.asked, questions.definition)
+        return answers_of(replace(questions, asked=changed), to_ask, run)
+
+    return Planner(ask=ask)
 
 
 def without_null(rows: Sequence[Sequence[object]]) -> Sequence[Sequence[object]]:
     return [row for row in rows if None not in row]
 
 
+def with_equal_columns(reach: Reach, of: ViewDefinition) -> Reach:
+    """Take a column for answered because a condition makes it equal to one that is."""
+    return replace(reach, columns=tuple(dict.fromkeys((*reach.columns, "k"))))
+
+
+def first_copies(asked: Asked, of: ViewDefinition) -> Asked:
+    """Take it for granted that only the first use of a common table expression reaches anything."""
+    first = {asked.copies_of(r.index)[0] for r in of.references}
+    return replace(asked, references=tuple(r for r in asked.references if r.index in first))
+
+
+def always_the_same(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
+    """Take every scalar subquery for unchanged."""
+    return answers_of(questions, to_ask, lambda sql: [(True,)] if sql.startswith(SAME_VALUE) else run(sql))
+
+
 def every_column(reach: Reach, of: ViewDefinition) -> Reach:
     return replace(reach, columns=tuple(c.name for c in of.columns or ()))
 
 
-def as_they_are_now(questions: Questions, references: Sequence[int], run: Run) -> dict[int, Answer]:
+def as_they_are_now(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
     """Read every other table as it is now, whichever is asked."""
     found: dict[int, Answer] = {}
-    for index in references:
+    for index in to_ask.needed:
         alone = MaterializedViewStatus(
             tuple(replace(b, occurrences=(index,)) for b in questions.status.base_tables if index in b.occurrences)
         )
-        found.update(answers_of(replace(questions, status=alone), [index], run))
+        found.update(answers_of(replace(questions, status=alone), ToAsk((index,)), run))
     return found
 
 
-def first_alone(questions: Questions, references: Sequence[int], run: Run) -> dict[int, Answer]:
+def first_alone(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
     """Ask the first reference, and take it for granted that the others reach nothing."""
-    return {**dict.fromkeys(references, ()), **answers_of(questions, references[:1], run)}
+    return {**dict.fromkeys(to_ask.needed, ()), **answers_of(questions, ToAsk(to_ask.needed[:1]), run)}
 
 
 def not_edited(of: View) -> Mutant:
@@ -105,4 +147,20 @@ ASKING_MUTANTS: dict[str, Mutant] = {
     "a filter over an aggregate stays": not_edited(FILTERED),
     "an anti join stays": not_edited(ANTI_JOINED),
     "EXCEPT ALL stays": not_edited(EXCEPT_ALL),
+    "NOT EXISTS stays": not_edited(NOT_EXISTS),
+    "NOT IN stays": not_edited(NOT_IN),
+    "a comparison with a subquery stays": not_edited(TIED),
+    "what is beside IN stays, and IN goes": Mutant(
+        (IN_OR,), Planner(ask=said(lambda q: q.replace("a.v IN", "a.id IN")))
+    ),
+    "NOT IN is asked as IN": Mutant(
+        (NOT_IN,), Planner(ask=said(lambda q: q.replace("EXISTS (SELECT b.v", "a.v IN (SELECT b.v")))
+    ),
+    # What else is known of a SELECT.
+    "a column equal to an answered one is answered": Mutant((EQUATED,), reaching(with_equal_columns)),
+    "one use of a common table expression is asked": Mutant((CTE_TWICE,), asking(first_copies)),
+    "a scalar subquery is always the same": Mutant((ABOVE,), Planner(ask=always_the_same)),
+    "a total that fewer rows make is none": Mutant(
+        (TOTAL,), Planner(ask=said(lambda q: q.replace(_CHANGED, ONLY_MORE)))
+    ),
 }

@@ -83,6 +83,27 @@ def inner_join(b: Builder, depth: int) -> Relation:
     return ending(b, _body(b, left, right, key, text, b.where(b.choices.pick([left, right]).alias)))
 
 
+def equated_inside(b: Builder, depth: int) -> Relation:
+    """Return a join with groups or window partitions, where a column of these must equal one of the other side."""
+    left, right = two_sources(b, depth)
+    alias, columns = b.name("g"), ", ".join(f"{right.alias}.{c}" for c in b.columns)
+    kind = b.one_of("group", "window")
+    if kind == "group":
+        key_and_group = f"{right.alias}.{b.key}, {right.alias}.{b.group}"
+        value = f"{b.one_of('max', 'min')}({right.alias}.{b.measure}) AS {b.measure}, count(*) AS n"
+        inner = f"(SELECT {key_and_group}, {value} FROM {right.text} GROUP BY {key_and_group}) {alias}"
+    else:
+        value = f"count(*) OVER (PARTITION BY {right.alias}.{b.group}) AS n"
+        inner = f"(SELECT {columns}, {value} FROM {right.text}) {alias}"
+    b.note(f"a {kind} that WHERE equates", left.tables | right.tables)
+    b.note(f"a {kind} that WHERE equates, its side changed", right.tables - left.tables)
+    where = f" WHERE {left.alias}.{b.measure} = {alias}.{b.measure}{b.one_of('', f' AND {b.predicate(left.alias)}')}"
+    within = Source(inner, alias, right.tables)
+    text = f"{left.text} JOIN {inner} ON {left.alias}.{b.group} = {alias}.{b.group}"
+    body = _body(b, left, within, f"{b.choices.pick([left, within]).alias}.{b.key}", text, where)
+    return ending(b, body._replace(extra=(*body.extra, f"{alias}.n AS {b.name('k')}")))
+
+
 def three_joined(b: Builder, depth: int) -> Relation:
     one, two, three = b.source(depth - 2), b.source(depth - 2), b.source(depth - 2)
     tables = one.tables | two.tables | three.tables

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableChange, TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Answer, Questions
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Answer, Questions, ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import Run, evaluated
 from dbt.adapters.icebergmv.maintenance.planning.plan import RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, references_to_ask
@@ -47,19 +47,21 @@ class Session(NamedTuple):
     columns: Sequence[Column] = ()
 
 
-Ask: TypeAlias = Callable[[Questions, Sequence[int], Run], dict[int, Answer]]
+Ask: TypeAlias = Callable[[Questions, ToAsk, Run], dict[int, Answer]]
 
 
-def answers_of(questions: Questions, references: Sequence[int], run: Run) -> dict[int, Answer]:
+def answers_of(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
     """Ask what the changed rows reach. An error of DuckDB is none of the kind that the engine expects of Spark."""
 
     def run_it(sql: str) -> Sequence[Sequence[object]]:
         try:
             return run(sql)
         except Exception as error:
+            if sql.startswith(SAME_VALUE):
+                raise  # The subquery is tied to the rows around it.
             raise Unanswerable(f"{error}\n{sql}") from error
 
-    return questions.answers(references, run_it)
+    return questions.answers(to_ask, run_it)
 
 
 class Unanswerable(BaseException):
@@ -93,7 +95,9 @@ class Planner:
         for table, found in occurrences.items():
             is_append = session.appends and table in changes and self.is_append(changes[table])
             indexes = self.occurrences(tuple(reference.index for reference in found))
-            bases.append(_base(session.bases.of(found[0]), indexes, raw.get(table, ()), is_append))
+            # Of some changes the planner knows only that the table was made anew.
+            is_replaced = table in changes and len(changes[table].removed) % 3 == 2
+            bases.append(_base(session.bases.of(found[0]), indexes, raw.get(table, ()), is_append, is_replaced))
         status = MaterializedViewStatus(tuple(bases))
 
         def live(base: BaseTableStatus, column: str) -> Domain | None:
@@ -102,17 +106,22 @@ class Planner:
 
         definition = evaluated(definition, status, session.run, live)
         request = PlanRequest("auto", partitioning=session.partitioning)
-        if references := references_to_ask(definition, status, request):
-            questions = Questions(definition, session.bases, status, session.columns)
-            request = replace(request, answers=self.ask(questions, references, session.run))
+        to_ask = references_to_ask(definition, status, request)
+        if to_ask != ToAsk():
+            questions = Questions(definition, definition.asked, session.bases, status, session.columns)
+            request = replace(request, answers=self.ask(questions, to_ask, session.run))
         return self.plan(plan_refresh(definition, status, request), raw, definition)
 
 
-def _base(base: BaseTable, occurrences: tuple[int, ...], disjuncts: Disjuncts, is_append: bool) -> BaseTableStatus:
+def _base(
+    base: BaseTable, occurrences: tuple[int, ...], disjuncts: Disjuncts, is_append: bool, is_replaced: bool
+) -> BaseTableStatus:
     status: Literal["stale", "fresh"] = "stale" if disjuncts else "fresh"
     constraints = StaleDataConstraints(disjuncts)
     since = BEFORE if is_append and disjuncts else None
-    change = TableChange(status, bool(disjuncts), constraints, len(disjuncts), appended_since=since)
+    change = TableChange(
+        status, bool(disjuncts), constraints, len(disjuncts), appended_since=since, replaced=is_replaced
+    )
     recorded = BaseTableState(base.name, base.name, TableVersion("uuid", BEFORE, 0))
     return BaseTableStatus(base, occurrences, recorded, change)
 

@@ -41,6 +41,8 @@ OUTER_TABLE_ALONE = frozenset(
 )
 SEVERAL_TABLES = frozenset(
     [
+        "a group that WHERE equates, its side changed",
+        "a window that WHERE equates, its side changed",
         "comma join with WHERE",
         "correlated scalar subquery, subquery changed",
         "cross join, kept side changed",
@@ -55,6 +57,7 @@ SEVERAL_TABLES = frozenset(
         "full join, coalesced key",
         "grouping sets with the key in every set",
         "in a subquery of the key, subquery changed",
+        "in a subquery with HAVING, subquery changed",
         "inner join",
         "inner join, derived condition",
         "inner join, null-safe condition",

@@ -54,6 +54,10 @@ def in_subquery(b: Builder, depth: int) -> Relation:
     where = ""
     if b.choices.chance(0.3):
         where = f" WHERE {b.one_of(b.predicate(inner.alias), f'{inner.alias}.{column} IS NOT NULL')}"
+    if b.choices.chance(0.2):
+        b.note(f"{shape} a subquery with HAVING, subquery changed", inner.tables - outer.tables)
+        having = b.one_of("count(*) > 1", f"max({inner.alias}.{b.measure}) > 2")
+        where = f"{where} GROUP BY {inner.alias}.{column} HAVING {having}"
     not_null = f"{outer.alias}.{column} IS NOT NULL AND " if b.choices.chance(0.2) else ""
     condition = (
         f"{not_null}{outer.alias}.{column} {shape.upper()} (SELECT {inner.alias}.{column} FROM {inner.text}{where})"
@@ -74,6 +78,10 @@ def scalar_subquery(b: Builder, depth: int) -> Relation:
     b.note(f"{kind} scalar subquery", tables if kind == "correlated" else outer.tables - inner.tables)
     b.note(f"{kind} scalar subquery, subquery changed", inner.tables - outer.tables)
     key, group, measure = (f"{outer.alias}.{c}" for c in b.columns)
+    if kind == "uncorrelated" and b.choices.chance(0.3):
+        b.note("scalar subquery in HAVING, subquery changed", inner.tables - outer.tables)
+        group_by = f"FROM {outer.text} GROUP BY {key}, {group} HAVING max({measure}) >= {subquery}"
+        return Relation(f"SELECT {key}, {group}, count(*) AS {b.measure} {group_by}", tables)
     if b.choices.chance(0.6):
         return Relation(f"SELECT {key}, {group}, {subquery} AS {b.measure} FROM {outer.text}", tables)
     return ending(b, _body(b, outer, inner, f"{measure} < {subquery}"))

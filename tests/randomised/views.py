@@ -45,6 +45,7 @@ PRODUCTIONS: list[Production] = [
     joins.semi_join,
     subqueries.exists,
     subqueries.exists,
+    joins.equated_inside,
     subqueries.in_subquery,
     subqueries.in_subquery,
     subqueries.scalar_subquery,

@@ -7,7 +7,7 @@ spec, "Snapshots", "Manifest Lists" and "Scan Planning"; snapshot ids are never 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal
 
@@ -55,7 +55,8 @@ class TableChange:
 
     `appended_since` is the recorded snapshot when all that happened since are appends (and compaction): an incremental
     append scan from there to the current snapshot reads exactly the rows that came. `appended_rows` is
-    their number. `changed_rows` is how many rows the data files hold that came or went.
+    their number. `changed_rows` is how many rows the data files hold that came or went. `replaced`: the table was made
+    anew, so its files say little about which rows changed.
     """
 
     status: Literal["fresh", "stale", "unknown"]
@@ -67,6 +68,7 @@ class TableChange:
     appended_since: int | None = None
     appended_rows: int = 0
     changed_rows: int = 0
+    replaced: bool = False
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ def change_since(
         )
     window = _window(metadata, start, target)
     if window is None:
-        return _change_of(rows, *_difference(table, start, target))
+        return replace(_change_of(rows, *_difference(table, start, target)), replaced=True)
     straight = not window.undone and recorded.schema_id == now.schema_id
     appends = AppendWindow(table.io, start) if straight else None
     return _change_of(rows, _changed_files(table, window, appends), _unchanged_files(table, window, start), appends)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 
 from sqlglot import exp
@@ -16,12 +17,13 @@ from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.ansi_mode import ansi_matters, reads_unnamed
+from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Known, asked
 from dbt.adapters.icebergmv.maintenance.definition.column_lists import reads_by_shape, reads_every_column
 from dbt.adapters.icebergmv.maintenance.definition.date_units import units_are_literals
 from dbt.adapters.icebergmv.maintenance.definition.determinism import order_dependence, volatility
-from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, ParsedSql, parse
-from dbt.adapters.icebergmv.maintenance.definition.query_edits import text_edits
+from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
+from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_uses import occurrences_in
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Occurrence,
@@ -34,23 +36,9 @@ from dbt.adapters.icebergmv.maintenance.definition.select_items import select_it
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
     TableReference,
-    TextEdit,
     find_references,
 )
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
-
-
-@dataclass(frozen=True)
-class Reach:
-    """Which output rows the changed rows of a reference reach: those with the values of a question in `columns`.
-
-    The question is the SQL over the changed rows alone, with `edits`, and with the references in `emptied` read as
-    empty (see rules/answers.py).
-    """
-
-    columns: tuple[str, ...]
-    edits: tuple[TextEdit, ...] = ()
-    emptied: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -65,8 +53,8 @@ class ViewDefinition:
     `mentions` are the words of the SQL in lower case. `reads_by_shape`: columns that it does not name may matter too.
     `needs_tables`: every output row comes from rows of tables. `selects_subquery`: a SELECT list holds a subquery.
     `ansi_matters`: its values may be others in ANSI mode. `reads_unnamed`: it reads columns by no name.
-    `reads_every_column`: also those that it does not name may matter, by `*` or by their place. `reach` holds the
-    references of which the changed rows can be asked what they reach.
+    `reads_every_column`: also those that it does not name may matter, by `*` or by their place. `known` is what it was
+    analysed with.
     """
 
     sql: str
@@ -85,7 +73,12 @@ class ViewDefinition:
     ansi_matters: bool = True
     reads_unnamed: bool = True
     reads_every_column: bool = True
-    reach: Mapping[int, Reach] = field(default_factory=dict)
+    known: Known = field(default_factory=Known)
+
+    @cached_property
+    def asked(self) -> Asked:
+        """Return what can be asked of the changed rows; found out when somebody wants to know."""
+        return asked(self.sql, self.references, self.known)
 
     def uses_of(self, index: int) -> tuple[Occurrence, ...]:
         """Return the occurrences of a reference: several where a CTE around it is used again."""
@@ -131,7 +124,6 @@ def analyse(
     overlooked = occurrences_in(query) - relation.occurrences
     relation = relation.blocked(overlooked, "a place that is not analysed")
     check_duplicates([c.name for c in relation.columns or ()])
-    rewritable = _rewritable(query, references.tables)
     return ViewDefinition(
         sql=sql,
         references=references.tables,
@@ -143,13 +135,13 @@ def analyse(
         additive=_additive(relation, references.tables, tokens),
         mentions=words,
         reads_by_shape=reads_by_shape(query),
-        rewritable=rewritable,
+        rewritable=_rewritable(query, references.tables),
         needs_tables=_needs_tables(query),
         ansi_matters=ansi_matters(query, _types(known.values()), words),
         reads_unnamed=reads_unnamed(query, words),
         reads_every_column=reads_every_column(query) or reads_unnamed(query, words),
         selects_subquery=any(item.find(exp.Query) for s in query.find_all(exp.Select) for item in s.expressions),
-        reach=_reach(relation, references.tables, rewritable, parsed, sql),
+        known=Known(default_namespace, known, session_is_utc),
     )
 
 
@@ -192,16 +184,9 @@ def _follows_its_rows(select: exp.Select) -> bool:
 def _aggregates(item: exp.Expr) -> bool:
     """Return whether an item of a SELECT list is, or may be, an aggregate of all rows; a window function is none."""
     for node in item.walk(prune=lambda n: isinstance(n, exp.Query)):
-        if isinstance(node, exp.Anonymous) or (isinstance(node, exp.AggFunc) and not _is_windowed(node)):
+        if isinstance(node, exp.Anonymous) or is_aggregate(node):
             return True
     return False
-
-
-def _is_windowed(function: exp.Expr) -> bool:
-    place = function.parent
-    while isinstance(place, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
-        place = place.parent
-    return isinstance(place, exp.Window)
 
 
 def _additive(
@@ -214,38 +199,13 @@ def _additive(
     """
     if any(known_of(t.text).aggregate and n.token_type == TokenType.L_PAREN for t, n in pairwise(tokens)):
         return {}
-    once = _read_once(relation, references)
+    uses = Counter(o.index for o in relation.occurrences)
+    once = {r.index for r in references if uses[r.index] == 1 and not r.pinned}
     return {
         occurrence.index: frozenset(o.index for o in emptied)
         for occurrence, emptied in relation.deltas.additive.items()
         if all(o.index in once for o in (occurrence, *emptied))
     }
-
-
-def _read_once(relation: TrackedRelation, references: tuple[TableReference, ...]) -> frozenset[int]:
-    """Return the references that the text uses once and reads as they are now."""
-    uses = Counter(o.index for o in relation.occurrences)
-    return frozenset(r.index for r in references if uses[r.index] == 1 and not r.pinned)
-
-
-def _reach(
-    relation: TrackedRelation,
-    references: tuple[TableReference, ...],
-    rewritable: frozenset[int],
-    parsed: ParsedSql,
-    sql: str,
-) -> dict[int, Reach]:
-    """Return what can be asked of the references that the text reads once, under the columns that are answered."""
-    usable = rewritable & _read_once(relation, references)
-    found: dict[int, Reach] = {}
-    for occurrence, question in relation.questions.items():
-        columns = tuple(c.name for c in relation.columns or () if occurrence in c.answered)
-        if not columns or any(o.index not in usable for o in (occurrence, *question.emptied)):
-            continue
-        edits = text_edits(parsed, sql, question.edits)
-        if edits is not None:
-            found[occurrence.index] = Reach(columns, edits, frozenset(o.index for o in question.emptied))
-    return found
 
 
 def _check_names(query: exp.Query) -> None:

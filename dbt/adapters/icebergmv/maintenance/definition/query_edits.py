@@ -1,26 +1,32 @@
 """The edits of a question, as places in the text of the query.
 
-sqlglot keeps the places of names, not of keywords. So each keyword is looked for in the tokens before, or after, a name
-that belongs to it; and the edited text must parse to the syntax tree with the same edits, or there is no question.
+The text is never regenerated: each edit is a change of a few words in it. The edited text must parse to the syntax tree
+with the same edits, or there is no question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.clauses import (
+    SET_OPERATIONS,
+    Span,
+    before_grouping,
+    clause_of,
+    first_name,
+    last_before,
+    operand_before,
+    parentheses_around,
+    terms_of,
+)
+from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse, parse_expression
+from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Edit, EditKind
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
 
-_CLAUSES: Mapping[type[exp.Expr], TokenType] = {
-    exp.Where: TokenType.WHERE,
-    exp.Having: TokenType.HAVING,
-    exp.Qualify: TokenType.QUALIFY,
-}
-_SET_OPERATIONS = (TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT)
 _SIDES = (TokenType.LEFT, TokenType.RIGHT, TokenType.FULL, TokenType.OUTER)
 _JOINS: Mapping[EditKind, tuple[str | None, str | None]] = {
     "inner join": (None, "INNER"),
@@ -29,6 +35,8 @@ _JOINS: Mapping[EditKind, tuple[str | None, str | None]] = {
 }
 """The side and the kind of a join after the edit."""
 
+_SOME_ROW = "count(1) > 0"
+
 
 def text_edits(parsed: ParsedSql, sql: str, edits: Collection[Edit]) -> tuple[TextEdit, ...] | None:
     """Return the edits of a parsed text as places in it; None when one of them cannot be found for certain."""
@@ -36,14 +44,17 @@ def text_edits(parsed: ParsedSql, sql: str, edits: Collection[Edit]) -> tuple[Te
         return ()
     nodes = list(parsed.tree.walk())
     numbers = {id(node): number for number, node in enumerate(nodes)}
-    wanted = [(edit.kind, numbers[edit.node]) for edit in edits]
-    found = [_place(kind, nodes[number], parsed.tokens) for kind, number in wanted]
-    places = sorted((p for p in found if p is not None), key=lambda p: p.start)
-    if len(places) < len(found):
-        return None
-    again = parse(with_edits(sql, places))
-    is_same = isinstance(again, ParsedSql) and again.tree == _edited(parsed.tree, wanted)
-    return tuple(places) if is_same else None
+    # "some row" is put before a condition in the text, and around the edited condition in the tree.
+    wanted = sorted(((e.kind, numbers[e.node]) for e in edits), key=lambda w: (w[0] != "some row", w[1]))
+    found: list[TextEdit] = []
+    for kind, number in wanted:
+        places = _places(kind, nodes[number], parsed.tokens)
+        if places is None:
+            return None
+        found += places
+    again = parse(with_edits(sql, found))
+    is_same = isinstance(again, ParsedSql) and again.tree == _edited(parsed.tree, wanted[::-1])
+    return tuple(found) if is_same else None
 
 
 def _edited(tree: exp.Expr, edits: Sequence[tuple[EditKind, int]]) -> exp.Expr:
@@ -58,12 +69,15 @@ def _edited(tree: exp.Expr, edits: Sequence[tuple[EditKind, int]]) -> exp.Expr:
 def _edit(kind: EditKind, node: exp.Expr) -> None:
     match kind:
         case "all rows":
-            first = node.this
-            while isinstance(first, exp.Or):
-                first = first.this
-            either = exp.Or(this=exp.true())
-            first.replace(either)
-            either.set("expression", first)
+            holder = exp.Paren()
+            node.replace(holder)
+            holder.set("this", _after_true(node))
+        case "some row":
+            _require_a_row(node)
+        case "exists":
+            _term_around(node).replace(exp.Exists(this=node))
+        case "in":
+            _term_around(node).replace(node.find_ancestor(exp.In))
         case "semi join":
             node.set("kind", "SEMI")
         case "union":
@@ -74,83 +88,110 @@ def _edit(kind: EditKind, node: exp.Expr) -> None:
             node.set("kind", join_kind)
 
 
-def _place(kind: EditKind, node: exp.Expr, tokens: Sequence[Token]) -> TextEdit | None:
+def _after_true(term: exp.Expr) -> exp.Expr:
+    """Return `true OR term`, which parses from left to right."""
+    if isinstance(term, exp.Or):
+        return exp.Or(this=_after_true(term.this), expression=term.expression)
+    return exp.Or(this=exp.true(), expression=term)
+
+
+def _require_a_row(select: exp.Expr) -> None:
+    some_row, having = parse_expression(_SOME_ROW), select.args.get("having")
+    condition = some_row if having is None else exp.And(this=some_row, expression=having.this)
+    select.set("having", exp.Having(this=condition))
+
+
+def _term_around(query: exp.Expr) -> exp.Expr:
+    """Return the term of WHERE that holds a subquery."""
+    where = query.find_ancestor(exp.Where)
+    terms = conjuncts(where.this if where is not None else None)
+    return next(t for t in terms if t is query or any(a is t for a in _ancestors(query)))
+
+
+def _ancestors(node: exp.Expr) -> Iterable[exp.Expr]:
+    while node.parent is not None:
+        node = node.parent
+        yield node
+
+
+def _places(kind: EditKind, node: exp.Expr, tokens: Sequence[Token]) -> list[TextEdit] | None:
+    """Return what an edit changes in the text; None when its place is not found."""
     match kind:
         case "all rows":
-            return _let_all_pass(node, tokens)
+            return _let_all_pass(_term(node, tokens), tokens)
+        case "some row":
+            return _with_having(node, tokens)
+        case "exists" | "in":
+            return _leave_subquery(node, kind, tokens)
         case "union":
-            at = _last_before(_first_name(node.expression, tokens), _SET_OPERATIONS, tokens)
-            return None if at is None else _replaced(tokens[at : at + 1], "UNION")
+            at = last_before(first_name(node.expression, tokens), SET_OPERATIONS, tokens)
+            return None if at is None else [_replaced(tokens[at : at + 1], "UNION")]
         case _:
             return _joined(kind, node, tokens)
 
 
-def _let_all_pass(clause: exp.Expr, tokens: Sequence[Token]) -> TextEdit | None:
-    select = clause.parent
-    own = (n for n in _names(select) if n.find_ancestor(exp.Query, exp.CTE) is select)
-    name = min((_start(n) for n in own), default=None)
-    at = _last_before(_index(name, tokens), (TokenType.SELECT,), tokens)
-    if at is None:
+def _term(term: exp.Expr, tokens: Sequence[Token]) -> Span | None:
+    """Return the tokens of a condition of HAVING or QUALIFY, or of a term of WHERE."""
+    clause = term.find_ancestor(exp.Where, exp.Having, exp.Qualify)
+    if not isinstance(clause, (exp.Where, exp.Having, exp.Qualify)):
         return None
-    depth = 0
-    for token in tokens[at + 1 :]:
-        depth += _deeper(token)
-        if depth < 0 or (depth == 0 and token.token_type in _SET_OPERATIONS):
-            return None
-        if depth == 0 and token.token_type == _CLAUSES[type(clause)]:
-            return TextEdit(token.end + 1, token.end + 1, " true OR")
-    return None
+    condition = clause_of(clause, tokens)
+    if condition is None or term is clause.this:
+        return condition
+    nodes, spans = list(conjuncts(clause.this)), list(terms_of(condition, tokens))
+    at = next((i for i, node in enumerate(nodes) if node is term), None)
+    return None if at is None or len(nodes) != len(spans) else spans[at]
 
 
-def _joined(kind: EditKind, join: exp.Expr, tokens: Sequence[Token]) -> TextEdit | None:
-    at = _last_before(_first_name(join.this, tokens), (TokenType.JOIN,), tokens)
+def _let_all_pass(term: Span | None, tokens: Sequence[Token]) -> list[TextEdit] | None:
+    if term is None or term.end <= term.start:
+        return None
+    start, end = tokens[term.start].start, tokens[term.end - 1].end + 1
+    return [TextEdit(start, start, "(true OR "), TextEdit(end, end, ")")]
+
+
+def _with_having(select: exp.Expr, tokens: Sequence[Token]) -> list[TextEdit] | None:
+    having = select.args.get("having")
+    if having is None:
+        behind = before_grouping(select, tokens) if isinstance(select, exp.Select) else None
+        place = None if behind is None else tokens[behind - 1].end + 1
+        return None if place is None else [TextEdit(place, place, f" HAVING {_SOME_ROW}")]
+    condition = clause_of(having, tokens)
+    place = None if condition is None else tokens[condition.start - 1].end + 1
+    return None if place is None else [TextEdit(place, place, f" {_SOME_ROW} AND")]
+
+
+def _leave_subquery(query: exp.Expr, kind: EditKind, tokens: Sequence[Token]) -> list[TextEdit] | None:
+    term = _term(_term_around(query), tokens)
+    around = None if term is None or not isinstance(query, exp.Query) else parentheses_around(query, term, tokens)
+    if term is None or around is None:
+        return None
+    start, end = tokens[term.start].start, tokens[term.end - 1].end + 1
+    opened, closed = tokens[around.start].start, tokens[around.end - 1].end + 1
+    behind = [TextEdit(closed, end, "")] if end > closed else []
+    if kind == "exists":
+        return [TextEdit(start, opened, "EXISTS "), *behind]
+    word = last_before(around.start, (TokenType.IN,), tokens)
+    if word is None:
+        return None
+    negated = tokens[word - 1].token_type == TokenType.NOT
+    operand = tokens[operand_before(word - negated, term, tokens)].start
+    before = [TextEdit(start, operand, "")] if operand > start else []
+    negation = [TextEdit(tokens[word - 1].start, tokens[word].start, "")] if negated else []
+    return [*before, *negation, *behind]
+
+
+def _joined(kind: EditKind, join: exp.Expr, tokens: Sequence[Token]) -> list[TextEdit] | None:
+    at = last_before(first_name(join.this, tokens), (TokenType.JOIN,), tokens)
     if at is None:
         return None
     start = at
     while start > 0 and tokens[start - 1].token_type in (*_SIDES, TokenType.SEMI, TokenType.ANTI):
         start -= 1
-    words = tokens[start:at]
-    if kind == "semi join":
-        words = [t for t in words if t.token_type == TokenType.ANTI]
-        return _replaced(words, "SEMI")
-    side, join_kind = _JOINS[kind]
-    return _replaced(words, side or join_kind or "")
+    words = [t for t in tokens[start:at] if kind != "semi join" or t.token_type == TokenType.ANTI]
+    side, join_kind = ("SEMI", None) if kind == "semi join" else _JOINS[kind]
+    return [_replaced(words, side or join_kind or "")] if words else None
 
 
-def _replaced(words: Sequence[Token], text: str) -> TextEdit | None:
-    return TextEdit(words[0].start, words[-1].end + 1, text) if words else None
-
-
-def _names(node: exp.Expr | None) -> Iterator[exp.Identifier]:
-    for name in node.find_all(exp.Identifier) if node is not None else ():
-        if "start" in name.meta:
-            yield name
-
-
-def _start(name: exp.Identifier) -> int:
-    return int(name.meta["start"])
-
-
-def _first_name(node: exp.Expr, tokens: Sequence[Token]) -> int | None:
-    """Return the number of the token that is the first name in a node."""
-    return _index(min((_start(n) for n in _names(node)), default=None), tokens)
-
-
-def _index(start: int | None, tokens: Sequence[Token]) -> int | None:
-    return next((i for i, token in enumerate(tokens) if token.start == start), None)
-
-
-def _last_before(at: int | None, kinds: Sequence[TokenType], tokens: Sequence[Token]) -> int | None:
-    """Return the last token of these kinds before another one and outside parentheses that are closed by then."""
-    depth = 0
-    for i in range((at or 0) - 1, -1, -1):
-        depth -= _deeper(tokens[i])
-        if depth <= 0 and tokens[i].token_type in kinds:
-            return i
-    return None
-
-
-def _deeper(token: Token) -> int:
-    if token.token_type == TokenType.L_PAREN:
-        return 1
-    return -1 if token.token_type == TokenType.R_PAREN else 0
+def _replaced(words: Sequence[Token], text: str) -> TextEdit:
+    return TextEdit(words[0].start, words[-1].end + 1, text)

@@ -125,11 +125,22 @@ def splice(sql: str, replacements: Mapping[TableReference, str], edits: Iterable
     return with_edits(sql, [*(TextEdit(r.start, r.end, text) for r, text in replacements.items()), *edits])
 
 
+def part_of(sql: str, replacements: Mapping[TableReference, str], start: int, end: int) -> str:
+    """Return a part of the SQL with the names of the given references in it replaced."""
+    inside = [(r, text) for r, text in replacements.items() if start <= r.start and r.end <= end]
+    return with_edits(sql[start:end], [TextEdit(r.start - start, r.end - start, text) for r, text in inside])
+
+
 def with_edits(sql: str, edits: Iterable[TextEdit]) -> str:
-    """Return the text with parts of it replaced, which do not overlap; everything else stays letter for letter."""
+    """Return the text with parts of it replaced; everything else stays letter for letter.
+
+    An edit inside a part that another one replaces has no effect.
+    """
     pieces: list[str] = []
     position = 0
     for edit in sorted(edits, key=lambda e: e.start):
+        if edit.start < position:
+            continue
         pieces += [sql[position : edit.start], edit.text]
         position = edit.end
     return "".join([*pieces, sql[position:]])

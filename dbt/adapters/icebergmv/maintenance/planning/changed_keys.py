@@ -3,18 +3,20 @@
 The question is the definition over the changed rows alone (see definition/rules/answers.py); the distinct values of its
 answered columns are the region. Where several tables changed, the references are asked one after the other: those
 before it are read as they are now, those after it as they were, so that the steps lead from the old rows to the new.
+A table that only a scalar subquery reads reaches nothing as long as the value of that is the same.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
+from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, ScalarSubquery
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, splice
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, part_of, splice
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_appended, read_pinned
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
@@ -28,6 +30,13 @@ from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, Ma
 MOST_KEYS = 1000
 _MOST_TERMS = 2000
 """Beyond this many terms Spark takes seconds to plan the predicate of a region."""
+
+_Version = Literal["now", "before", "changed"]
+_VERSIONS: tuple[_Version, _Version] = ("now", "before")
+
+_AS_TEXT = "CAST(icebergmv_now AS string) <=> CAST(icebergmv_before AS string)"
+SAME_VALUE = f"SELECT icebergmv_now <=> icebergmv_before AND {_AS_TEXT}"
+"""Whether two values are one, -0.0 and 0.0 apart. Where a subquery reads a row around it, Spark refuses to say it."""
 
 _SIGN = "icebergmv_sign"
 _FLOATS = frozenset(["float", "double"])
@@ -47,60 +56,99 @@ Answer: TypeAlias = tuple[TupleDomain, ...] | NotListed
 
 
 @dataclass(frozen=True)
+class ToAsk:
+    """The references whose changed rows should say what they reach.
+
+    Without an answer about each of the `needed` ones the refresh is full. Of the `narrower` ones it is known roughly
+    what they may reach, and an answer can only be less.
+    """
+
+    needed: tuple[int, ...] = ()
+    narrower: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
 class Questions:
-    """What is asked about: a definition, its base tables and their status, and the columns that Spark gives it.
+    """What is asked: of a definition and its text, its base tables and their status, and the columns Spark gives it.
 
     `preferred` are columns by which fewer and larger parts of the view are replaced; they are asked for where all
     answered columns have too many values.
     """
 
     definition: ViewDefinition
+    asked: Asked
     bases: BaseTables
     status: MaterializedViewStatus
     columns: Sequence[Column]
     preferred: frozenset[str] = frozenset()
 
-    def answers(self, references: Iterable[int], run: Spark) -> dict[int, Answer]:
-        """Return what each of the references reaches, up to the first one that cannot be asked.
-
-        A reference whose changed rows reach no column that is known reaches nothing if no row of it changed.
-        """
+    def answers(self, to_ask: ToAsk, run: Spark) -> dict[int, Answer]:
+        """Return what the references reach. Of the needed ones none is asked after one that cannot say it."""
         found: dict[int, Answer] = {}
-        for index in sorted(references, key=lambda i: (i in self.definition.reach, i)):
-            answer = self._answer(index, run) if index in self.definition.reach else self._nothing(index, run)
-            if answer is None:
-                break
-            found[index] = answer
-        return found
+        for origin in sorted(to_ask.needed, key=self._is_in_reach):
+            answer = self._answer_of(origin, run)
+            if answer is not None:
+                found[origin] = answer
+            if not isinstance(answer, tuple):
+                return found
+        narrower = ((origin, self._answer_of(origin, run)) for origin in to_ask.narrower)
+        return found | {origin: answer for origin, answer in narrower if isinstance(answer, tuple)}
+
+    def _is_in_reach(self, origin: int) -> bool:
+        return all(copy in self.asked.reach for copy in self.asked.copies_of(origin))
+
+    def _answer_of(self, origin: int, run: Spark) -> Answer | None:
+        """Return what all copies of a reference reach together; None if one of them cannot say it."""
+        reached: tuple[TupleDomain, ...] = ()
+        copies = self.asked.copies_of(origin)
+        for copy in copies:
+            answer = self._answer(copy, run)
+            if not isinstance(answer, tuple):
+                return answer
+            reached += answer
+        return reached if copies else None
 
     def question(self, index: int) -> str | None:
         """Return the definition over the changed rows of a reference; None where these cannot be read."""
-        replacements: dict[TableReference, str] = {}
-        for reference in self.definition.references:
-            source = None if reference.pinned else self.bases.of(reference).source
-            text = None if source is None else self._read(reference, source, index)
-            if text is not None:
-                replacements[reference] = text
-            elif source is not None:
+        reach, replacements = self.asked.reach[index], dict[TableReference, str]()
+        for reference in self._live:
+            text = self._read(reference, index, "changed", reach.emptied)
+            if text is None:
                 return None
-        return splice(self.definition.sql, replacements, self.definition.reach[index].edits)
+            replacements[reference] = text
+        return splice(self.asked.sql, replacements, reach.edits)
+
+    @cached_property
+    def _live(self) -> tuple[TableReference, ...]:
+        """Return the references that are read at a snapshot."""
+        return tuple(r for r in self.asked.references if not r.pinned and self.bases.of(r).source is not None)
 
     @cached_property
     def _stale(self) -> dict[int, BaseTableStatus]:
-        stale = (b for b in self.status.base_tables if b.change.status == "stale")
-        return {index: base for base in stale for index in base.occurrences}
+        stale = [b for b in self.status.base_tables if b.change.status == "stale"]
+        by_origin = {index: base for base in stale for index in base.occurrences}
+        return {copy: by_origin[origin] for copy, origin in self.asked.origins.items() if origin in by_origin}
 
     @property
     def _dialect(self) -> Dialect:
         return Dialect(self.bases.catalog_name, pushable=False)
 
-    def _read(self, reference: TableReference, source: IcebergSource, asked: int) -> str | None:
-        """Return what stands for one reference while another, or the same, is asked; None if it cannot be read."""
-        if reference.index == asked:
+    def _read(
+        self, reference: TableReference, asked: int, wanted: _Version, emptied: Collection[int] = ()
+    ) -> str | None:
+        """Return what stands for a reference while another, or the same, is asked; None if it cannot be read.
+
+        Of the one that is asked, `wanted` is read.
+        """
+        source = self.bases.of(reference).source
+        if source is None:
+            return None
+        if reference.index == asked and wanted == "changed":
             return self._changed_rows(reference, source)
-        if reference.index in self.definition.reach[asked].emptied:
+        if reference.index in emptied:
             return read_pinned(reference, source, (), self._dialect)
-        if reference.index not in self._stale or reference.index < asked:
+        is_now = wanted == "now" if reference.index == asked else reference.index < asked
+        if is_now or reference.index not in self._stale:
             return read_pinned(reference, source, None, self._dialect)
         before = _before(self._stale[reference.index], source)
         return None if before is None else read_pinned(reference, before, None, self._dialect)
@@ -137,27 +185,46 @@ class Questions:
         comparable = all(t in _COUNTED or t.startswith("decimal(") for t in read.values())
         return read if comparable else {}
 
-    def _nothing(self, index: int, run: Spark) -> Answer | None:
-        """Return that a reference reaches nothing, if it has no changed row."""
-        reference = self.definition.references[index]
+    def _answer(self, index: int, run: Spark) -> Answer | None:
+        """Return what a reference reaches; None where nobody can say it.
+
+        A reference whose changed rows reach no column that is known reaches nothing if no row of it changed.
+        """
+        if any(self._is_same(subquery, index, run) for subquery in self.asked.scalars.get(index, ())):
+            return ()
+        if index in self.asked.reach:
+            return self._reached(index, run)
+        reference = self.asked.references[index]
         source = self.bases.of(reference).source
         changed = None if source is None else self._changed_rows(reference, source)
-        if changed is None:
-            return None
-        rows = _rows(f"SELECT 1 FROM {changed} LIMIT 1", run)
-        return rows if isinstance(rows, NotListed) else None if rows else ()
+        return None if changed is None else _none_of(f"SELECT 1 FROM {changed}", run)
 
-    def _answer(self, index: int, run: Spark) -> Answer | None:
-        """Ask for all answered columns; for the preferred ones if that is too much."""
+    def _is_same(self, subquery: ScalarSubquery, index: int, run: Spark) -> bool:
+        """Return whether a scalar subquery has one value before and after the changes of a reference that it reads."""
+        values: list[str] = []
+        for version in _VERSIONS:
+            read = {reference: self._read(reference, index, version) for reference in self._live}
+            texts = {reference: text for reference, text in read.items() if text is not None}
+            if len(texts) < len(read):
+                return False
+            with_ = part_of(self.asked.sql, texts, 0, subquery.with_end)
+            values.append(f"({with_}{part_of(self.asked.sql, texts, subquery.start, subquery.end)})")
+        now, before = values
+        rows = _rows(f"{SAME_VALUE} FROM (SELECT {now} AS icebergmv_now, {before} AS icebergmv_before)", run)
+        return not isinstance(rows, NotListed) and bool(rows[0][0])
+
+    def _reached(self, index: int, run: Spark) -> Answer | None:
+        """Ask for all answered columns, or the preferred ones if that is too much; without any, if there is a row."""
         question = self.question(index)
         types = {c.name.lower(): c for c in self.columns}
-        answered = [types[name.lower()] for name in self.definition.reach[index].columns if name.lower() in types]
+        answered = [types[name.lower()] for name in self.asked.reach[index].columns if name.lower() in types]
         keys = [c for c in answered if internal_form(c.type, "") is not None]
-        coarse = [c for c in keys if c.name in self.preferred]
-        if question is None or not keys:
+        if question is None:
             return None
+        if not keys:
+            return _none_of(f"SELECT 1 FROM (\n{question}\n)", run)
         found: Answer = NotListed("")
-        for asked in (keys, coarse):
+        for asked in (keys, [c for c in keys if c.name in self.preferred]):
             if asked and isinstance(found, NotListed):
                 found = _ask(question, asked, run)
         return found
@@ -166,6 +233,12 @@ class Questions:
 def _before(base: BaseTableStatus, now: IcebergSource) -> IcebergSource | None:
     """Return the table as the last refresh read it, under the columns of today; None if that cannot be shown."""
     return None if base.recorded is None else at_snapshot(now, base.recorded.version.snapshot_id)
+
+
+def _none_of(query: str, run: Spark) -> Answer | None:
+    """Return that nothing is reached, if a query gives no row."""
+    rows = _rows(f"{query} LIMIT 1", run)
+    return rows if isinstance(rows, NotListed) else None if rows else ()
 
 
 def _ask(question: str, keys: Sequence[Column], run: Spark) -> Answer:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Answer, NotListed
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Answer, NotListed, ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Delta, Full, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, KeyFunction, OrNull, image, preimage
@@ -60,25 +60,28 @@ def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, req
     return _without_regions(definition, status, request) or _overwrite(definition, stale, request)
 
 
-def references_to_ask(
-    definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest
-) -> tuple[int, ...]:
-    """Return the references whose changed rows must say what they reach, or the refresh is full.
-
-    Asking reads what changed, which does not pay where that is most of all rows.
-    """
+def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> ToAsk:
+    """Return the references to ask. Asking reads what changed, which does not pay where that is most of all rows."""
     if _without_regions(definition, status, request) is not None:
-        return ()
-    untracked = {
-        use.index: base
-        for base in _stale(status)
-        for use in _uses(definition, base)
-        if any(d.is_all for d in _affected(definition, base, use, request))
-    }
+        return ToAsk()
+    needed: dict[int, BaseTableStatus] = {}
+    narrower: list[int] = []
+    for base in _stale(status):
+        for use in _uses(definition, base):
+            if any(d.is_all for d in _affected(definition, base, use, request)):
+                needed[use.index] = base
+            elif _is_rough(base) and _rows_to_ask(base) <= ALWAYS_ASKED and use.index in definition.rewritable:
+                narrower.append(use.index)
     total = sum(b.base.source.row_count for b in status.base_tables if b.base.source is not None)
-    read = sum(_rows_to_ask(base) for base in untracked.values())
-    pays = total <= ALWAYS_ASKED or read <= total * _MOST_ASKED
-    return tuple(sorted(untracked)) if pays and definition.rewritable >= untracked.keys() else ()
+    read = sum(_rows_to_ask(base) for base in needed.values())
+    if needed and (read > max(ALWAYS_ASKED, total * _MOST_ASKED) or not definition.rewritable >= needed.keys()):
+        return ToAsk()
+    return ToAsk(tuple(sorted(needed)), tuple(sorted({*narrower} - needed.keys())))
+
+
+def _is_rough(base: BaseTableStatus) -> bool:
+    """Return whether many rows are in the changed files that did not change: seeds and tables that are made anew."""
+    return base.change.appended_since is None and (base.change.unit == "file" or base.change.replaced)
 
 
 def _rows_to_ask(base: BaseTableStatus) -> int:
@@ -162,12 +165,12 @@ def _overwrite(definition: ViewDefinition, stale: Sequence[BaseTableStatus], req
     disjuncts: list[TupleDomain] = []
     for base in stale:
         for occurrence in _uses(definition, base):
+            answer = request.answers.get(occurrence.index)
             affected = _affected(definition, base, occurrence, request)
-            if any(d.is_all for d in affected):
-                answer = request.answers.get(occurrence.index)
-                if not isinstance(answer, tuple):
-                    return Full(_untracked(definition, base, occurrence, answer))
+            if isinstance(answer, tuple):
                 affected = list(answer)
+            elif any(d.is_all for d in affected):
+                return Full(_untracked(definition, base, occurrence, answer))
             disjuncts += affected
     region = simplify(disjuncts, REGION_LIMIT)
     if not region:

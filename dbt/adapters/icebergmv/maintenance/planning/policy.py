@@ -39,6 +39,6 @@ def never_incremental(inspection: Inspection) -> str | None:
     for index in live:
         uses = definition.uses_of(index)
         is_followed = all(definition.tracks_of(use) for use in uses)
-        if index in definition.additive or index in definition.reach or not uses or is_followed:
+        if index in definition.additive or not uses or is_followed or definition.asked.columns_of(index):
             return None
     return "no output column follows a column of any base table"

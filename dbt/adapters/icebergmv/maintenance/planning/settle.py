@@ -13,7 +13,7 @@ from typing import TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import stored_partitioning
 from dbt.adapters.icebergmv.maintenance.lake import Lake
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, references_to_ask
@@ -94,10 +94,11 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
     unfit = misfit(lake, view, columns)
     request = _request(view, options, unfit)
-    if references := references_to_ask(view.definition, view.status, request):
+    to_ask = references_to_ask(view.definition, view.status, request)
+    if to_ask != ToAsk():
         preferred = frozenset(column for column, _ in request.partitioning)
-        questions = Questions(view.definition, view.bases, view.status, columns, preferred)
-        request = replace(request, answers=questions.answers(references, lake.spark))
+        questions = Questions(view.definition, view.definition.asked, view.bases, view.status, columns, preferred)
+        request = replace(request, answers=questions.answers(to_ask, lake.spark))
     plan = plan_refresh(view.definition, view.status, request)
     return Unchanged(view, plan) if isinstance(plan, NoOp) else Settled(view, columns, plan, unfit)
 

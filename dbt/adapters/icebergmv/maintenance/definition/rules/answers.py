@@ -4,26 +4,29 @@ Each function is the rule of one operator, for every occurrence below it that a 
 answer below the operator. It holds, for each row that changed there, a row with the same values in the answered
 columns.
 
-- Filter: a condition over answered columns is as true of the answer as of the changed row. Any other is left out, and
-  so are HAVING and QUALIFY.
+- Filter: a term of the condition that reads answered columns is as true of the answer as of the changed row. Any other
+  is left out, and so are HAVING and QUALIFY. A subquery in it that does not read the occurrence is a function of the
+  columns that it names outside itself.
 - Join: the other side did not change, so all its columns are answered. A condition must see answered columns only. A
   row behind an outer join with NULL in place of the changed side appears or goes as the other row finds a partner among
   the changed rows: an inner join shows it, and a semi join those that an anti join shows.
 - Projection: an expression of answered columns is answered. GROUP BY and PARTITION BY: a group, or a window partition,
-  changes when a row in it does, so behind these only what they are made by. DISTINCT keeps what is answered.
+  changes when a row in it does, so behind these only what they are made by. DISTINCT keeps what is answered. An
+  aggregate of all rows changes when one of them does: it answers nothing, but has no row where no row changed.
 - Set operation: a row changes when it does in the branch of the occurrence; the union with the other branch empty.
 - Generator: gives the same rows for the same arguments, so these must be answered.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
-from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names, key_of
+from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     EditKind,
     Occurrence,
@@ -33,21 +36,65 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 )
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import FUNCTIONS, known_of, written_name
 
-_NOT_OF_ONE_ROW = (exp.Query, exp.AggFunc, exp.Window, exp.UDTF, exp.Star, exp.Lambda)
+_NOT_OF_ONE_ROW = (exp.AggFunc, exp.Window, exp.UDTF, exp.Star, exp.Lambda)
 
 Answered = Mapping[Occurrence, frozenset[int]]
 """The slots of FROM that are answered, by occurrence."""
 
 
 def slots_read(expression: exp.Expr, names: Names) -> frozenset[int] | None:
-    """Return the slots that an expression is made of; None when it is made of more than the columns of one row."""
-    key = key_of(expression, names)
-    if key is not None:
-        return frozenset({key.slot})
-    if expression.find(*_NOT_OF_ONE_ROW) or not all(_is_of_one_row(f) for f in expression.find_all(exp.Func)):
+    """Return the slots that an expression is made of; None when it is made of more than the columns of one row.
+
+    Columns of an outer query, and tables in subqueries, do not change while an occurrence in FROM is asked about. A
+    slot that an equality makes the same is another slot here: the answer may hold rows for which it does not hold.
+    """
+    merged = _merged_slot(expression, names)
+    if merged is not None:
+        return frozenset({merged})
+    if isinstance(expression, exp.Query):
+        return _slots_inside(expression, names)
+    if isinstance(expression, exp.Column):
+        slot = names.sources.resolve(expression)
+        return frozenset({slot}) if slot is not None else frozenset() if names.is_outer(expression) else None
+    if isinstance(expression, _NOT_OF_ONE_ROW) or (isinstance(expression, exp.Func) and not _is_of_one_row(expression)):
         return None
-    found = [names.sources.resolve(column) for column in expression.find_all(exp.Column)]
-    return None if None in found else frozenset(slot for slot in found if slot is not None)
+    return _union(slots_read(part, names) for part in expression.iter_expressions())
+
+
+def _merged_slot(expression: exp.Expr, names: Names) -> int | None:
+    """Return the slot of a column, or of coalesce(a.k, b.k) behind a FULL join on a.k = b.k."""
+    if isinstance(expression, exp.Paren):
+        return _merged_slot(expression.this, names)
+    if isinstance(expression, exp.Column):
+        return names.sources.resolve(expression)
+    if not isinstance(expression, exp.Coalesce):
+        return None
+    slot: int | None = None
+    for part in (expression.this, *expression.expressions):
+        found = _merged_slot(part, names)
+        if found is None:
+            return None
+        pair = frozenset({found} if slot is None else {slot, found})
+        slot = found if slot is None else names.sources.merged.get(pair)
+        if slot is None or (slot in pair and len(pair) > 1):
+            return None
+    return slot
+
+
+def _slots_inside(query: exp.Query, names: Names) -> frozenset[int] | None:
+    """Return the slots that a subquery may read by a name from outside itself, whatever its own FROM makes of it."""
+    if names.sources.unknown:
+        return None
+    slots: set[int] = set()
+    for column in query.find_all(exp.Column):
+        name, qualifier = column.name.lower(), column.table.lower()
+        if name in names.aliases or qualifier in names.aliases:
+            return None
+        for i, slot in enumerate(names.sources.slots):
+            of_slot = slot.column.name.lower()
+            if of_slot == qualifier or (of_slot == name and qualifier in ("", slot.alias)):
+                slots.add(i)
+    return frozenset(slots)
 
 
 def answered_slots(sources: Sources) -> Answered:
@@ -59,13 +106,26 @@ def answered_slots(sources: Sources) -> Answered:
 
 
 def filtered(sources: Sources, where: exp.Where, names: Names) -> Sources:
-    """Return FROM after a WHERE."""
-    read, answered = slots_read(where.this, names), answered_slots(sources)
-    questions = {
-        o: question if read is not None and read <= answered[o] else question.with_edit("all rows", where)
-        for o, question in sources.relation.questions.items()
-    }
+    """Return FROM after a WHERE, without what subqueries in it read."""
+    answered, questions = answered_slots(sources), dict(sources.relation.questions)
+    for term in conjuncts(where.this):
+        read = slots_read(term, names)
+        for o in questions if read is None else (o for o in questions if not read <= answered[o]):
+            questions[o] = questions[o].with_edit("all rows", term)
     return with_questions(sources, questions)
+
+
+def filtered_by(sources: Sources, query: exp.Query, inside: TrackedRelation, rows: Collection[Occurrence]) -> Sources:
+    """Return FROM after a term of WHERE that holds a subquery, with the questions of what the subquery reads.
+
+    While these change, FROM does not. The term has another outcome only for those rows of it for which the subquery
+    gives other rows. `rows`: the occurrences for which these rows are those that `x IN (...)` finds x among; for all
+    others the rows are those for which there is any such row.
+    """
+    asked = {o: q.with_edit("in" if o in rows else "exists", query) for o, q in inside.questions.items()}
+    every = frozenset(range(len(sources.slots)))
+    answered = {**answered_slots(sources), **dict.fromkeys(asked, every)}
+    return with_answers(sources, answered, {**sources.relation.questions, **asked})
 
 
 def generated(sources: Sources, call: exp.Expr, names: Names) -> Sources:

@@ -13,14 +13,20 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.answers import filtered
+from dbt.adapters.icebergmv.maintenance.definition.rules.answers import filtered, filtered_by
 from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts, equalities
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_clause import TrackQuery, track_from
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources, are_comparable, through
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import has_grouping_sets
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, TrackedColumn, Tracks
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
+    Occurrence,
+    Scope,
+    TrackedColumn,
+    TrackedRelation,
+    Tracks,
+)
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Inverse, KeyFunction, OrNull
 
 _UNCORRELATED = "a subquery that no equality ties to the row"
@@ -68,12 +74,13 @@ def _is_relation(query: exp.Query) -> bool:
 
 
 def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: Scope, track: TrackQuery) -> Sources:
+    names = Names(outer, scope)
+    scope = replace(scope, outer_names=scope.outer_names | _names_in(outer))
     inside = track(query, scope)
     use, place = _use_of(query), None if _has_grouping_sets(select, query) else _place_of(query, select)
     limited = not isinstance(use, exp.Exists) and bool(query.args.get("limit") or query.args.get("offset"))
     gained: dict[int, Tracks] = {}
     if place is not None and isinstance(query, exp.Select) and not limited:
-        names = Names(outer, scope)
         aliases = _aliases(select) if place in ("having", "qualify") else frozenset[str]()
         links = [*_correlated(query, names, aliases, scope, track)]
         if isinstance(use, exp.In) and _is_list_of(use, query) and not _names_alias(use.this, aliases):
@@ -82,7 +89,29 @@ def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: 
             gained[slot] = gained.get(slot, frozenset()) | tracks
     reached = {t.occurrence for tracks in gained.values() for t in tracks}
     below = outer.relation.blocked(inside.occurrences - reached, _LIMITED if limited else _UNCORRELATED)
-    return replace(outer, relation=replace(below, occurrences=below.occurrences | reached)).with_tracks(gained)
+    found = replace(outer, relation=replace(below, occurrences=below.occurrences | reached)).with_tracks(gained)
+    return filtered_by(found, query, inside, _listed(query, use, select, inside, names)) if place == "where" else found
+
+
+def _names_in(sources: Sources) -> frozenset[str]:
+    return frozenset(name for s in sources.slots for name in (s.alias, s.column.name.lower()))
+
+
+def _listed(
+    query: exp.Query, use: exp.Expr | None, select: exp.Select, inside: TrackedRelation, outer: Names
+) -> frozenset[Occurrence]:
+    """Return the occurrences in `x IN (SELECT y ...)` whose changed rows say of which x the outcome is another one.
+
+    Where NULL and false are not the same, a NULL among the y changes it for every x, and the first y for a NULL x.
+    """
+    if not isinstance(use, exp.In) or not _is_list_of(use, query) or not inside.columns:
+        return frozenset()
+    if not _only_filters(use, select):
+        key = key_of(use.this, outer)
+        is_required = key is not None and not key.steps and outer.sources.slots[key.slot].column.required
+        if len(inside.columns) > 1 or not inside.columns[0].required or not is_required:
+            return frozenset()
+    return frozenset.intersection(*(c.answered for c in inside.columns))
 
 
 def _is_list_of(use: exp.In, query: exp.Query) -> bool:

@@ -57,6 +57,22 @@ def has_grouping_sets(group: exp.Group) -> bool:
     return group.find(*_ANALYTICS) is not None or any(group.args.get(a) for a in (*_ANALYTIC_ARGUMENTS, "totals"))
 
 
+def is_aggregate(node: exp.Expr) -> bool:
+    """Return whether a node is a call of an aggregate function that the parser knows; over a window it is none."""
+    place = node.parent
+    while isinstance(place, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
+        place = place.parent
+    return isinstance(node, exp.AggFunc) and not isinstance(place, exp.Window)
+
+
+def aggregates_all_rows(select: exp.Select) -> bool:
+    """Return whether a SELECT surely makes one row of all, by an aggregate or a HAVING without GROUP BY."""
+    if select.args.get("group") is not None:
+        return False
+    nodes = (n for item in select.expressions for n in item.walk(prune=lambda n: isinstance(n, exp.Query)))
+    return select.args.get("having") is not None or any(map(is_aggregate, nodes))
+
+
 def is_kept(key: Key | None, groups: Sequence[Key]) -> bool:
     """Return whether a key has one value in each group."""
     return key is not None and any(key.is_function_of(g) for g in groups)

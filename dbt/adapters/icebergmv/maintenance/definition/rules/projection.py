@@ -52,6 +52,13 @@ class Names:
         """Return what a column with this expression tracks."""
         return frozenset(t.then(key.steps) for t in self.sources.slots[key.slot].column.tracks)
 
+    def is_outer(self, column: exp.Column) -> bool:
+        """Return whether a name in a subquery means a column of a query around it: names mean inner columns first."""
+        name = (column.table or column.name).lower()
+        inner = {s.column.name.lower() for s in self.sources.slots} | {s.alias for s in self.sources.slots}
+        unknown = name in self.sources.unknown if column.table else self.sources.unknown
+        return not unknown and name not in inner and name in self.scope.outer_names
+
 
 def key_of(expression: exp.Expr, names: Names) -> Key | None:
     """Return how the expression follows from one input column, or None when no rule says so."""

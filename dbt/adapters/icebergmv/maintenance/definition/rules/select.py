@@ -23,6 +23,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sou
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import generated_names, is_generator
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import (
     Grouping,
+    aggregates_all_rows,
     grouping_of,
     has_grouping_sets,
     is_kept,
@@ -31,6 +32,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.literal_types import ty
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Deltas,
+    EditKind,
     Occurrence,
     Scope,
     TrackedColumn,
@@ -107,14 +109,18 @@ def _answering(select: exp.Select, sources: Sources, scope: Scope) -> Sources:
             call = expression.this if isinstance(expression, exp.Aliases) else expression.unalias()
             sources = generated(sources, call, Names(sources, scope))
     questions = dict(sources.relation.questions)
-    for clause in (select.args.get("having"), select.args.get("qualify")):
-        if clause is not None:
-            questions = {o: question.with_edit("all rows", clause) for o, question in questions.items()}
+    clauses = (clause for clause in (select.args.get("having"), select.args.get("qualify")) if clause is not None)
+    edits: list[tuple[EditKind, exp.Expr]] = [("all rows", clause.this) for clause in clauses]
+    if aggregates_all_rows(select):
+        edits.append(("some row", select))
+    for kind, node in edits:
+        questions = {o: question.with_edit(kind, node) for o, question in questions.items()}
     return with_questions(sources, questions)
 
 
 def _made(select: exp.Select, names: Names, grouping: Grouping | None) -> Made:
-    grouped = [] if grouping is None else [(*grouping.always, *grouping.sometimes)]
+    together: list[tuple[exp.Expr, ...]] = [()] if aggregates_all_rows(select) else []
+    grouped = together if grouping is None else [(*grouping.always, *grouping.sometimes)]
     return Made(names, (*grouped, *map(tuple, partitions_of_windows(select))))
 
 

@@ -68,14 +68,18 @@ class Deltas:
         return Deltas({}, self.emptied_by)
 
 
-EditKind = Literal["all rows", "inner join", "left join", "right join", "semi join", "union"]
+EditKind = Literal[
+    "all rows", "some row", "exists", "in", "inner join", "left join", "right join", "semi join", "union"
+]
 
 
 @dataclass(frozen=True)
 class Edit:
-    """One word of the query to change, so that no answer is lost: what a clause, a join or a set operation becomes.
+    """A small change of the query, so that no answer is lost: what a condition, a join or a set operation becomes.
 
-    `node` is the id() of its node in the syntax tree. "all rows" makes a WHERE, HAVING or QUALIFY let every row pass.
+    `node` is the id() of its node in the syntax tree. "all rows" makes a term of a WHERE, HAVING or QUALIFY let every
+    row pass; "exists" and "in" leave EXISTS (...) and x IN (...) of a term, given by the subquery; "some row" keeps a
+    SELECT that aggregates all rows from giving a row for none.
     """
 
     kind: EditKind
@@ -169,6 +173,7 @@ class Scope:
     around each of its tokens, by the place of that token in the text.
     `units_are_literals`: every date_trunc and trunc of the SQL names its unit by a string literal that Spark knows. The
     parser shows columns, abbreviations and literals alike, so this is read off the text.
+    `outer_names` are the columns and the relations in FROM of the queries around a subquery, in lower case.
     """
 
     columns: Mapping[int, tuple[ColumnInfo, ...] | None]
@@ -177,6 +182,7 @@ class Scope:
     sql: str = ""
     items: Mapping[int, Sequence[Token]] = field(default_factory=dict)
     ctes: Mapping[str, TrackedRelation] = field(default_factory=dict)
+    outer_names: frozenset[str] = frozenset()
 
     def with_cte(self, name: str, relation: TrackedRelation) -> Scope:
         """Return the scope with one more common table expression in sight."""

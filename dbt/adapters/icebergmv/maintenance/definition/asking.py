@@ -1,0 +1,173 @@
+"""What can be asked of the changed rows of each table that a SELECT reads: the text, its references, its questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, parentheses_around
+from dbt.adapters.icebergmv.maintenance.definition.cte_copies import Copies, with_copies
+from dbt.adapters.icebergmv.maintenance.definition.date_units import units_are_literals
+from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.query_edits import text_edits
+from dbt.adapters.icebergmv.maintenance.definition.rules import track
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
+from dbt.adapters.icebergmv.maintenance.definition.table_references import (
+    CTE_INDEX,
+    TableReference,
+    TextEdit,
+    cte_of,
+    find_references,
+)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the analysis of a text was given besides it; `columns` are those of each reference."""
+
+    default_namespace: str = ""
+    columns: Mapping[int, tuple[ColumnInfo, ...] | None] = field(default_factory=dict)
+    session_is_utc: bool = False
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Which output rows the changed rows of a reference reach: those with the values of a question in `columns`.
+
+    The question is the SQL over the changed rows alone, with `edits`, and with the references in `emptied` read as
+    empty (see rules/answers.py). Where it gives no row, nothing is reached; without `columns` it says no more.
+    """
+
+    columns: tuple[str, ...]
+    edits: tuple[TextEdit, ...] = ()
+    emptied: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class ScalarSubquery:
+    """The place of a scalar subquery in a text, and of the WITH that it may need in front of it."""
+
+    start: int
+    end: int
+    with_end: int
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The text that is asked: the view's own, with a copy for each further use of a common table expression.
+
+    `references` are those of this text, and `origins` says of which reference of the view's text each is a copy, or the
+    same. `reach` holds the references whose changed rows can be asked what they reach; `scalars` those that only scalar
+    subqueries read: as long as the value of one of these is the same, nothing is reached.
+    """
+
+    sql: str
+    references: tuple[TableReference, ...] = ()
+    origins: Mapping[int, int] = field(default_factory=dict)
+    reach: Mapping[int, Reach] = field(default_factory=dict)
+    scalars: Mapping[int, tuple[ScalarSubquery, ...]] = field(default_factory=dict)
+
+    def copies_of(self, origin: int) -> tuple[int, ...]:
+        """Return the references that are copies of one of the view's text, or the same."""
+        return tuple(r.index for r in self.references if self.origins[r.index] == origin)
+
+    def columns_of(self, origin: int) -> tuple[str, ...]:
+        """Return the columns that every copy of a reference answers."""
+        answered = [self.reach[i].columns if i in self.reach else () for i in self.copies_of(origin)]
+        return tuple(c for c in answered[0] if all(c in others for others in answered)) if answered else ()
+
+
+def asked(sql: str, references: tuple[TableReference, ...], known: Known) -> Asked:
+    """Return what can be asked of a parsed text that reads these references; nothing where it is not understood."""
+    copies = with_copies(sql)
+    parsed = None if copies is None else parse(copies.sql)
+    if copies is None or not isinstance(parsed, ParsedSql) or not isinstance(parsed.tree, exp.Query):
+        return Asked(sql)
+    found = find_references(parsed.tree, known.default_namespace).tables
+    origins = _origins(found, references, copies)
+    if origins is None:
+        return Asked(sql)
+    columns = {r.index: known.columns.get(origins[r.index]) for r in found}
+    scope = Scope(
+        columns, known.session_is_utc, units_are_literals(parsed.tokens), copies.sql, select_items(parsed.tokens)
+    )
+    relation = track(parsed.tree, scope)
+    return Asked(
+        copies.sql, found, origins, _reach(relation, found, parsed, copies.sql), _scalars(parsed, found, copies.sql)
+    )
+
+
+def _origins(
+    found: tuple[TableReference, ...], references: tuple[TableReference, ...], copies: Copies
+) -> dict[int, int] | None:
+    places = {r.start: r.index for r in references}
+    origins = {r.index: places.get(copies.origins[r.start]) for r in found}
+    return None if None in origins.values() else {i: o for i, o in origins.items() if o is not None}
+
+
+def _reach(
+    relation: TrackedRelation, references: tuple[TableReference, ...], parsed: ParsedSql, sql: str
+) -> dict[int, Reach]:
+    """Return what can be asked of the references, under the columns that are answered."""
+    usable = {r.index for r in references if not r.pinned}
+    found: dict[int, Reach] = {}
+    for occurrence, question in relation.questions.items():
+        if any(o.uses or o.index not in usable for o in (occurrence, *question.emptied)):
+            continue
+        edits = text_edits(parsed, sql, question.edits)
+        if edits is not None:
+            columns = tuple(c.name for c in relation.columns or () if occurrence in c.answered)
+            found[occurrence.index] = Reach(columns, edits, frozenset(o.index for o in question.emptied))
+    return found
+
+
+def _scalars(
+    parsed: ParsedSql, references: tuple[TableReference, ...], sql: str
+) -> dict[int, tuple[ScalarSubquery, ...]]:
+    """Return, for references inside scalar subqueries, the places of these, outer ones first."""
+    whole, tree = Span(0, len(parsed.tokens)), parsed.tree
+    with_end = _end_of_with(parsed, sql)
+    found: dict[int, tuple[ScalarSubquery, ...]] = {}
+    for subquery in tree.find_all(exp.Subquery, bfs=False):
+        query = subquery.this
+        if not isinstance(query, exp.Query) or not _is_scalar(subquery):
+            continue
+        needs_with = any(cte_of(table) is not None for table in query.find_all(exp.Table))
+        around = parentheses_around(query, whole, parsed.tokens)
+        if around is None or (needs_with and (with_end is None or subquery.find_ancestor(exp.With) is not None)):
+            continue
+        start, end = parsed.tokens[around.start].start, parsed.tokens[around.end - 1].end + 1
+        for index in _read_by(query):
+            found[index] = (*found.get(index, ()), ScalarSubquery(start, end, (with_end or 0) if needs_with else 0))
+    return {r.index: found[r.index] for r in references if r.index in found}
+
+
+def _end_of_with(parsed: ParsedSql, sql: str) -> int | None:
+    """Return where the WITH of the whole query ends in the text: before the first SELECT outside parentheses."""
+    depth = 0
+    for token in parsed.tokens:
+        depth += {"(": 1, ")": -1}.get(token.text, 0)
+        if depth == 0 and token.text.upper() == "SELECT":
+            alone = parse(f"{sql[: token.start]} SELECT 1")
+            is_with = isinstance(alone, ParsedSql) and alone.tree.args.get("with_") == parsed.tree.args.get("with_")
+            return token.start if is_with else None
+    return None
+
+
+def _is_scalar(subquery: exp.Subquery) -> bool:
+    place = subquery.parent
+    return not isinstance(place, (exp.Query, exp.From, exp.Join, exp.CTE, exp.In, exp.Exists, exp.Lateral, type(None)))
+
+
+def _read_by(query: exp.Expr) -> Iterator[int]:
+    """Yield the references of a query, and of the CTEs that it uses."""
+    for table in query.find_all(exp.Table):
+        cte = cte_of(table)
+        if CTE_INDEX in table.meta:
+            yield table.meta[CTE_INDEX]
+        elif cte is not None:
+            yield from _read_by(cte.this)

@@ -1,0 +1,165 @@
+"""Where the clauses of a query are in its tokens. sqlglot keeps the places of names, not of clauses.
+
+What is found here is a guess by the shape of the text; who uses it checks what comes of it against the syntax tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.tokens import Token, TokenType
+
+SET_OPERATIONS = (TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT)
+_KEYWORDS = {exp.Where: TokenType.WHERE, exp.Having: TokenType.HAVING, exp.Qualify: TokenType.QUALIFY}
+_BEHIND = {
+    *(TokenType.GROUP_BY, TokenType.HAVING, TokenType.QUALIFY, TokenType.WINDOW, TokenType.LIMIT, TokenType.OFFSET),
+    *(TokenType.ORDER_BY, TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY, TokenType.SEMICOLON),
+    *SET_OPERATIONS,
+}
+_LOOSER = (TokenType.AND, TokenType.OR, TokenType.NOT, TokenType.WHEN, TokenType.THEN, TokenType.ELSE, TokenType.COMMA)
+
+
+@dataclass(frozen=True)
+class Span:
+    """Some tokens in a row, end exclusive."""
+
+    start: int
+    end: int
+
+
+def names_in(node: exp.Expr | None) -> Iterator[exp.Identifier]:
+    """Yield the names in a node whose places are known."""
+    for name in node.find_all(exp.Identifier) if node is not None else ():
+        if "start" in name.meta:
+            yield name
+
+
+def first_name(node: exp.Expr, tokens: Sequence[Token]) -> int | None:
+    """Return the number of the token that is the first name in a node."""
+    return token_at(min((int(n.meta["start"]) for n in names_in(node)), default=None), tokens)
+
+
+def token_at(start: int | None, tokens: Sequence[Token]) -> int | None:
+    """Return the number of the token at a place in the text."""
+    return next((i for i, token in enumerate(tokens) if token.start == start), None)
+
+
+def last_before(at: int | None, kinds: Collection[TokenType], tokens: Sequence[Token]) -> int | None:
+    """Return the last token of these kinds before another one and outside parentheses that are closed by then."""
+    depth = 0
+    for i in range((at or 0) - 1, -1, -1):
+        # A parenthesis that is still open is left for good.
+        depth = max(0, depth - _deeper(tokens[i]))
+        if depth == 0 and tokens[i].token_type in kinds:
+            return i
+    return None
+
+
+def clause_of(node: exp.Where | exp.Having | exp.Qualify, tokens: Sequence[Token]) -> Span | None:
+    """Return the condition of a clause, without its keyword."""
+    keyword = None if node.parent is None else _own(node.parent, {_KEYWORDS[type(node)]}, tokens)
+    if keyword is None or tokens[keyword].token_type not in _KEYWORDS.values():
+        return None
+    return Span(keyword + 1, _end(keyword + 1, _BEHIND, tokens))
+
+
+def before_grouping(select: exp.Select, tokens: Sequence[Token]) -> int | None:
+    """Return the token that is behind FROM and WHERE of a SELECT; the number of all tokens at the end of the text."""
+    from_ = _own(select, {TokenType.FROM}, tokens)
+    return None if from_ is None else _end(from_ + 1, _BEHIND, tokens)
+
+
+def terms_of(condition: Span, tokens: Sequence[Token]) -> Iterator[Span]:
+    """Yield the terms of an AND, parentheses opened."""
+    start, end = condition.start, condition.end
+    if end > start and tokens[start].token_type == TokenType.L_PAREN and closing(start, tokens) == end - 1:
+        yield from terms_of(Span(start + 1, end - 1), tokens)
+        return
+    places = list(_outside_parentheses(condition, tokens))
+    ands = [] if any(tokens[i].token_type == TokenType.OR for i in places) else list(_ands(places, tokens))
+    if not ands:
+        yield condition
+        return
+    for first, behind in zip([start, *(i + 1 for i in ands)], [*ands, end], strict=True):
+        yield from terms_of(Span(first, behind), tokens)
+
+
+def parentheses_around(query: exp.Query, within: Span, tokens: Sequence[Token]) -> Span | None:
+    """Return the innermost parentheses around a whole query, both included."""
+    places = [int(n.meta["start"]) for n in names_in(query)]
+    found = None
+    for i in range(within.start, within.end - 1 if places else 0):
+        if tokens[i].token_type == TokenType.L_PAREN and tokens[i + 1].token_type in (TokenType.SELECT, TokenType.WITH):
+            end = closing(i, tokens)
+            if end is not None and tokens[i].start < min(places) and max(places) < tokens[end].start:
+                found = Span(i, end + 1)
+    return found
+
+
+def operand_before(word: int, within: Span, tokens: Sequence[Token]) -> int:
+    """Return the first token of the operand in front of an operator that binds as IN does."""
+    depth = 0
+    for i in range(word - 1, within.start - 1, -1):
+        kind = tokens[i].token_type
+        if depth == 0 and (kind == TokenType.L_PAREN or kind in _LOOSER):
+            return i + 1
+        depth -= _deeper(tokens[i])
+    return within.start
+
+
+def closing(opened: int, tokens: Sequence[Token]) -> int | None:
+    """Return the parenthesis that closes another one."""
+    depth = 0
+    for i in range(opened, len(tokens)):
+        depth += _deeper(tokens[i])
+        if depth == 0:
+            return i
+    return None
+
+
+def _own(select: exp.Expr, kinds: Collection[TokenType], tokens: Sequence[Token]) -> int | None:
+    """Return the keyword of a clause of a SELECT itself."""
+    own = (int(n.meta["start"]) for n in names_in(select) if n.find_ancestor(exp.Query, exp.CTE) is select)
+    at = last_before(token_at(min(own, default=None), tokens), (TokenType.SELECT,), tokens)
+    if at is None:
+        return None
+    found = _end(at + 1, {*kinds, *SET_OPERATIONS}, tokens)
+    return found if found < len(tokens) and tokens[found].token_type in kinds else None
+
+
+def _end(start: int, kinds: Collection[TokenType], tokens: Sequence[Token]) -> int:
+    """Return the first token of these kinds that is in the same parentheses, or their end."""
+    depth = 0
+    for i in range(start, len(tokens)):
+        depth += _deeper(tokens[i])
+        if depth < 0 or (depth == 0 and tokens[i].token_type in kinds):
+            return i
+    return len(tokens)
+
+
+def _outside_parentheses(span: Span, tokens: Sequence[Token]) -> Iterator[int]:
+    """Yield the tokens of a span that are neither in parentheses nor in CASE."""
+    depth = 0
+    for i in range(span.start, span.end):
+        depth += _deeper(tokens[i]) + (tokens[i].token_type == TokenType.CASE)
+        if depth == 0:
+            yield i
+        depth -= tokens[i].token_type == TokenType.END
+
+
+def _ands(places: Sequence[int], tokens: Sequence[Token]) -> Iterator[int]:
+    """Yield each AND that is no part of BETWEEN."""
+    between = 0
+    for i in places:
+        kind = tokens[i].token_type
+        if kind == TokenType.AND and between == 0:
+            yield i
+        between += (kind == TokenType.BETWEEN) - (kind == TokenType.AND and between > 0)
+
+
+def _deeper(token: Token) -> int:
+    if token.token_type == TokenType.L_PAREN:
+        return 1
+    return -1 if token.token_type == TokenType.R_PAREN else 0

@@ -1,0 +1,40 @@
+"""Which references only scalar subqueries read, and where these are in the text."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.rule_tables import analysed
+
+SCALARS = {
+    "SELECT d FROM t WHERE v > (SELECT avg(w) FROM u)": {1: ["(SELECT avg(w) FROM u)"]},
+    "SELECT d, (SELECT max(w) FROM u) AS m FROM t": {0: ["(SELECT max(w) FROM u)"]},
+    "SELECT region, count(*) AS c FROM t GROUP BY region HAVING sum(v) > (SELECT max(w) FROM u WHERE w IN "
+    "(SELECT v FROM t))": {
+        1: ["(SELECT max(w) FROM u WHERE w IN (SELECT v FROM t))"],
+        2: ["(SELECT max(w) FROM u WHERE w IN (SELECT v FROM t))"],
+    },
+    # One in another, outer ones first.
+    "SELECT d FROM t WHERE v > (SELECT max(w) FROM u WHERE w < (SELECT max(id) FROM odd, u))": {
+        1: ["(SELECT max(w) FROM u WHERE w < (SELECT max(id) FROM odd, u))"],
+        2: ["(SELECT max(w) FROM u WHERE w < (SELECT max(id) FROM odd, u))", "(SELECT max(id) FROM odd, u)"],
+        3: ["(SELECT max(w) FROM u WHERE w < (SELECT max(id) FROM odd, u))", "(SELECT max(id) FROM odd, u)"],
+    },
+    # Through a common table expression, with the WITH in front.
+    "WITH c AS (SELECT max(w) AS m FROM u), e AS (SELECT * FROM t) SELECT d FROM e WHERE v > (SELECT m FROM c)": {
+        0: ["WITH c AS (SELECT max(w) AS m FROM u), e AS (SELECT * FROM t) (SELECT m FROM c)"]
+    },
+    # Not lists of rows, nor relations.
+    "SELECT d FROM t WHERE v IN (SELECT w FROM u) AND EXISTS (SELECT 1 FROM u)": {},
+    "SELECT d FROM (SELECT d FROM t) x JOIN (SELECT w FROM u) y ON true UNION (SELECT d FROM t)": {},
+}
+
+
+@pytest.mark.parametrize("sql", SCALARS)
+def test_places_of_scalar_subqueries(sql: str) -> None:
+    asked = analysed(sql).asked
+    found = {
+        index: [f"{asked.sql[: s.with_end]}{asked.sql[s.start : s.end]}" for s in scalars]
+        for index, scalars in asked.scalars.items()
+    }
+    assert found == SCALARS[sql]
