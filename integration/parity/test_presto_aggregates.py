@@ -36,7 +36,7 @@ RECEIPTS = Group(
                     "a 4 200 50.0 20 100 | b 2 160 80.0 10 150 | c 1 7 7.0 7 7",
                     2,
                 ),
-                Step("P52 a group vanishes", "overwrite", "a 4 200 50.0 20 100 | c 1 7 7.0 7 7", 1),
+                Step("P52 a group vanishes", "overwrite", "a 4 200 50.0 20 100 | c 1 7 7.0 7 7", 0),
             ),
         ),
         View(

@@ -176,9 +176,7 @@ def test_create_or_replace(events: Events) -> None:
     columns = "id bigint, ts timestamp, r string, v int"
     events.do(f"CREATE OR REPLACE TABLE {{t}} ({columns}) USING iceberg PARTITIONED BY (days(ts), r)")
     events.insert("date'2024-01-01' + cast(id % 10 as int)", "if(id % 2 = 0, 'EU', 'US')", 40)
-    responses = events.lake.run("--select", *events.views)
-    assert {responses[view]["refresh_kind"] for view in events.views} <= {"overwrite", "full"}
-    events.lake.assert_equals_definition(*events.views)
+    events.refreshed("none")  # The rows are those that were there.
     events.insert("date'2024-01-02'", "'US'", 2)
     events.added(stale=1)
 

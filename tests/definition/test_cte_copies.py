@@ -14,19 +14,25 @@ COPIES = {
         "WITH c AS (SELECT 1 AS x) SELECT * FROM t JOIN t u ON true"
     ),
     "WITH c AS (SELECT * FROM t), d AS (SELECT * FROM c) SELECT * FROM d, d AS e": (
-        "WITH c AS (SELECT * FROM t), icebergmv_copy_1 AS (SELECT * FROM t), d AS (SELECT * FROM c), "
-        "icebergmv_copy_0 AS (SELECT * FROM icebergmv_copy_1 AS c) SELECT * FROM d, icebergmv_copy_0 AS e"
+        "WITH icebergmv_copy_1 AS (SELECT * FROM t), c AS (SELECT * FROM t), "
+        "icebergmv_copy_0 AS (SELECT * FROM c), d AS (SELECT * FROM icebergmv_copy_1 AS c) "
+        "SELECT * FROM d, icebergmv_copy_0 AS e"
     ),
     # Three uses, one of them in an expression, and names in quotes.
     "WITH `my c` (`a b`, n) AS (SELECT x, ')' FROM t) SELECT * FROM `my c` WHERE n IN (SELECT n FROM `MY C` b) "
     "AND n > (SELECT max(`my c`.n) FROM `my c`)": (
-        "WITH `my c` (`a b`, n) AS (SELECT x, ')' FROM t), icebergmv_copy_0 (`a b`, n) AS (SELECT x, ')' FROM t), "
-        "icebergmv_copy_1 (`a b`, n) AS (SELECT x, ')' FROM t) SELECT * FROM `my c` WHERE n IN "
+        "WITH icebergmv_copy_0 (`a b`, n) AS (SELECT x, ')' FROM t), icebergmv_copy_1 (`a b`, n) AS "
+        "(SELECT x, ')' FROM t), `my c` (`a b`, n) AS (SELECT x, ')' FROM t) SELECT * FROM `my c` WHERE n IN "
         "(SELECT n FROM icebergmv_copy_0 b) AND n > (SELECT max(`my c`.n) FROM icebergmv_copy_1 AS `my c`)"
+    ),
+    # One that is called as the table that it reads.
+    "WITH t AS (SELECT * FROM t) SELECT * FROM t JOIN t u ON true": (
+        "WITH icebergmv_copy_0 AS (SELECT * FROM t), t AS (SELECT * FROM t) "
+        "SELECT * FROM t JOIN icebergmv_copy_0 u ON true"
     ),
     # A WITH inside a subquery.
     "SELECT * FROM (WITH c AS (SELECT * FROM t) SELECT * FROM c a JOIN c b ON a.x = b.x) s": (
-        "SELECT * FROM (WITH c AS (SELECT * FROM t), icebergmv_copy_0 AS (SELECT * FROM t) "
+        "SELECT * FROM (WITH icebergmv_copy_0 AS (SELECT * FROM t), c AS (SELECT * FROM t) "
         "SELECT * FROM c a JOIN icebergmv_copy_0 b ON a.x = b.x) s"
     ),
 }

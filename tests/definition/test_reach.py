@@ -153,6 +153,48 @@ REACHES = {
             "SELECT region FROM t WHERE EXISTS (SELECT avg(w) FROM u WHERE u.id = t.id HAVING count(1) > 0)",
         ),
     },
+    # A subquery of several SELECTs: its set operation is edited, and the term around it.
+    "SELECT d FROM t WHERE NOT EXISTS (SELECT w FROM u EXCEPT SELECT v FROM odd)": {
+        0: ("d", "", "{sql}"),
+        1: ("d", "2", "SELECT d FROM t WHERE EXISTS (SELECT w FROM u UNION SELECT v FROM odd)"),
+        2: ("d", "1", "SELECT d FROM t WHERE EXISTS (SELECT w FROM u UNION SELECT v FROM odd)"),
+    },
+    "SELECT d FROM t WHERE v IN (SELECT w FROM u INTERSECT SELECT id FROM u)": {
+        0: ("d", "", "{sql}"),
+        1: ("d", "2", "SELECT d FROM t WHERE v IN (SELECT w FROM u UNION SELECT id FROM u)"),
+        2: ("d", "1", "SELECT d FROM t WHERE v IN (SELECT w FROM u UNION SELECT id FROM u)"),
+    },
+    # An alias of the SELECT list hides a column around the subquery; a star may be one of the outer query.
+    "SELECT region FROM t WHERE EXISTS (SELECT 1 FROM (SELECT id, max(w) AS v, v + id AS z FROM u GROUP BY id) q "
+    "WHERE q.z > 1)": {
+        0: ("region", "", "{sql}"),
+        1: (
+            "region",
+            "",
+            "SELECT region FROM t WHERE EXISTS (SELECT 1 FROM (SELECT id, max(w) AS v, v + id AS z FROM u GROUP BY id) "
+            "q WHERE (true OR q.z > 1))",
+        ),
+    },
+    "SELECT t.region FROM t LEFT JOIN u ON t.id = u.id WHERE (SELECT u.*) IS NULL": {
+        0: ("region", "", "SELECT t.region FROM t LEFT JOIN u ON t.id = u.id WHERE (true OR (SELECT u.*) IS NULL)"),
+        1: ("region", "", "SELECT t.region FROM t INNER JOIN u ON t.id = u.id WHERE (true OR (SELECT u.*) IS NULL)"),
+    },
+    # HAVING behind a term that is left out.
+    "SELECT count(*) AS c FROM t LEFT JOIN u ON t.id = u.id WHERE u.w IS NULL": {
+        0: ("", "", "{sql} HAVING count(1) > 0"),
+        1: (
+            "",
+            "",
+            "SELECT count(*) AS c FROM t INNER JOIN u ON t.id = u.id WHERE (true OR u.w IS NULL) HAVING count(1) > 0",
+        ),
+    },
+    "SELECT * EXCEPT (v) FROM (SELECT region, max(v) AS v FROM t GROUP BY region) x WHERE v > 1": {
+        0: (
+            "region",
+            "",
+            "SELECT * EXCEPT (v) FROM (SELECT region, max(v) AS v FROM t GROUP BY region) x WHERE (true OR v > 1)",
+        )
+    },
     # A subquery inside a subquery; a column of the outermost query in the innermost one.
     "SELECT region FROM t WHERE id IN (SELECT id FROM u WHERE NOT EXISTS (SELECT 1 FROM odd WHERE odd.d = t.d))": {
         0: ("region", "", "{sql}"),
@@ -172,7 +214,7 @@ REACHES = {
         (
             "d",
             "",
-            "WITH c AS (SELECT * FROM t), icebergmv_copy_0 AS (SELECT * FROM t) "
+            "WITH icebergmv_copy_0 AS (SELECT * FROM t), c AS (SELECT * FROM t) "
             "SELECT a.d FROM c a JOIN icebergmv_copy_0 b ON a.id = b.id",
         ),
     ),
@@ -180,7 +222,7 @@ REACHES = {
         i: (
             "k",
             other,
-            "WITH `C` (k) AS (SELECT d FROM t), icebergmv_copy_0 (k) AS (SELECT d FROM t), "
+            "WITH icebergmv_copy_0 (k) AS (SELECT d FROM t), `C` (k) AS (SELECT d FROM t), "
             "e AS (SELECT k FROM c UNION ALL SELECT c.k FROM icebergmv_copy_0 AS `c`) SELECT k FROM e, u",
         )
         for i, other in ((1, "2"), (2, "1"), (0, ""))

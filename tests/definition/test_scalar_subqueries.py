@@ -22,7 +22,17 @@ SCALARS = {
     },
     # Through a common table expression, with the WITH in front.
     "WITH c AS (SELECT max(w) AS m FROM u), e AS (SELECT * FROM t) SELECT d FROM e WHERE v > (SELECT m FROM c)": {
-        0: ["WITH c AS (SELECT max(w) AS m FROM u), e AS (SELECT * FROM t) (SELECT m FROM c)"]
+        0: ["WITH c AS (SELECT max(w) AS m FROM u), e AS (SELECT * FROM t)(SELECT m FROM c)"]
+    },
+    # A WITH between the whole query and the subquery, a recursive one, and one of the subquery's own.
+    "SELECT d FROM (WITH u AS (SELECT id AS w FROM odd) SELECT d FROM t WHERE v > (SELECT max(w) FROM u)) x": {},
+    "WITH RECURSIVE c AS (SELECT id, v, d FROM t) SELECT d FROM c WHERE v < (SELECT max(v) FROM c)": {},
+    "SELECT d FROM t WHERE v > (WITH RECURSIVE c AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM c WHERE n < 5) "
+    "SELECT max(n) + max(w) FROM c, u)": {
+        1: [
+            "(WITH RECURSIVE c AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM c WHERE n < 5) "
+            "SELECT max(n) + max(w) FROM c, u)"
+        ]
     },
     # Not lists of rows, nor relations.
     "SELECT d FROM t WHERE v IN (SELECT w FROM u) AND EXISTS (SELECT 1 FROM u)": {},

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.randomised.grammar import Body, Builder, Relation, Source
 from tests.randomised.joins import two_sources
 from tests.randomised.selects import ending
+from tests.randomised.tables import TABLES
 
 
 def _list(b: Builder, source: Source) -> str:
@@ -58,6 +59,11 @@ def in_subquery(b: Builder, depth: int) -> Relation:
         b.note(f"{shape} a subquery with HAVING, subquery changed", inner.tables - outer.tables)
         having = b.one_of("count(*) > 1", f"max({inner.alias}.{b.measure}) > 2")
         where = f"{where} GROUP BY {inner.alias}.{column} HAVING {having}"
+    elif b.choices.chance(0.15):
+        other, operation = b.source(0), b.one_of("UNION", "EXCEPT", "INTERSECT", "UNION ALL")
+        b.note(f"{shape} a set operation, subquery changed", (inner.tables | other.tables) - outer.tables)
+        where = f"{where} {operation} SELECT {other.alias}.{column} FROM {other.text}"
+        inner = inner._replace(tables=inner.tables | other.tables)
     not_null = f"{outer.alias}.{column} IS NOT NULL AND " if b.choices.chance(0.2) else ""
     condition = (
         f"{not_null}{outer.alias}.{column} {shape.upper()} (SELECT {inner.alias}.{column} FROM {inner.text}{where})"
@@ -84,6 +90,17 @@ def scalar_subquery(b: Builder, depth: int) -> Relation:
         return Relation(f"SELECT {key}, {group}, count(*) AS {b.measure} {group_by}", tables)
     if b.choices.chance(0.6):
         return Relation(f"SELECT {key}, {group}, {subquery} AS {b.measure} FROM {outer.text}", tables)
+    if kind == "uncorrelated" and b.choices.chance(0.4):
+        # A WITH between the whole query and the subquery, with the name of a table.
+        b.note("scalar subquery over a hidden table, subquery changed", inner.tables - outer.tables)
+        name, columns = b.one_of(*TABLES), ", ".join(f"{inner.alias}.{c}" for c in b.columns)
+        value = f"(SELECT {b.one_of('max', 'min')}({b.measure}) FROM {name})"
+        text = (
+            f"(WITH {name} AS (SELECT {columns} FROM {inner.text}), w AS (SELECT {_list(b, outer)} FROM {outer.text}) "
+            f"SELECT * FROM w WHERE {b.measure} <> {value}) h"
+        )
+        if name not in outer.text:
+            return Relation(f"SELECT h.{b.key}, h.{b.group}, h.{b.measure} FROM {text}", tables)
     return ending(b, _body(b, outer, inner, f"{measure} < {subquery}"))
 
 

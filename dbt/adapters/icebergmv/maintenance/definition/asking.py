@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, parentheses_around
-from dbt.adapters.icebergmv.maintenance.definition.cte_copies import Copies, with_copies
+from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, cte_span, parentheses_around
+from dbt.adapters.icebergmv.maintenance.definition.cte_copies import Copies, is_recursive, with_copies
 from dbt.adapters.icebergmv.maintenance.definition.date_units import units_are_literals
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import text_edits
@@ -96,9 +96,7 @@ def asked(sql: str, references: tuple[TableReference, ...], known: Known) -> Ask
         columns, known.session_is_utc, units_are_literals(parsed.tokens), copies.sql, select_items(parsed.tokens)
     )
     relation = track(parsed.tree, scope)
-    return Asked(
-        copies.sql, found, origins, _reach(relation, found, parsed, copies.sql), _scalars(parsed, found, copies.sql)
-    )
+    return Asked(copies.sql, found, origins, _reach(relation, found, parsed, copies.sql), _scalars(parsed, found))
 
 
 def _origins(
@@ -125,37 +123,46 @@ def _reach(
     return found
 
 
-def _scalars(
-    parsed: ParsedSql, references: tuple[TableReference, ...], sql: str
-) -> dict[int, tuple[ScalarSubquery, ...]]:
+def _scalars(parsed: ParsedSql, references: tuple[TableReference, ...]) -> dict[int, tuple[ScalarSubquery, ...]]:
     """Return, for references inside scalar subqueries, the places of these, outer ones first."""
-    whole, tree = Span(0, len(parsed.tokens)), parsed.tree
-    with_end = _end_of_with(parsed, sql)
+    whole, with_end = Span(0, len(parsed.tokens)), _end_of_with(parsed)
     found: dict[int, tuple[ScalarSubquery, ...]] = {}
-    for subquery in tree.find_all(exp.Subquery, bfs=False):
+    for subquery in parsed.tree.find_all(exp.Subquery, bfs=False):
         query = subquery.this
         if not isinstance(query, exp.Query) or not _is_scalar(subquery):
             continue
-        needs_with = any(cte_of(table) is not None for table in query.find_all(exp.Table))
-        around = parentheses_around(query, whole, parsed.tokens)
-        if around is None or (needs_with and (with_end is None or subquery.find_ancestor(exp.With) is not None)):
+        around, outside = parentheses_around(query, whole, parsed.tokens), _ctes_outside(query)
+        if around is None or not all(_is_in_front(cte, subquery, parsed.tree) for cte in outside):
             continue
         start, end = parsed.tokens[around.start].start, parsed.tokens[around.end - 1].end + 1
         for index in _read_by(query):
-            found[index] = (*found.get(index, ()), ScalarSubquery(start, end, (with_end or 0) if needs_with else 0))
+            place = ScalarSubquery(start, end, with_end if outside else 0)
+            found[index] = (*found.get(index, ()), place)
     return {r.index: found[r.index] for r in references if r.index in found}
 
 
-def _end_of_with(parsed: ParsedSql, sql: str) -> int | None:
-    """Return where the WITH of the whole query ends in the text: before the first SELECT outside parentheses."""
-    depth = 0
-    for token in parsed.tokens:
-        depth += {"(": 1, ")": -1}.get(token.text, 0)
-        if depth == 0 and token.text.upper() == "SELECT":
-            alone = parse(f"{sql[: token.start]} SELECT 1")
-            is_with = isinstance(alone, ParsedSql) and alone.tree.args.get("with_") == parsed.tree.args.get("with_")
-            return token.start if is_with else None
-    return None
+def _end_of_with(parsed: ParsedSql) -> int:
+    """Return where the WITH of the whole query ends in the text; 0 without one."""
+    with_ = parsed.tree.args.get("with_")
+    span = None if with_ is None else cte_span(with_.expressions[-1], parsed.tokens)
+    return 0 if span is None else parsed.tokens[span.end - 1].end + 1
+
+
+def _ctes_outside(query: exp.Query) -> list[exp.CTE]:
+    """Return the CTEs that a subquery uses by name and that are not its own."""
+    used = (cte_of(table) for table in query.find_all(exp.Table))
+    return [cte for cte in used if cte is not None and not _is_in(cte, query)]
+
+
+def _is_in_front(cte: exp.CTE, subquery: exp.Subquery, tree: exp.Expr) -> bool:
+    """Return whether the WITH of the whole query in front of a subquery gives a name the meaning that it has there."""
+    return cte.parent is tree.args.get("with_") and not is_recursive(cte) and subquery.find_ancestor(exp.With) is None
+
+
+def _is_in(node: exp.Expr, query: exp.Query) -> bool:
+    while node is not query and node.parent is not None:
+        node = node.parent
+    return node is query
 
 
 def _is_scalar(subquery: exp.Subquery) -> bool:
@@ -163,11 +170,11 @@ def _is_scalar(subquery: exp.Subquery) -> bool:
     return not isinstance(place, (exp.Query, exp.From, exp.Join, exp.CTE, exp.In, exp.Exists, exp.Lateral, type(None)))
 
 
-def _read_by(query: exp.Expr) -> Iterator[int]:
+def _read_by(query: exp.Expr, seen: frozenset[int] = frozenset()) -> Iterator[int]:
     """Yield the references of a query, and of the CTEs that it uses."""
     for table in query.find_all(exp.Table):
         cte = cte_of(table)
         if CTE_INDEX in table.meta:
             yield table.meta[CTE_INDEX]
-        elif cte is not None:
-            yield from _read_by(cte.this)
+        elif cte is not None and id(cte) not in seen:
+            yield from _read_by(cte.this, seen | {id(cte)})

@@ -98,6 +98,17 @@ def parentheses_around(query: exp.Query, within: Span, tokens: Sequence[Token]) 
     return found
 
 
+def cte_span(cte: exp.CTE, tokens: Sequence[Token]) -> Span | None:
+    """Return the tokens of `name (columns) AS (query)`."""
+    start = token_at(int(cte.args["alias"].this.meta.get("start", -1)), tokens)
+    if start is None:
+        return None
+    word = next((i for i in range(start + 1, len(tokens)) if tokens[i].token_type == TokenType.ALIAS), len(tokens))
+    opened = next((i for i in range(word + 1, len(tokens)) if tokens[i].token_type == TokenType.L_PAREN), None)
+    closed = None if opened is None else closing(opened, tokens)
+    return None if closed is None else Span(start, closed + 1)
+
+
 def operand_before(word: int, within: Span, tokens: Sequence[Token]) -> int:
     """Return the first token of the operand in front of an operator that binds as IN does."""
     depth = 0
@@ -134,7 +145,8 @@ def _end(start: int, kinds: Collection[TokenType], tokens: Sequence[Token]) -> i
     depth = 0
     for i in range(start, len(tokens)):
         depth += _deeper(tokens[i])
-        if depth < 0 or (depth == 0 and tokens[i].token_type in kinds):
+        of_star = tokens[i].token_type == TokenType.EXCEPT and tokens[i - 1].token_type == TokenType.STAR
+        if depth < 0 or (depth == 0 and tokens[i].token_type in kinds and not of_star):
             return i
     return len(tokens)
 

@@ -1,17 +1,16 @@
-"""A SELECT in which each common table expression is used once: every further use gets a copy of its own.
+"""A SELECT in which each common table expression is used once, but for recursive ones: further uses get copies.
 
 One text of a table stands for all uses of a CTE around it, so a question about one use needs a text for it alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
-from sqlglot.tokens import Token, TokenType
 
-from dbt.adapters.icebergmv.maintenance.definition.clauses import closing, token_at
+from dbt.adapters.icebergmv.maintenance.definition.clauses import cte_span
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, cte_of, with_edits
 
@@ -55,21 +54,22 @@ def _last_used_again(tree: exp.Expr) -> tuple[exp.CTE, list[exp.Table]] | None:
     uses: dict[int, tuple[exp.CTE, list[exp.Table]]] = {}
     for table in tree.find_all(exp.Table, bfs=False):
         cte = cte_of(table)
-        if cte is not None and not _is_recursive(cte):
+        if cte is not None and not is_recursive(cte):
             uses.setdefault(id(cte), (cte, []))[1].append(table)
     again = [(cte, tables[1:]) for cte, tables in uses.values() if len(tables) > 1]
     return max(again, key=lambda found: _start(found[0]), default=None)
 
 
 def _copied(made: Copies, parsed: ParsedSql, cte: exp.CTE, uses: dict[str, exp.Table]) -> Copies | None:
-    span = _span(cte, parsed.tokens)
+    span = cte_span(cte, parsed.tokens)
     places = [table.this.meta.get("start") for table in uses.values()]
     if span is None or None in places:
         return None
-    start, end = span
-    name_end = int(cte.args["alias"].this.meta["end"]) + 1
-    edits = [TextEdit(end, end, "".join(f", {name}{made.sql[name_end:end]}" for name in uses))]
-    origins = {end: [o for name in uses for o in (*[-1] * (len(name) + 2), *made.origins[name_end:end])]}
+    # A copy comes before the original, so that names in it mean what they mean there.
+    start, end = parsed.tokens[span.start].start, parsed.tokens[span.end - 1].end + 1
+    name_end = parsed.tokens[span.start].end + 1
+    edits = [TextEdit(start, start, "".join(f"{name}{made.sql[name_end:end]}, " for name in uses))]
+    origins = {start: [o for name in uses for o in (*[-1] * len(name), *made.origins[name_end:end], -1, -1)]}
     for name, table in uses.items():
         at, behind = int(table.this.meta["start"]), int(table.this.meta["end"]) + 1
         text = name if table.alias else f"{name} AS {made.sql[at:behind]}"
@@ -78,7 +78,7 @@ def _copied(made: Copies, parsed: ParsedSql, cte: exp.CTE, uses: dict[str, exp.T
     again = Copies(with_edits(made.sql, edits), _moved(made.origins, edits, origins))
     reparsed = parse(again.sql)
     is_same = isinstance(reparsed, ParsedSql) and reparsed.tree == _edited(parsed.tree, cte, uses)
-    return again if is_same and start < end else None
+    return again if is_same else None
 
 
 def _moved(before: Sequence[int], edits: Sequence[TextEdit], new: dict[int, list[int]]) -> list[int]:
@@ -108,28 +108,14 @@ def _edited(tree: exp.Expr, cte: exp.CTE, uses: dict[str, exp.Table]) -> exp.Exp
     with_ = copied.parent
     if with_ is not None:
         at = next(i for i, one in enumerate(with_.expressions) if one is copied)
-        with_.set("expressions", [*with_.expressions[: at + 1], *copies, *with_.expressions[at + 1 :]])
+        with_.set("expressions", [*with_.expressions[:at], *copies, *with_.expressions[at:]])
     return copy[0]
-
-
-def _span(cte: exp.CTE, tokens: Sequence[Token]) -> tuple[int, int] | None:
-    """Return the places in the text of `name (columns) AS (query)`."""
-    at = token_at(_start(cte), tokens)
-    for i in _after(at, tokens):
-        if tokens[i].token_type == TokenType.ALIAS:
-            opened = next((k for k in _after(i, tokens) if tokens[k].token_type == TokenType.L_PAREN), None)
-            closed = None if opened is None else closing(opened, tokens)
-            return None if closed is None else (_start(cte), tokens[closed].end + 1)
-    return None
-
-
-def _after(at: int | None, tokens: Sequence[Token]) -> Iterator[int]:
-    return iter(()) if at is None else iter(range(at + 1, len(tokens)))
 
 
 def _start(cte: exp.CTE) -> int:
     return int(cte.args["alias"].this.meta.get("start", -1))
 
 
-def _is_recursive(cte: exp.CTE) -> bool:
+def is_recursive(cte: exp.CTE) -> bool:
+    """Return whether a WITH lets a common table expression name itself."""
     return bool(cte.parent is not None and cte.parent.args.get("recursive"))

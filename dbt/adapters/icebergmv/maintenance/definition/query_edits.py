@@ -36,6 +36,11 @@ _JOINS: Mapping[EditKind, tuple[str | None, str | None]] = {
 """The side and the kind of a join after the edit."""
 
 _SOME_ROW = "count(1) > 0"
+_BEFORE_HAVING, _NEW_HAVING = f" {_SOME_ROW} AND", f" HAVING {_SOME_ROW}"
+_PLACES = {_BEFORE_HAVING: -1, _NEW_HAVING: 1}
+"""Before the term that begins at the same place, and behind the one that ends there."""
+
+_LATER: Mapping[EditKind, int] = {"some row": 1, "union": 2}
 
 
 def text_edits(parsed: ParsedSql, sql: str, edits: Collection[Edit]) -> tuple[TextEdit, ...] | None:
@@ -44,24 +49,27 @@ def text_edits(parsed: ParsedSql, sql: str, edits: Collection[Edit]) -> tuple[Te
         return ()
     nodes = list(parsed.tree.walk())
     numbers = {id(node): number for number, node in enumerate(nodes)}
-    # "some row" is put before a condition in the text, and around the edited condition in the tree.
-    wanted = sorted(((e.kind, numbers[e.node]) for e in edits), key=lambda w: (w[0] != "some row", w[1]))
+    wanted = sorted((numbers[e.node], e.kind) for e in edits)
     found: list[TextEdit] = []
-    for kind, number in wanted:
+    for number, kind in wanted:
         places = _places(kind, nodes[number], parsed.tokens)
         if places is None:
             return None
         found += places
+    found.sort(key=lambda edit: (edit.start, _PLACES.get(edit.text, 0)))
     again = parse(with_edits(sql, found))
-    is_same = isinstance(again, ParsedSql) and again.tree == _edited(parsed.tree, wanted[::-1])
+    is_same = isinstance(again, ParsedSql) and again.tree == _edited(parsed.tree, wanted)
     return tuple(found) if is_same else None
 
 
-def _edited(tree: exp.Expr, edits: Sequence[tuple[EditKind, int]]) -> exp.Expr:
-    """Return a copy of the tree with the edits; nodes are given by their number in a walk."""
+def _edited(tree: exp.Expr, edits: Sequence[tuple[int, EditKind]]) -> exp.Expr:
+    """Return a copy of the tree with the edits; nodes are given by their number in a walk.
+
+    Conditions come first, then what is put around them; a set operation, whose node goes, comes last.
+    """
     copy = exp.Paren(this=tree.copy())
     nodes = list(copy.this.walk())
-    for kind, number in edits:
+    for number, kind in sorted(edits, key=lambda e: (_LATER.get(e[1], 0), e[0])):
         _edit(kind, nodes[number])
     return copy.this  # type: ignore[no-any-return]
 
@@ -155,10 +163,10 @@ def _with_having(select: exp.Expr, tokens: Sequence[Token]) -> list[TextEdit] | 
     if having is None:
         behind = before_grouping(select, tokens) if isinstance(select, exp.Select) else None
         place = None if behind is None else tokens[behind - 1].end + 1
-        return None if place is None else [TextEdit(place, place, f" HAVING {_SOME_ROW}")]
+        return None if place is None else [TextEdit(place, place, _NEW_HAVING)]
     condition = clause_of(having, tokens)
     place = None if condition is None else tokens[condition.start - 1].end + 1
-    return None if place is None else [TextEdit(place, place, f" {_SOME_ROW} AND")]
+    return None if place is None else [TextEdit(place, place, _BEFORE_HAVING)]
 
 
 def _leave_subquery(query: exp.Expr, kind: EditKind, tokens: Sequence[Token]) -> list[TextEdit] | None:

@@ -86,9 +86,11 @@ def _slots_inside(query: exp.Query, names: Names) -> frozenset[int] | None:
     if names.sources.unknown:
         return None
     slots: set[int] = set()
+    aliases = {slot.alias for slot in names.sources.slots}
     for column in query.find_all(exp.Column):
         name, qualifier = column.name.lower(), column.table.lower()
-        if name in names.aliases or qualifier in names.aliases:
+        is_star_of_slots = isinstance(column.this, exp.Star) and qualifier in aliases
+        if is_star_of_slots or name in names.aliases or qualifier in names.aliases:
             return None
         for i, slot in enumerate(names.sources.slots):
             of_slot = slot.column.name.lower()

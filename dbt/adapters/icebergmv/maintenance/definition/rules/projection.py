@@ -55,7 +55,7 @@ class Names:
     def is_outer(self, column: exp.Column) -> bool:
         """Return whether a name in a subquery means a column of a query around it: names mean inner columns first."""
         name = (column.table or column.name).lower()
-        inner = {s.column.name.lower() for s in self.sources.slots} | {s.alias for s in self.sources.slots}
+        inner = {n for s in self.sources.slots for n in (s.column.name.lower(), s.alias)} | self.aliases.keys()
         unknown = name in self.sources.unknown if column.table else self.sources.unknown
         return not unknown and name not in inner and name in self.scope.outer_names
 

@@ -39,7 +39,7 @@ def track_set_operation(
         return TrackedRelation(None, occurrences, obstacles).cut(f"{words} over columns that are not known")
     questions = set_questions(node, left, right)
     columns = tuple(
-        replace(_matched(a, b), answered=(a.answered | b.answered) & questions.keys())
+        replace(_matched(a, b), answered=(a.answered | b.answered) & frozenset(questions))
         for a, b in zip(left.columns, right.columns, strict=True)
     )
     return TrackedRelation(columns, occurrences, obstacles, _deltas(node, left.deltas, right.deltas), questions)
