@@ -26,7 +26,7 @@ def test_random_histories(lake: LakeProject) -> None:
 
     `make soak` looks for new ones.
     """
-    seed = os.environ.get("ICEBERGMV_SEED") or "1"
+    seed = os.environ.get("ICEBERGMV_SEED") or "111"
     print(f"\nICEBERGMV_SEED={seed}")
     statistics, deadline, number = Statistics(), time.monotonic() + SECONDS, 0
     while number < AT_MOST and (time.monotonic() < deadline or not _read_in_every_way(statistics)):

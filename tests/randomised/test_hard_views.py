@@ -34,9 +34,6 @@ VIEWS = {
     "ON b.id = c.id) q WHERE q.z = 3)": (82, 95),
     "SELECT a.region, a.kk FROM (SELECT region, v AS kk FROM t0) a WHERE EXISTS (SELECT 1 FROM "
     "(SELECT b.id, sum(b.v) AS kk, kk + b.id AS z FROM t1 b GROUP BY b.id) q WHERE q.z > a.kk)": (68,),
-    # A star of the outer query.
-    "SELECT c.region, c.v FROM t1 c LEFT JOIN (SELECT id FROM t0 WHERE v > 0) a ON c.id = a.id "
-    "WHERE (SELECT a.*) IS NULL": (20, 21),
     # Set operations in subqueries.
     "SELECT a.region, a.v FROM t0 a WHERE a.v IN (SELECT v FROM t1 UNION SELECT v FROM t2)": (0, 3),
     "SELECT a.region, a.v FROM t0 a WHERE NOT EXISTS (SELECT v FROM t1 b WHERE b.id = a.id EXCEPT SELECT v FROM t2)": (
