@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -92,11 +92,14 @@ def asked(sql: str, references: tuple[TableReference, ...], known: Known) -> Ask
     if origins is None:
         return Asked(sql)
     columns = {r.index: known.columns.get(origins[r.index]) for r in found}
-    scope = Scope(
-        columns, known.session_is_utc, units_are_literals(parsed.tokens), copies.sql, select_items(parsed.tokens)
-    )
-    relation = track(parsed.tree, scope)
+    relation = track(parsed.tree, scope_of(parsed, copies.sql, replace(known, columns=columns)))
     return Asked(copies.sql, found, origins, _reach(relation, found, parsed, copies.sql), _scalars(parsed, found))
+
+
+def scope_of(parsed: ParsedSql, sql: str, known: Known) -> Scope:
+    """Return what names mean in a parsed text, outside its own WITH."""
+    tokens = parsed.tokens
+    return Scope(known.columns, known.session_is_utc, units_are_literals(tokens), sql, select_items(tokens))
 
 
 def _origins(
@@ -151,18 +154,13 @@ def _end_of_with(parsed: ParsedSql) -> int:
 def _ctes_outside(query: exp.Query) -> list[exp.CTE]:
     """Return the CTEs that a subquery uses by name and that are not its own."""
     used = (cte_of(table) for table in query.find_all(exp.Table))
-    return [cte for cte in used if cte is not None and not _is_in(cte, query)]
+    own = {id(cte) for cte in query.find_all(exp.CTE)}
+    return [cte for cte in used if cte is not None and id(cte) not in own]
 
 
 def _is_in_front(cte: exp.CTE, subquery: exp.Subquery, tree: exp.Expr) -> bool:
     """Return whether the WITH of the whole query in front of a subquery gives a name the meaning that it has there."""
     return cte.parent is tree.args.get("with_") and not is_recursive(cte) and subquery.find_ancestor(exp.With) is None
-
-
-def _is_in(node: exp.Expr, query: exp.Query) -> bool:
-    while node is not query and node.parent is not None:
-        node = node.parent
-    return node is query
 
 
 def _is_scalar(subquery: exp.Subquery) -> bool:

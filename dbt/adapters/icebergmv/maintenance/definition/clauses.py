@@ -60,9 +60,7 @@ def last_before(at: int | None, kinds: Collection[TokenType], tokens: Sequence[T
 def clause_of(node: exp.Where | exp.Having | exp.Qualify, tokens: Sequence[Token]) -> Span | None:
     """Return the condition of a clause, without its keyword."""
     keyword = None if node.parent is None else _own(node.parent, {_KEYWORDS[type(node)]}, tokens)
-    if keyword is None or tokens[keyword].token_type not in _KEYWORDS.values():
-        return None
-    return Span(keyword + 1, _end(keyword + 1, _BEHIND, tokens))
+    return None if keyword is None else Span(keyword + 1, _end(keyword + 1, _BEHIND, tokens))
 
 
 def before_grouping(select: exp.Select, tokens: Sequence[Token]) -> int | None:
@@ -98,9 +96,14 @@ def parentheses_around(query: exp.Query, within: Span, tokens: Sequence[Token]) 
     return found
 
 
+def cte_start(cte: exp.CTE) -> int:
+    """Return the place in the text of the name of a common table expression; -1 if it is not known."""
+    return int(cte.args["alias"].this.meta.get("start", -1))
+
+
 def cte_span(cte: exp.CTE, tokens: Sequence[Token]) -> Span | None:
     """Return the tokens of `name (columns) AS (query)`."""
-    start = token_at(int(cte.args["alias"].this.meta.get("start", -1)), tokens)
+    start = token_at(cte_start(cte), tokens)
     if start is None:
         return None
     word = next((i for i in range(start + 1, len(tokens)) if tokens[i].token_type == TokenType.ALIAS), len(tokens))

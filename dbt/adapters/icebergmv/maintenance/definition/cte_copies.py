@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.clauses import cte_span
+from dbt.adapters.icebergmv.maintenance.definition.clauses import cte_span, cte_start
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, cte_of, with_edits
 
@@ -57,7 +57,7 @@ def _last_used_again(tree: exp.Expr) -> tuple[exp.CTE, list[exp.Table]] | None:
         if cte is not None and not is_recursive(cte):
             uses.setdefault(id(cte), (cte, []))[1].append(table)
     again = [(cte, tables[1:]) for cte, tables in uses.values() if len(tables) > 1]
-    return max(again, key=lambda found: _start(found[0]), default=None)
+    return max(again, key=lambda found: cte_start(found[0]), default=None)
 
 
 def _copied(made: Copies, parsed: ParsedSql, cte: exp.CTE, uses: dict[str, exp.Table]) -> Copies | None:
@@ -110,10 +110,6 @@ def _edited(tree: exp.Expr, cte: exp.CTE, uses: dict[str, exp.Table]) -> exp.Exp
         at = next(i for i, one in enumerate(with_.expressions) if one is copied)
         with_.set("expressions", [*with_.expressions[:at], *copies, *with_.expressions[at:]])
     return copy[0]
-
-
-def _start(cte: exp.CTE) -> int:
-    return int(cte.args["alias"].this.meta.get("start", -1))
 
 
 def is_recursive(cte: exp.CTE) -> bool:

@@ -17,9 +17,8 @@ from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.ansi_mode import ansi_matters, reads_unnamed
-from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Known, asked
+from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Known, asked, scope_of
 from dbt.adapters.icebergmv.maintenance.definition.column_lists import reads_by_shape, reads_every_column
-from dbt.adapters.icebergmv.maintenance.definition.date_units import units_are_literals
 from dbt.adapters.icebergmv.maintenance.definition.determinism import order_dependence, volatility
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
@@ -27,12 +26,10 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggr
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_uses import occurrences_in
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Occurrence,
-    Scope,
     Track,
     TrackedColumn,
     TrackedRelation,
 )
-from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
     TableReference,
@@ -118,9 +115,9 @@ def analyse(
         return ViewDefinition(sql, (), None, always_full="pipe syntax is not analysed")
     references = find_references(query, default_namespace)
     _check_names(query)
-    known = {r.index: columns_of(r) for r in references.tables}
+    known = Known(default_namespace, {r.index: columns_of(r) for r in references.tables}, session_is_utc)
     words = frozenset(t.text.lower() for t in tokens)
-    relation = track(query, Scope(known, session_is_utc, units_are_literals(tokens), sql, select_items(tokens)))
+    relation = track(query, scope_of(parsed, sql, known))
     overlooked = occurrences_in(query) - relation.occurrences
     relation = relation.blocked(overlooked, "a place that is not analysed")
     check_duplicates([c.name for c in relation.columns or ()])
@@ -128,7 +125,7 @@ def analyse(
         sql=sql,
         references=references.tables,
         columns=relation.columns,
-        always_full=references.opaque or volatility(query, tokens, known.values()),
+        always_full=references.opaque or volatility(query, tokens, known.columns.values()),
         full_when_changed=order_dependence(query, tokens),
         occurrences=relation.occurrences,
         obstacles=relation.obstacles,
@@ -137,11 +134,11 @@ def analyse(
         reads_by_shape=reads_by_shape(query),
         rewritable=_rewritable(query, references.tables),
         needs_tables=_needs_tables(query),
-        ansi_matters=ansi_matters(query, _types(known.values()), words),
+        ansi_matters=ansi_matters(query, _types(known.columns.values()), words),
         reads_unnamed=reads_unnamed(query, words),
         reads_every_column=reads_every_column(query) or reads_unnamed(query, words),
         selects_subquery=any(item.find(exp.Query) for s in query.find_all(exp.Select) for item in s.expressions),
-        known=Known(default_namespace, known, session_is_utc),
+        known=known,
     )
 
 

@@ -6,7 +6,7 @@ with the same edits, or there is no question.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
@@ -113,13 +113,7 @@ def _term_around(query: exp.Expr) -> exp.Expr:
     """Return the term of WHERE that holds a subquery."""
     where = query.find_ancestor(exp.Where)
     terms = conjuncts(where.this if where is not None else None)
-    return next(t for t in terms if t is query or any(a is t for a in _ancestors(query)))
-
-
-def _ancestors(node: exp.Expr) -> Iterable[exp.Expr]:
-    while node.parent is not None:
-        node = node.parent
-        yield node
+    return next(term for term in terms if any(node is query for node in term.walk()))
 
 
 def _places(kind: EditKind, node: exp.Expr, tokens: Sequence[Token]) -> list[TextEdit] | None:

@@ -110,13 +110,15 @@ class Questions:
 
     def question(self, index: int) -> str | None:
         """Return the definition over the changed rows of a reference; None where these cannot be read."""
-        reach, replacements = self.asked.reach[index], dict[TableReference, str]()
-        for reference in self._live:
-            text = self._read(reference, index, "changed", reach.emptied)
-            if text is None:
-                return None
-            replacements[reference] = text
-        return splice(self.asked.sql, replacements, reach.edits)
+        reach = self.asked.reach[index]
+        texts = self._texts(index, "changed", reach.emptied)
+        return None if texts is None else splice(self.asked.sql, texts, reach.edits)
+
+    def _texts(self, asked: int, wanted: _Version, emptied: Collection[int] = ()) -> dict[TableReference, str] | None:
+        """Return what stands for each reference while one is asked; None if one of them cannot be read."""
+        texts = {reference: self._read(reference, asked, wanted, emptied) for reference in self._live}
+        read = {reference: text for reference, text in texts.items() if text is not None}
+        return read if len(read) == len(texts) else None
 
     @cached_property
     def _live(self) -> tuple[TableReference, ...]:
@@ -133,9 +135,7 @@ class Questions:
     def _dialect(self) -> Dialect:
         return Dialect(self.bases.catalog_name, pushable=False)
 
-    def _read(
-        self, reference: TableReference, asked: int, wanted: _Version, emptied: Collection[int] = ()
-    ) -> str | None:
+    def _read(self, reference: TableReference, asked: int, wanted: _Version, emptied: Collection[int]) -> str | None:
         """Return what stands for a reference while another, or the same, is asked; None if it cannot be read.
 
         Of the one that is asked, `wanted` is read.
@@ -203,9 +203,8 @@ class Questions:
         """Return whether a scalar subquery has one value before and after the changes of a reference that it reads."""
         values: list[str] = []
         for version in _VERSIONS:
-            read = {reference: self._read(reference, index, version) for reference in self._live}
-            texts = {reference: text for reference, text in read.items() if text is not None}
-            if len(texts) < len(read):
+            texts = self._texts(index, version)
+            if texts is None:
                 return False
             with_ = part_of(self.asked.sql, texts, 0, subquery.with_end)
             values.append(f"({with_}{part_of(self.asked.sql, texts, subquery.start, subquery.end)})")
