@@ -11,6 +11,7 @@ from typing import Any
 import duckdb
 
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import days_from_civil
+from dbt.adapters.icebergmv.maintenance.sql.queries import column_list
 from tests.randomised.tables import COLUMNS, TABLES, ZONES, Row, bucket
 from tests.support.duck import to_duckdb, to_duckdb_statements
 
@@ -27,6 +28,8 @@ _SPARK_OF = {
 Bag = list[str]
 BEFORE, NOW = 1, 2
 """The snapshot of a base table that the last refresh read, and the one that this refresh reads."""
+STORED = 0
+"""The snapshot of the storage table that a refresh starts from."""
 BRANCH = "refreshed"
 """The branch of the storage table that a refresh writes."""
 
@@ -44,7 +47,7 @@ class Database:
         self._buckets: dict[str, int | None] = {"0:": 0}
         self._texts: dict[tuple[str, str], str] = {}
         columns = ", ".join(f"{n} {_DUCKDB_TYPES.get(spark, spark)}" for n, (_, spark) in COLUMNS.items())
-        for schema in (f"@{BEFORE}", f"@{BEFORE}..{NOW}", f"@{NOW}", f"@{BRANCH}"):
+        for schema in (f"@{STORED}", f"@{BEFORE}", f"@{BEFORE}..{NOW}", f"@{NOW}", f"@{BRANCH}"):
             self._connection.execute(f'CREATE SCHEMA "{schema}"')
         for table in TABLES:
             self._connection.execute(f"CREATE TABLE {table} ({columns})")
@@ -77,6 +80,7 @@ class Database:
     def store(self, query: str) -> dict[str, str]:
         """Put what the query gives in the table `stored`; return its columns with their Spark types."""
         self._execute(f"CREATE OR REPLACE TABLE stored AS {to_duckdb(query)}")
+        self._connection.execute(f'CREATE OR REPLACE VIEW "@{STORED}".stored AS SELECT * FROM main.stored')
         described = self._connection.execute("SELECT * FROM stored LIMIT 0").description or []
         return {name: _SPARK_OF.get(str(kind), "bigint") for name, kind, *_ in described}
 
@@ -84,13 +88,17 @@ class Database:
         """Return the rows of a query as a bag."""
         return sorted(map(repr, self._execute(to_duckdb(query))))
 
-    def written(self, statements: Iterable[str]) -> Bag:
-        """Return the rows of the storage table's branch after the statements; the stored rows stay as they are."""
+    def written(self, statements: Iterable[str], columns: Iterable[str]) -> Bag:
+        """Return these columns of the storage table's branch after the statements; the stored rows stay as they are."""
         self._connection.execute(f'CREATE OR REPLACE TABLE "@{BRANCH}".stored AS SELECT * FROM stored')
         for statement in statements:
             for translated in to_duckdb_statements(statement):
                 self._execute(translated)
-        return self.rows(f'SELECT * FROM "@{BRANCH}".stored')
+        return self.rows(f'SELECT {column_list([*columns])} FROM "@{BRANCH}".stored')
+
+    def adopt(self) -> None:
+        """Let what the branch of the storage table holds be what is stored."""
+        self._connection.execute(f'CREATE OR REPLACE TABLE stored AS SELECT * FROM "@{BRANCH}".stored')
 
     def run(self, statement: str) -> list[tuple[object, ...]]:
         """Answer what the engine asks Spark: a query, or DESCRIBE QUERY."""
@@ -108,6 +116,8 @@ class Database:
 
     def _define_functions(self) -> None:
         """Give DuckDB what Spark has; the bucket transform by a list of values that PyIceberg computes."""
+        self._connection.execute("CREATE MACRO try_sum(x) AS sum(x)")
+        self._connection.execute("CREATE MACRO raise_error(message) AS error(message)")
         self._connection.execute("CREATE MACRO unix_date(c) AS c - DATE '1970-01-01'")
         self._connection.execute("CREATE MACRO unix_micros(c) AS epoch_us(c)")
         self._connection.execute("CREATE MACRO timestamp_micros(c) AS make_timestamptz(c)")

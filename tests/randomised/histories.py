@@ -11,9 +11,13 @@ from dataclasses import dataclass, replace
 
 import duckdb
 
-from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, NoOp, Overwrite, RefreshPlan
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.table_references import with_edits
+from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED, can_merge
+from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.hidden_columns import is_hidden
 from tests.randomised.choices import Choices
 from tests.randomised.database import Bag, Database
 from tests.randomised.iceberg_tables import base_table, storage_table
@@ -30,7 +34,8 @@ Step = Mapping[str, Change]
 class Case:
     """A view over tables that hold `start`, and the changes before each refresh.
 
-    `appends`: the engine knows of changes that only add rows. `partitioning` is that of the storage.
+    `appends`: the engine knows of changes that only add rows. `partitioning` is that of the storage. `merges`: it
+    keeps what groups are merged by.
     """
 
     view: View
@@ -40,6 +45,7 @@ class Case:
     zone: str = ZONES[0]
     appends: bool = False
     partitioning: tuple[tuple[str, str], ...] = ()
+    merges: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,7 +79,7 @@ def make_case(choices: Choices, view: View | None = None) -> Case:
                 step[table] = rows.change(now[table], view.key, specs[table])
                 now[table] = step[table].after
         steps.append(step)
-    return Case(view, specs, start, tuple(steps), zone, appends, partitioning)
+    return Case(view, specs, start, tuple(steps), zone, appends, partitioning, choices.chance(0.6))
 
 
 def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]:
@@ -85,55 +91,74 @@ def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]
     for table, rows in case.start.items():
         database.load(table, rows)
         database.load_before(table, rows, ())
-    types = database.store(sql)
-    columns = [Column(name, kind) for name, kind in types.items()]
-    session = Session(case.zone == ZONES[0], database.run, now, case.appends, case.partitioning, bases, columns)
-    storage = storage_table(types, case.partitioning)
-    before = database.rows("SELECT * FROM stored")
+    is_utc = case.zone == ZONES[0]
+    stored, merges = stored_columns(database, analysed(sql, is_utc))
+    columns = [c for c in stored if not is_hidden(c.name)]
+    merges = merges and case.merges
+    session = Session(is_utc, database.run, now, case.appends, case.partitioning, bases, columns, merges)
+    storage = storage_table({c.name: c.type for c in stored}, case.partitioning)
+    before = database.rows(sql)
     for step in case.steps:
         for table, change in step.items():
             database.load(table, change.after)
             database.load_before(table, now[table], change.added)
             now[table] = change.after
         changed = frozenset(table for table, change in step.items() if change.removed or change.added)
-        plan = planner.run(sql, case.specs, step, session)
         expected = database.rows(sql)
-        target = Target(planner.definition(analysed(sql, session.is_utc)), bases, storage)
+        target = Target(planner.definition(analysed(sql, is_utc)), bases, storage)
+        plan = planner.run(sql, case.specs, step, session)
         found = _refresh(database, planner, plan, target, before, expected)
+        if found is not None and isinstance(plan, Merge) and NOT_MERGED in found[0]:
+            plan = planner.run(sql, case.specs, step, session._replace(merges=False))
+            found = _refresh(database, planner, plan, target, before, expected)
         wrong, text = found or (None, "")
         if wrong is None and planner.run(sql, case.specs, {}, session).kind != "none":
             wrong = "a second refresh does something"
         yield Refreshed(plan, changed, wrong, text)
         if wrong is not None:
             return
-        if expected != before:
-            database.store(sql)
+        if not isinstance(plan, NoOp):
+            database.adopt()
             before = expected
+
+
+def stored_columns(database: Database, definition: ViewDefinition) -> tuple[tuple[Column, ...], bool]:
+    """Store what a definition gives; return the columns, hidden ones included, and whether groups can be merged."""
+    merging = definition.merging
+    if merging is not None:
+        edited = with_edits(definition.sql, merging.edits)
+        stored = tuple(Column(name, kind) for name, kind in database.store(edited).items())
+        if can_merge(merging, stored):
+            return stored, True
+    return tuple(Column(name, kind) for name, kind in database.store(definition.sql).items()), False
 
 
 def _refresh(
     database: Database, planner: Planner, plan: RefreshPlan, target: Target, before: Bag, expected: Bag
 ) -> tuple[str, str] | None:
     """Refresh by the plan, on what is stored; return what is wrong with the outcome and the SQL that gave it."""
-    tried: dict[str, Append | Overwrite | Full]
+    tried: dict[str, Append | Overwrite | Merge | Full]
     match plan:
         case NoOp():
             return None if before == expected else ("nothing is done though the view changed", "")
         case Overwrite():
-            tried = {"region and base filters": plan, "region alone": replace(plan, base_filters={})}
+            tried = {"region alone": replace(plan, base_filters={}), "region and base filters": plan}
         case _:
             tried = {plan.kind: plan}
     for name, how in tried.items():
         written = statements(planner.write(target.write(how), how))
-        if (found := wrong_rows(database, name, written, expected)) is not None:
+        if (found := wrong_rows(database, name, (written, target.shown), expected)) is not None:
             return found
     return None
 
 
-def wrong_rows(database: Database, name: str, written: Sequence[str], expected: Bag) -> tuple[str, str] | None:
-    """Return how the rows that the statements leave differ from those expected, and the statements."""
+def wrong_rows(
+    database: Database, name: str, outcome: tuple[Sequence[str], Sequence[str]], expected: Bag
+) -> tuple[str, str] | None:
+    """Return how the rows that statements leave in some columns differ from those expected, and the statements."""
+    written, columns = outcome
     try:
-        rows = database.written(written)
+        rows = database.written(written, columns)
     except duckdb.Error as error:
         return f"{name}: {type(error).__name__}: {error}", ";\n".join(written)
     return None if rows == expected else (f"{name}: {difference(rows, expected)}", ";\n".join(written))

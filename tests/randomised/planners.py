@@ -35,7 +35,7 @@ def analysed(sql: str, is_utc: bool = True) -> ViewDefinition:
 class Session(NamedTuple):
     """What a refresh finds: a Spark in its time zone, what the tables hold, how the storage is partitioned.
 
-    `appends` says whether it is known of a change that it only adds rows.
+    `appends` says whether it is known of a change that it only adds rows, `merges` whether groups may be merged.
     """
 
     is_utc: bool
@@ -45,6 +45,7 @@ class Session(NamedTuple):
     partitioning: Sequence[tuple[str, str]]
     bases: BaseTables
     columns: Sequence[Column] = ()
+    merges: bool = False
 
 
 Ask: TypeAlias = Callable[[Questions, ToAsk, Run], dict[int, Answer]]
@@ -105,7 +106,7 @@ class Planner:
             return live_values(session.rows[table], specs[table], column)
 
         definition = evaluated(definition, status, session.run, live)
-        request = PlanRequest("auto", partitioning=session.partitioning)
+        request = PlanRequest("auto", partitioning=session.partitioning, merges=session.merges)
         to_ask = references_to_ask(definition, status, request)
         if to_ask != ToAsk():
             questions = Questions(definition, definition.asked, session.bases, status, session.columns)

@@ -7,20 +7,22 @@ from dataclasses import dataclass
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Overwrite
+from dbt.adapters.icebergmv.maintenance.planning.kept_states import stored_hidden
+from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.write import Write, write_of
 from dbt.adapters.icebergmv.maintenance.refresh.statements import write_rows
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.hidden_columns import shown
 from dbt.adapters.icebergmv.maintenance.status.inspection import NewView, RefreshRequest
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
-from tests.randomised.database import BRANCH
+from tests.randomised.database import BRANCH, STORED
 
-STORED = ("lake", "ns", "stored")
+STORED_NAME = ("lake", "ns", "stored")
 SUMMARY = {"refresh-state": '{"source-states": []}'}
 
 
@@ -32,14 +34,20 @@ class Target:
     bases: BaseTables
     storage: Table
 
-    def write(self, plan: Append | Overwrite | Full) -> Write:
+    @property
+    def shown(self) -> list[str]:
+        """Return the columns of the storage table that the view shows."""
+        return [f.name for f in shown(self.storage.schema()).fields]
+
+    def write(self, plan: Append | Overwrite | Merge | Full) -> Write:
         """Return the write of a plan."""
-        request = RefreshRequest(("lake", "ns", "v"), self.definition.sql, "ns", ViewConfig("", STORED), "tester")
+        request = RefreshRequest(("lake", "ns", "v"), self.definition.sql, "ns", ViewConfig("", STORED_NAME), "tester")
         view = NewView(request, self.definition, self.bases, MaterializedViewStatus(()), (), self.storage)
-        columns = tuple(Column(f.name, spark_type(f.field_type)) for f in self.storage.schema().fields)
-        return write_of(Settled(view, columns, plan), StoredRows(STORED, self.storage, 0))
+        columns = tuple(Column(f.name, spark_type(f.field_type)) for f in shown(self.storage.schema()).fields)
+        settled = Settled(view, columns, plan, hidden=stored_hidden(self.storage))
+        return write_of(settled, StoredRows(STORED_NAME, self.storage, STORED))
 
 
 def statements(write: Write) -> list[str]:
     """Return the statements of a write."""
-    return write_rows(STORED, BRANCH, write, SUMMARY)
+    return write_rows(STORED_NAME, BRANCH, write, SUMMARY)

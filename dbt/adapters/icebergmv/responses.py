@@ -56,8 +56,8 @@ def _message(result: RefreshResult, seconds: float) -> str:
             return f"none: {result.reason}"
         case "restitch":
             return f"restitch: {result.reason}; nothing recomputed, in {seconds:.1f}s"
-        case "append":
-            return f"append: {result.reason}; {written}"
+        case "append" | "merge":
+            return f"{result.kind}: {result.reason}; {written}"
         case "overwrite":
             total = result.total_partitions or 0
             return (

@@ -65,8 +65,13 @@ def clause_of(node: exp.Where | exp.Having | exp.Qualify, tokens: Sequence[Token
 
 def before_grouping(select: exp.Select, tokens: Sequence[Token]) -> int | None:
     """Return the token that is behind FROM and WHERE of a SELECT; the number of all tokens at the end of the text."""
-    from_ = _own(select, {TokenType.FROM}, tokens)
+    from_ = from_of(select, tokens)
     return None if from_ is None else _end(from_ + 1, _BEHIND, tokens)
+
+
+def from_of(select: exp.Select, tokens: Sequence[Token]) -> int | None:
+    """Return the FROM of a SELECT itself."""
+    return _own(select, {TokenType.FROM}, tokens)
 
 
 def terms_of(condition: Span, tokens: Sequence[Token]) -> Iterator[Span]:

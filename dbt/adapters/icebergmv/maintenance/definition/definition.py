@@ -20,6 +20,7 @@ from dbt.adapters.icebergmv.maintenance.definition.ansi_mode import ansi_matters
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Known, asked, scope_of
 from dbt.adapters.icebergmv.maintenance.definition.column_lists import reads_by_shape, reads_every_column
 from dbt.adapters.icebergmv.maintenance.definition.determinism import order_dependence, volatility
+from dbt.adapters.icebergmv.maintenance.definition.merging import HIDDEN, Merging, merging_of
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
@@ -50,8 +51,8 @@ class ViewDefinition:
     `mentions` are the words of the SQL in lower case. `reads_by_shape`: columns that it does not name may matter too.
     `needs_tables`: every output row comes from rows of tables. `selects_subquery`: a SELECT list holds a subquery.
     `ansi_matters`: its values may be others in ANSI mode. `reads_unnamed`: it reads columns by no name.
-    `reads_every_column`: also those that it does not name may matter, by `*` or by their place. `known` is what it was
-    analysed with.
+    `reads_every_column`: also those that it does not name may matter, by `*` or by their place. `merging` says how its
+    groups are merged, if they can be. `known` is what it was analysed with.
     """
 
     sql: str
@@ -70,6 +71,7 @@ class ViewDefinition:
     ansi_matters: bool = True
     reads_unnamed: bool = True
     reads_every_column: bool = True
+    merging: Merging | None = None
     known: Known = field(default_factory=Known)
 
     @cached_property
@@ -114,13 +116,13 @@ def analyse(
     if any(t.text == "|>" for t in tokens):
         return ViewDefinition(sql, (), None, always_full="pipe syntax is not analysed")
     references = find_references(query, default_namespace)
-    _check_names(query)
+    _check_named(query)
     known = Known(default_namespace, {r.index: columns_of(r) for r in references.tables}, session_is_utc)
     words = frozenset(t.text.lower() for t in tokens)
     relation = track(query, scope_of(parsed, sql, known))
     overlooked = occurrences_in(query) - relation.occurrences
     relation = relation.blocked(overlooked, "a place that is not analysed")
-    check_duplicates([c.name for c in relation.columns or ()])
+    check_names([c.name for c in relation.columns or ()])
     return ViewDefinition(
         sql=sql,
         references=references.tables,
@@ -137,6 +139,7 @@ def analyse(
         ansi_matters=ansi_matters(query, _types(known.columns.values()), words),
         reads_unnamed=reads_unnamed(query, words),
         reads_every_column=reads_every_column(query) or reads_unnamed(query, words),
+        merging=merging_of(parsed, sql, relation, references.tables),
         selects_subquery=any(item.find(exp.Query) for s in query.find_all(exp.Select) for item in s.expressions),
         known=known,
     )
@@ -205,7 +208,7 @@ def _additive(
     }
 
 
-def _check_names(query: exp.Query) -> None:
+def _check_named(query: exp.Query) -> None:
     for position, expression in enumerate(query.selects, start=1):
         if isinstance(expression, exp.Star) or expression.is_star or expression.output_name:
             continue
@@ -216,10 +219,18 @@ def _check_names(query: exp.Query) -> None:
         )
 
 
-def check_duplicates(names: Sequence[str]) -> None:
-    """Raise InvalidDefinition where two output columns have one name, whatever their case: no table can hold them."""
+def check_names(names: Sequence[str]) -> None:
+    """Raise InvalidDefinition for output columns that the storage table cannot hold.
+
+    Two may not have one name, whatever their case; none may begin as the hidden columns do.
+    """
     seen: set[str] = set()
     for name in names:
+        if name.lower().startswith(HIDDEN):
+            raise InvalidDefinition(
+                f"the SELECT outputs a column named {name}; names that begin with {HIDDEN} are kept for columns of the "
+                "storage table that the view does not show. Rename it with AS."
+            )
         if name.lower() in seen:
             raise InvalidDefinition(f"the SELECT outputs two columns named {name}. Rename one of them with AS.")
         seen.add(name.lower())

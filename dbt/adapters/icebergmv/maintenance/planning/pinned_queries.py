@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pyiceberg.schema import Schema
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import can_prune, spec_fields
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, splice
-from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Delta
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, TextEdit, splice
+from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Delta, SignedDelta
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
@@ -18,10 +18,16 @@ from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource, at_snapshot, shape
 
 
-def pinned_query(definition: ViewDefinition, bases: BaseTables, filters: Mapping[int, tuple[TupleDomain, ...]]) -> str:
+def pinned_query(
+    definition: ViewDefinition,
+    bases: BaseTables,
+    filters: Mapping[int, tuple[TupleDomain, ...]],
+    edits: Iterable[TextEdit] = (),
+) -> str:
     """Return the definition with every base table at its recorded snapshot, reading only what `filters` leave.
 
-    Tables that have no recorded snapshot (foreign tables, plain views) stay as they are written.
+    Tables that have no recorded snapshot (foreign tables, plain views) stay as they are written. `edits` are those of
+    other parts of the text.
     """
     replacements: dict[TableReference, str] = {}
     dialect = Dialect(bases.catalog_name, bases_can_prune(definition, bases, filters))
@@ -29,7 +35,7 @@ def pinned_query(definition: ViewDefinition, bases: BaseTables, filters: Mapping
         source = None if reference.pinned else bases.of(reference).source
         if source is not None:
             replacements[reference] = read_pinned(reference, source, filters.get(reference.index), dialect)
-    return splice(definition.sql, replacements)
+    return splice(definition.sql, replacements, edits)
 
 
 def bases_can_prune(
@@ -109,7 +115,8 @@ def read_appended(reference: TableReference, source: IcebergSource, since: int) 
     """Return an incremental append scan: the rows that came after a snapshot, under the columns of today."""
     window = f"`start-snapshot-id` = '{since}', `end-snapshot-id` = '{source.version.snapshot_id}'"
     alias = "" if reference.has_alias else f" AS {identifier(reference.name)}"
-    return f"(SELECT * FROM {qualified(*source.storage)} WITH ({window})){alias}"
+    columns = _bridge(source.table_schema, source.table.schema()) or "*"
+    return f"(SELECT {columns} FROM {qualified(*source.storage)} WITH ({window})){alias}"
 
 
 def _partitioned_by(source: IcebergSource) -> list[tuple[str, str]]:
@@ -159,3 +166,34 @@ def _delta_query(definition: ViewDefinition, bases: BaseTables, plan: Append, de
                 raise AssertionError("only tables that can be shown as they were take part in an append")
             replacements[reference] = read_pinned(reference, then, plan.base_filters.get(reference.index), dialect)
     return splice(definition.sql, replacements)
+
+
+def signed_queries(
+    definition: ViewDefinition, bases: BaseTables, delta: SignedDelta, edits: Sequence[TextEdit]
+) -> tuple[str, str | None]:
+    """Return the definition, edited, over the rows of a change that came, and over those that went (None: none did)."""
+    came = _signed_query(definition, bases, delta, edits, is_now=True)
+    return came, None if delta.appended else _signed_query(definition, bases, delta, edits, is_now=False)
+
+
+def _signed_query(
+    definition: ViewDefinition, bases: BaseTables, delta: SignedDelta, edits: Sequence[TextEdit], is_now: bool
+) -> str:
+    replacements: dict[TableReference, str] = {}
+    dialect = Dialect(bases.catalog_name, pushable=False)
+    for reference in definition.references:
+        index, source = reference.index, None if reference.pinned else bases.of(reference).source
+        if source is None:
+            continue
+        if index == delta.changed and delta.appended and delta.since is not None:
+            replacements[reference] = read_appended(reference, source, delta.since)
+            continue
+        is_before = not is_now if index == delta.changed else index in delta.before
+        then = (
+            at_snapshot(source, delta.since if index == delta.changed else delta.before[index]) if is_before else source
+        )
+        if then is None:
+            raise AssertionError("only tables that can be shown as they were are merged")
+        wanted = delta.touched if index == delta.changed else () if index in delta.empty else None
+        replacements[reference] = read_pinned(reference, then, wanted, dialect)
+    return splice(definition.sql, replacements, edits)

@@ -27,6 +27,22 @@ class Delta:
 
 
 @dataclass(frozen=True)
+class SignedDelta:
+    """The definition over the change of one reference: over its rows that came, less the same over those that went.
+
+    `since` is the snapshot before the change (None: there was none). Only of the rows in `touched` are both versions
+    read (None: of all); where rows were only `appended`, just these are. Other references as in Delta.
+    """
+
+    changed: int
+    since: int | None
+    touched: tuple[TupleDomain, ...] | None = None
+    appended: bool = False
+    before: Mapping[int, int | None] = field(default_factory=dict)
+    empty: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
 class NoOp:
     """Compute no row. Recorded snapshot ids may move."""
 
@@ -55,6 +71,15 @@ class Overwrite:
 
 
 @dataclass(frozen=True)
+class Merge:
+    """Add the signed deltas to the stored groups. The base tables are read no further than they changed."""
+
+    reason: str
+    deltas: tuple[SignedDelta, ...]
+    kind: ClassVar[Literal["merge"]] = "merge"
+
+
+@dataclass(frozen=True)
 class Full:
     """Replace every row."""
 
@@ -62,4 +87,4 @@ class Full:
     kind: ClassVar[Literal["full"]] = "full"
 
 
-RefreshPlan: TypeAlias = NoOp | Append | Overwrite | Full
+RefreshPlan: TypeAlias = NoOp | Append | Overwrite | Merge | Full

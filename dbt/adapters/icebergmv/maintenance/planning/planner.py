@@ -7,18 +7,18 @@ tracks asks for a full refresh.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Answer, NotListed, ToAsk
-from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Delta, Full, NoOp, Overwrite, RefreshPlan
+from dbt.adapters.icebergmv.maintenance.planning.deltas import appended_deltas, signed_deltas
+from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, KeyFunction, OrNull, image, preimage
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify
 from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
-from dbt.adapters.icebergmv.maintenance.status.base_tables import at_snapshot
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 
@@ -41,7 +41,8 @@ class PlanRequest:
     `partitioning` are the (column, transform) pairs that partition the storage; constraints on these are preferred in
     a region. Without `incremental` the plan is a no-op or a full refresh. Without `appends` no append scan is planned:
     it reads the columns that the table has today, so it is right only in a query that runs at once. `answers` says, of
-    references whose changes no output column follows, which output rows they reach.
+    references whose changes no output column follows, which output rows they reach. With `merges` the stored rows hold
+    what groups are merged by.
     """
 
     policy: RefreshPolicy
@@ -52,12 +53,17 @@ class PlanRequest:
     incremental: bool = True
     appends: bool = True
     answers: Mapping[int, Answer] = field(default_factory=dict)
+    merges: bool = False
 
 
 def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:
     """Return the cheapest refresh that is proven right. Whether the policy allows it is for `policy.enforce`."""
     stale = _stale(status)
-    return _without_regions(definition, status, request) or _overwrite(definition, stale, request)
+    found = _without_regions(definition, status, request)
+    if found is not None:
+        return found
+    plan = _overwrite(definition, stale, request)
+    return _merge(definition, status, request, plan) or plan
 
 
 def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> ToAsk:
@@ -68,13 +74,11 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
     narrower: list[int] = []
     for base in _stale(status):
         for use in _uses(definition, base):
-            if any(d.is_all for d in _affected(definition, base, use, request)):
+            if _is_untracked(definition, base, use, request):
                 needed[use.index] = base
             elif _is_rough(base) and _rows_to_ask(base) <= ALWAYS_ASKED and use.index in definition.rewritable:
                 narrower.append(use.index)
-    total = sum(b.base.source.row_count for b in status.base_tables if b.base.source is not None)
-    read = sum(_rows_to_ask(base) for base in needed.values())
-    if needed and (read > max(ALWAYS_ASKED, total * _MOST_ASKED) or not definition.rewritable >= needed.keys()):
+    if needed and (_reads_too_much(needed.values(), status) or not definition.rewritable >= needed.keys()):
         return ToAsk()
     return ToAsk(tuple(sorted(needed)), tuple(sorted({*narrower} - needed.keys())))
 
@@ -82,6 +86,12 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
 def _is_rough(base: BaseTableStatus) -> bool:
     """Return whether many rows are in the changed files that did not change: seeds and tables that are made anew."""
     return base.change.appended_since is None and (base.change.unit == "file" or base.change.replaced)
+
+
+def _reads_too_much(bases: Iterable[BaseTableStatus], status: MaterializedViewStatus) -> bool:
+    """Return whether to read what changed in some base tables is nearly as much as to read all of them."""
+    total = sum(b.base.source.row_count for b in status.base_tables if b.base.source is not None)
+    return sum(_rows_to_ask(base) for base in bases) > max(ALWAYS_ASKED, total * _MOST_ASKED)
 
 
 def _rows_to_ask(base: BaseTableStatus) -> int:
@@ -127,38 +137,29 @@ def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus], reques
 
     What they bring lies in the region that an overwrite would replace, so the other tables are read no further either.
     """
-    since = {
-        index: base.change.appended_since
-        for base in stale
-        for index in base.occurrences
-        if base.change.appended_since is not None and definition.uses_of(index)
-    }
-    indexes = [i for b in stale for i in b.occurrences if definition.uses_of(i)]
-    if not indexes:
-        # Only a CTE that nothing uses reads what changed.
+    deltas = appended_deltas(definition, stale)
+    if deltas is None:
         return None
-    if len(indexes) > 1 and not all(_can_be_read_as_before(b) for b in stale):
-        return None
-    if any(b.base.source is not None and b.base.source.has_other_columns_now for b in stale):
-        return None
-    if any(i not in definition.additive or i not in since for i in indexes):
-        return None
-    if not definition.rewritable.issuperset(j for i in indexes for j in (i, *definition.additive[i])):
-        return None
-    deltas = (
-        Delta(i, since[i], {later: since[later] for later in indexes[n + 1 :]}, definition.additive[i])
-        for n, i in enumerate(indexes)
-    )
     rows = ", ".join(f"{b.base.name[2]}: {_count(b.change.appended_rows, 'row')} appended" for b in stale)
     affected = [d for b in stale for use in _uses(definition, b) for d in _affected(definition, b, use, request)]
     region = simplify(affected, REGION_LIMIT)
     filters = {} if any(d.is_all for d in region) else base_filters(definition, region)
-    return Append(rows, tuple(deltas), filters)
+    return Append(rows, deltas, filters)
 
 
-def _can_be_read_as_before(base: BaseTableStatus) -> bool:
-    source, since = base.base.source, base.change.appended_since
-    return source is None or (since is not None and at_snapshot(source, since) is not None)
+def _merge(
+    definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest, otherwise: RefreshPlan
+) -> Merge | None:
+    """Return the plan that merges groups, where partitions alone do not say which output rows are affected."""
+    if not request.merges or isinstance(otherwise, NoOp):
+        return None
+    stale = _stale(status)
+    if not any(_is_untracked(definition, b, use, request) for b in stale for use in _uses(definition, b)):
+        return None
+    if _reads_too_much(stale, status):
+        return None
+    deltas = signed_deltas(definition, stale)
+    return None if deltas is None else Merge(_changes(stale), deltas)
 
 
 def _overwrite(definition: ViewDefinition, stale: Sequence[BaseTableStatus], request: PlanRequest) -> RefreshPlan:
@@ -182,6 +183,13 @@ def _overwrite(definition: ViewDefinition, stale: Sequence[BaseTableStatus], req
 
 def _uses(definition: ViewDefinition, base: BaseTableStatus) -> list[Occurrence]:
     return [use for index in base.occurrences for use in definition.uses_of(index)]
+
+
+def _is_untracked(
+    definition: ViewDefinition, base: BaseTableStatus, occurrence: Occurrence, request: PlanRequest
+) -> bool:
+    """Return whether every output row may be affected, as far as partitions and bounds say."""
+    return any(d.is_all for d in _affected(definition, base, occurrence, request))
 
 
 def _affected(

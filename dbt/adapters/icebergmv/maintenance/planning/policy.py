@@ -36,9 +36,16 @@ def never_incremental(inspection: Inspection) -> str | None:
     live = [r.index for r in definition.references if not r.pinned]
     if reason is not None or not live:
         return reason
+    merged = () if definition.merging is None else definition.merging.additive
     for index in live:
         uses = definition.uses_of(index)
         is_followed = all(definition.tracks_of(use) for use in uses)
-        if index in definition.additive or not uses or is_followed or definition.asked.columns_of(index):
+        if (
+            index in definition.additive
+            or index in merged
+            or not uses
+            or is_followed
+            or definition.asked.columns_of(index)
+        ):
             return None
     return "no output column follows a column of any base table"

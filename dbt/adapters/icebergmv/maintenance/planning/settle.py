@@ -12,12 +12,19 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import stored_partitioning
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.kept_states import stored_hidden, wanted_hidden, with_states
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
-from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, NoOp, Overwrite, RefreshPlan
+from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, references_to_ask
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, check_columns, columns_of_definition
+from dbt.adapters.icebergmv.maintenance.planning.spark_columns import (
+    Column,
+    Columns,
+    check_columns,
+    columns_of_definition,
+)
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,
     LostView,
@@ -28,30 +35,37 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import (
 )
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 
+_OTHER_HIDDEN = "its storage table keeps other columns to merge groups by"
+
 Misfit: TypeAlias = Callable[[Lake, Inspection, Sequence[Column]], str | None]
 """Says why rows with the given columns cannot be beside the stored ones, or None."""
 
 
 @dataclass(frozen=True)
 class PlanOptions:
-    """What the plan is for. `policy` and `incremental` are the user's; `appends` says that it runs at once."""
+    """What the plan is for. `policy` and `incremental` are the user's; `appends` says that it runs at once.
+
+    `merges`: it may merge groups, which is for those alone who write what comes of it.
+    """
 
     policy: RefreshPolicy = "auto"
     incremental: bool = True
     appends: bool = True
+    merges: bool = False
 
 
 @dataclass(frozen=True)
 class Settled:
     """Rows will be computed by `plan`, over the definition in `view`, which gives `columns`.
 
-    `misfit` says why the storage table cannot take these columns, if so.
+    `misfit` says why the storage table cannot take these columns, if so. `hidden` are columns that are stored besides.
     """
 
     view: Inspection
     columns: tuple[Column, ...]
-    plan: Append | Overwrite | Full
+    plan: Append | Overwrite | Merge | Full
     misfit: str | None = None
+    hidden: tuple[Column, ...] = ()
 
     @property
     def makes_storage(self) -> bool:
@@ -63,6 +77,17 @@ class Settled:
     def names(self) -> tuple[str, ...]:
         """Return the names of the columns."""
         return tuple(c.name for c in self.columns)
+
+    @property
+    def stored_names(self) -> tuple[str, ...]:
+        """Return the names of all columns that are stored."""
+        return (*self.names, *(c.name for c in self.hidden))
+
+    @property
+    def edits(self) -> tuple[TextEdit, ...]:
+        """Return what the text of the definition needs to give all of them."""
+        merging = self.view.definition.merging
+        return merging.edits if merging is not None and self.hidden else ()
 
 
 @dataclass(frozen=True)
@@ -89,33 +114,52 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     Raises InvalidDefinition for columns that no table can hold, InvalidConfig for a `partition_by` that they do not
     have, RefreshConflict when the view was dropped meanwhile.
     """
-    view, columns = _with_columns(lake, view)
+    view, columns, hidden = _with_columns(lake, view)
     if view.rebuild is None and isinstance(first_plan(view, options), Overwrite | Full):
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
-    unfit = misfit(lake, view, columns)
-    request = _request(view, options, unfit)
+    unfit, stored = misfit(lake, view, columns), stored_hidden(view.storage)
+    if stored not in ((), hidden):
+        unfit = unfit or _OTHER_HIDDEN
+    request = replace(_request(view, options, unfit), merges=options.merges and stored == hidden)
     to_ask = references_to_ask(view.definition, view.status, request)
     if to_ask != ToAsk():
         preferred = frozenset(column for column, _ in request.partitioning)
         questions = Questions(view.definition, view.definition.asked, view.bases, view.status, columns, preferred)
         request = replace(request, answers=questions.answers(to_ask, lake.spark))
     plan = plan_refresh(view.definition, view.status, request)
-    return Unchanged(view, plan) if isinstance(plan, NoOp) else Settled(view, columns, plan, unfit)
+    if isinstance(plan, NoOp):
+        return Unchanged(view, plan)
+    if isinstance(plan, Full):
+        return _anew(view, (columns, hidden), plan, unfit)
+    return Settled(view, columns, plan, unfit, stored)
 
 
 def settle_build(lake: Lake, view: NewView | LostView, misfit: Misfit) -> Settled:
     """Return how a view is built that has no rows to keep; as `settle` otherwise."""
     reason = view.rebuild or (view.lost if isinstance(view, LostView) else "")
-    view, columns = _with_columns(lake, view)
-    return Settled(view, columns, Full(reason), misfit(lake, view, columns))
+    view, columns, hidden = _with_columns(lake, view)
+    return _anew(view, (columns, hidden), Full(reason), misfit(lake, view, columns))
 
 
-def _with_columns(lake: Lake, view: View) -> tuple[View, tuple[Column, ...]]:
+def _anew(
+    view: Inspection, columns: tuple[tuple[Column, ...], tuple[Column, ...]], plan: Full, misfit: str | None
+) -> Settled:
+    """Return how every row is computed: with the hidden columns that are stored, or a new storage table should have."""
+    output, hidden = columns
+    stored, wanted = stored_hidden(view.storage), wanted_hidden(view, hidden)
+    if stored == hidden:
+        return Settled(view, output, plan, misfit, wanted if misfit else stored)
+    return Settled(view, output, plan, misfit or (_OTHER_HIDDEN if stored != wanted else None), wanted)
+
+
+def _with_columns(lake: Lake, view: View) -> tuple[View, tuple[Column, ...], tuple[Column, ...]]:
+    """Return the view with its output columns and the hidden ones that its groups could be merged by."""
     columns = columns_of_definition(lake, view)
     if columns is None:
         view = with_views_as_names(lake.catalog, view)
-        columns = columns_of_definition(lake, view) or ()
-    return check_columns(view, columns), columns
+        columns = columns_of_definition(lake, view) or Columns(())
+    view, hidden = with_states(check_columns(view, columns.output), columns)
+    return view, columns.output, hidden
 
 
 def _request(view: RefreshedView, options: PlanOptions, misfit: str | None) -> PlanRequest:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from dbt.adapters.icebergmv.maintenance.definition.definition import check_duplicates
+from dbt.adapters.icebergmv.maintenance.definition.definition import check_names
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_partition_by
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import pinned_query
@@ -30,25 +31,44 @@ def describe(lake: Lake, query: str) -> tuple[Column, ...]:
     return tuple(Column(str(row[0]), _stored_type(str(row[1]))) for row in lake.spark(describe_query(query)))
 
 
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a definition: those of its output, and the hidden ones by which its groups are merged."""
+
+    output: tuple[Column, ...]
+    hidden: tuple[Column, ...] = ()
+
+
 def pinned_definition(inspection: Inspection) -> str:
     """Return the definition over all rows of its base tables, at the snapshots that were inspected."""
     return pinned_query(inspection.definition, inspection.bases, {})
 
 
-def columns_of_definition(lake: Lake, inspection: Inspection) -> tuple[Column, ...] | None:
+def columns_of_definition(lake: Lake, inspection: Inspection) -> Columns | None:
     """Return the columns of the definition; None if expanding the views in it would change the result columns.
 
     The SELECT as it is written comes first: if it is wrong, Spark says so in the user's words.
     """
     if not inspection.views:
-        return describe(lake, pinned_definition(inspection))
+        return _described(lake, inspection)
     written = describe(lake, inspection.request.sql)
     try:
-        expanded = describe(lake, pinned_definition(inspection))
+        expanded = _described(lake, inspection)
     except Exception:
         # Spark may reject the SQL of a view in this place, although the SELECT itself is right.
         return None
-    return expanded if expanded == written else None
+    return expanded if expanded.output == written else None
+
+
+def _described(lake: Lake, inspection: Inspection) -> Columns:
+    """Return the columns of the definition over its base tables; without hidden ones where Spark refuses those."""
+    merging = inspection.definition.merging
+    if merging is not None and merging.edits:
+        with suppress(Exception):
+            found = describe(lake, pinned_query(inspection.definition, inspection.bases, {}, merging.edits))
+            shown = len(found) - len(merging.hidden)
+            return Columns(found[:shown], found[shown:])
+    return Columns(describe(lake, pinned_definition(inspection)))
 
 
 def check_columns(view: View, columns: Sequence[Column]) -> View:
@@ -57,7 +77,7 @@ def check_columns(view: View, columns: Sequence[Column]) -> View:
     Spark has the last word on the case of names, which USING takes from either side.
     """
     names = [c.name for c in columns]
-    check_duplicates(names)
+    check_names(names)
     if view.request.config.partition_by is not None:
         parse_partition_by(view.request.config.partition_by, names)
     analysed = view.definition.columns

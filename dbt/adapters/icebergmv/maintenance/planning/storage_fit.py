@@ -14,6 +14,7 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, describe
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
+from dbt.adapters.icebergmv.maintenance.status.hidden_columns import is_hidden
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
 
 _OTHER_COLUMNS = "the columns of the SELECT are not those of the storage table"
@@ -28,9 +29,8 @@ def misfit_to_write(lake: Lake, view: Inspection, columns: Sequence[Column]) -> 
         wanted = parse_partition_by(config.partition_by, [c.name for c in columns])
         if wanted != stored_partitioning(view.storage):
             return "its storage table is partitioned otherwise"
-    if describe(lake, f"SELECT * FROM {qualified(*config.storage_table)}") != tuple(columns):
-        return _OTHER_COLUMNS
-    return None
+    stored = describe(lake, f"SELECT * FROM {qualified(*config.storage_table)}")
+    return None if tuple(c for c in stored if not is_hidden(c.name)) == tuple(columns) else _OTHER_COLUMNS
 
 
 def misfit_to_read(lake: Lake, view: Inspection, columns: Sequence[Column]) -> str | None:

@@ -14,11 +14,18 @@ from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
     is_whole_partitions,
     stored_partitioning,
 )
-from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import appended_query, bases_can_prune, pinned_query
-from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Overwrite
+from dbt.adapters.icebergmv.maintenance.planning.merged_groups import MergedGroups
+from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import (
+    appended_query,
+    bases_can_prune,
+    pinned_query,
+    signed_queries,
+)
+from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
+from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
 
@@ -69,9 +76,11 @@ def write_of(settled: Settled, start: StoredRows) -> Write:
     plan = settled.plan
     match plan:
         case Append():
-            return AddRows(Rows(settled.names, query_of(settled)))
+            return AddRows(Rows(settled.stored_names, query_of(settled)))
         case Full():
-            return ReplaceAll(Rows(settled.names, query_of(settled)))
+            return ReplaceAll(Rows(settled.stored_names, query_of(settled)))
+        case Merge():
+            return ReplaceAll(Rows(settled.stored_names, _merged_query(settled, plan, start)))
         case Overwrite():
             return _replacement(settled, plan, start)
         case _:
@@ -79,17 +88,31 @@ def write_of(settled: Settled, start: StoredRows) -> Write:
 
 
 def query_of(settled: Settled) -> str:
-    """Return the query that computes the rows of a plan, each base table at the snapshot that was inspected."""
+    """Return the query that computes the rows of a plan, each base table at the snapshot that was inspected.
+
+    Merged rows are computed over stored ones: `write_of` has their query.
+    """
     definition, bases, plan = settled.view.definition, settled.view.bases, settled.plan
     match plan:
         case Append():
             return appended_query(definition, bases, plan, settled.names)
         case Overwrite():
-            return pinned_query(definition, bases, plan.base_filters)
-        case Full():
-            return pinned_query(definition, bases, {})
+            return pinned_query(definition, bases, plan.base_filters, settled.edits)
+        case Full() | Merge():
+            return pinned_query(definition, bases, {}, settled.edits)
         case _:
             assert_never(plan)
+
+
+def _merged_query(settled: Settled, plan: Merge, start: StoredRows) -> str:
+    """Return the rows that the deltas of a plan make of the stored ones."""
+    definition, bases = settled.view.definition, settled.view.bases
+    if definition.merging is None:
+        raise AssertionError("only definitions whose groups can be merged are")
+    pairs = [signed_queries(definition, bases, delta, settled.edits) for delta in plan.deltas]
+    groups = MergedGroups(definition.merging, (*settled.columns, *settled.hidden), len(pairs) == 1)
+    stored = view_query(start.name, settled.stored_names, start.snapshot_id)
+    return groups.query(stored, [came for came, _ in pairs], [went for _, went in pairs if went is not None])
 
 
 def region_in_query(settled: Settled, plan: Overwrite, types: Mapping[str, str]) -> str:
@@ -105,7 +128,7 @@ def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> Replac
     schema = table.schema()
     types = {f.name: spark_type(f.field_type) for f in schema.fields}
     in_storage = can_prune(table, schema, region)
-    rows = Rows(settled.names, query_of(settled), region_in_query(settled, plan, types))
+    rows = Rows(settled.stored_names, query_of(settled), region_in_query(settled, plan, types))
     where = disjunction(region, types, Dialect(view.bases.catalog_name, in_storage))
     is_aligned = in_storage and is_whole_partitions(region, stored_partitioning(table), schema)
     if is_aligned and _is_of_one_spec(table, start.snapshot_id):

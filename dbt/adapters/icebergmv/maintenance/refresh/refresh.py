@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime, timezone
 
 from pyiceberg.table import Table
@@ -9,6 +10,8 @@ from typing_extensions import assert_never
 
 from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict, naming
 from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED
+from dbt.adapters.icebergmv.maintenance.planning.plan import Merge
 from dbt.adapters.icebergmv.maintenance.planning.policy import enforce
 from dbt.adapters.icebergmv.maintenance.planning.settle import (
     PlanOptions,
@@ -82,13 +85,12 @@ def _build(lake: Lake, view: NewView | LostView, reads: ReadPlan, started_at: st
     """Compute every row; there are none that can be kept."""
     check_session(lake, view.request.config.settings)
     settled = settle_build(lake, view, misfit_to_write)
-    enforce(settled.view, settled.plan)
-    return _write(lake, settled, _reads_of(view, settled.view, reads), started_at)
+    return _carry_out(lake, view, settled, reads, started_at)
 
 
 def _bring_up_to_date(lake: Lake, view: RefreshedView, reads: ReadPlan, started_at: str) -> RefreshResult:
     config = view.request.config
-    options = PlanOptions(config.refresh_policy, config.incremental)
+    options = PlanOptions(config.refresh_policy, config.incremental, merges=True)
     plan = first_plan(view, options)
     if is_final(view, plan):
         return _record_moved(lake, view, reads, plan.reason)
@@ -96,6 +98,19 @@ def _bring_up_to_date(lake: Lake, view: RefreshedView, reads: ReadPlan, started_
     settled = settle(lake, view, options, misfit_to_write)
     if isinstance(settled, Unchanged):
         return _alter_only(lake, settled, reads)
+    try:
+        return _carry_out(lake, view, settled, reads, started_at)
+    except Exception as error:
+        # The statement itself finds out that some group cannot be merged exactly. Nothing was published.
+        if not isinstance(settled.plan, Merge) or NOT_MERGED not in str(error):
+            raise
+    settled = settle(lake, view, replace(options, merges=False), misfit_to_write)
+    if isinstance(settled, Unchanged):
+        raise AssertionError("groups that change cannot be merged, and yet nothing changes")
+    return _carry_out(lake, view, settled, reads, started_at)
+
+
+def _carry_out(lake: Lake, view: Inspection, settled: Settled, reads: ReadPlan, started_at: str) -> RefreshResult:
     enforce(settled.view, settled.plan)
     return _write(lake, settled, _reads_of(view, settled.view, reads), started_at)
 

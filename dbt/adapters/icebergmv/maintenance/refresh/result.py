@@ -31,7 +31,7 @@ class RefreshResult:
     `partition_by` is the partitioning of the storage table in Spark's DDL, as far as the refresh opened the table.
     """
 
-    kind: Literal["none", "append", "overwrite", "full", "restitch"]
+    kind: Literal["none", "append", "overwrite", "merge", "full", "restitch"]
     reason: str
     storage_table: TableName
     storage_snapshot_id: int | None

@@ -33,7 +33,7 @@ def make_storage(lake: Lake, settled: Settled) -> None:
             before = lake.catalog.table(name[1], name[2])
         if name[1] != settled.view.request.view[1]:
             lake.spark(statements.create_namespace(name))
-        lake.spark(_create_statement(settled, settled.names, query_of(settled), partitioning_of(settled)))
+        lake.spark(_create_statement(settled, settled.stored_names, query_of(settled), partitioning_of(settled)))
     except Exception as error:
         # Whatever the statement failed of, a table that another refresh made meanwhile is the reason that counts.
         now = lake.catalog.table(name[1], name[2])
@@ -55,7 +55,7 @@ def _inherits_a_transform(settled: Settled) -> bool:
     storage = settled.view.storage
     if storage is None:
         return False
-    wanted = {c.name.lower(): c.type for c in settled.columns}
+    wanted = {c.name.lower(): c.type for c in (*settled.columns, *settled.hidden)}
     sources = {f.source_id for spec in storage.specs().values() for f in spec.fields}
     had = {f.name.lower(): spark_type(f.field_type) for f in storage.schema().fields if f.field_id in sources}
     return any(name in wanted and wanted[name] != type_ for name, type_ in had.items())

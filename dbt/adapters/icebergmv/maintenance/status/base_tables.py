@@ -13,6 +13,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersio
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.status.hidden_columns import shown
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import is_published
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import is_materialized_view, read_state
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE
@@ -132,7 +133,7 @@ class BaseTables:
         schema_id = snapshot.schema_id if snapshot.schema_id is not None else table.metadata.current_schema_id
         schema = table.schemas()[schema_id]
         version = TableVersion(str(table.metadata.table_uuid), snapshot.snapshot_id, schema_id)
-        return BaseTable(name, IcebergSource(table, state.storage_table, version, schema, schema))
+        return BaseTable(name, IcebergSource(table, state.storage_table, version, shown(schema), schema))
 
 
 def _live(view: TableName) -> str:

@@ -12,6 +12,7 @@ from dbt.adapters.icebergmv.maintenance.definition.partitioning import can_prune
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
+from dbt.adapters.icebergmv.maintenance.status.hidden_columns import shown
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
 
 
@@ -25,11 +26,11 @@ class StoredRows:
 
     @property
     def schema(self) -> Schema:
-        """Return the schema under which the snapshot is read."""
+        """Return the schema under which the snapshot is read, without hidden columns."""
         snapshot = self.table.metadata.snapshot_by_id(self.snapshot_id)
         if snapshot is None or snapshot.schema_id is None:
-            return self.table.schema()
-        return self.table.schemas()[snapshot.schema_id]
+            return shown(self.table.schema())
+        return shown(self.table.schemas()[snapshot.schema_id])
 
     @property
     def never_null(self) -> frozenset[str]:

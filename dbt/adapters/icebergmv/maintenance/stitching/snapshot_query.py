@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing_extensions import assert_never
 
-from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Overwrite
+from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.write import query_of, region_in_query
 from dbt.adapters.icebergmv.maintenance.sql.queries import select_from
@@ -31,7 +31,7 @@ def stitched_query(settled: Settled, stored: StoredRows) -> str:
         case Overwrite():
             kept, stale = _outside_and_inside(settled, plan, stored)
             return f"{stored.query} WHERE {kept}\nUNION ALL\n{computed} WHERE {stale}"
-        case Full():
+        case Full() | Merge():
             return computed
         case _:
             assert_never(plan)

@@ -52,6 +52,29 @@ def grouping_of(select: exp.Select, names: Names) -> Grouping | None:
     )
 
 
+def key_positions(select: exp.Select, names: Names) -> tuple[int, ...] | None:
+    """Return where the SELECT list shows each expression of a plain GROUP BY; None when it does not show them all."""
+    grouping = grouping_of(select, names)
+    if grouping is None or not grouping.always:
+        return None
+    found: list[int] = []
+    for key in (e.unalias() for e in grouping.always):
+        shown = (i for i, item in enumerate(select.expressions) if _is_same(item.unalias(), key, names))
+        position = next(shown, None)
+        if position is None:
+            return None
+        found.append(position)
+    return tuple(dict.fromkeys(found))
+
+
+def _is_same(item: exp.Expr, key: exp.Expr, names: Names) -> bool:
+    """Return whether an item shows a grouping expression: the same words, or another name of the same column."""
+    if isinstance(item, exp.Column) and isinstance(key, exp.Column):
+        slot = names.sources.resolve(item)
+        return slot is not None and slot == names.sources.resolve(key)
+    return item == key
+
+
 def has_grouping_sets(group: exp.Group) -> bool:
     """Return whether a GROUP BY has several grouping sets, in any of the forms that Spark knows."""
     return group.find(*_ANALYTICS) is not None or any(group.args.get(a) for a in (*_ANALYTIC_ARGUMENTS, "totals"))

@@ -27,12 +27,15 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import (
     grouping_of,
     has_grouping_sets,
     is_kept,
+    key_positions,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.literal_types import type_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
+    Additive,
     Deltas,
     EditKind,
+    Grouped,
     Occurrence,
     Scope,
     TrackedColumn,
@@ -59,7 +62,10 @@ def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> Tracked
     below = names.sources.relation
     lost = {} if columns is None else _lost(select, names.sources, columns)
     obstacles = {**lost, **below.obstacles}
-    result = TrackedRelation(columns, below.occurrences, obstacles, _deltas(select, below.deltas), below.questions)
+    deltas = _deltas(select, replace(below.deltas, grouped=None))
+    if columns is not None and len(columns) == len(select.expressions):
+        deltas = replace(deltas, grouped=_grouped(select, names, below.deltas.additive))
+    result = TrackedRelation(columns, below.occurrences, obstacles, deltas, below.questions)
     reason = _cut_reason(select)
     if reason is not None:
         return result.cut(reason)
@@ -178,6 +184,18 @@ def _deltas(select: exp.Select, below: Deltas) -> Deltas:
         return below.not_additive() if plain else Deltas()
     several = select.args.get("distinct") or select.args.get("qualify")
     return below.not_additive() if several or any(e.find(exp.Window) for e in select.expressions) else below
+
+
+def _grouped(select: exp.Select, names: Names, below: Additive) -> Grouped | None:
+    """Return that the SELECT is one aggregate, whose groups its output rows show; HAVING hides some of them."""
+    group = select.args.get("group")
+    several = any(select.args.get(a) for a in ("having", "qualify", "distinct", "limit", "offset"))
+    if several or select.args.get("from_") is None or not below:
+        return None
+    if group is None:
+        return Grouped((), below) if aggregates_all_rows(select) else None
+    keys = None if has_grouping_sets(group) else key_positions(select, names)
+    return None if keys is None else Grouped(keys, below)
 
 
 def _lost(select: exp.Select, sources: Sources, columns: Sequence[TrackedColumn]) -> dict[Occurrence, str]:

@@ -51,17 +51,32 @@ class TrackedColumn:
     answered: frozenset[Occurrence] = frozenset()
 
 
+Additive = Mapping[Occurrence, frozenset[Occurrence]]
+
+
+@dataclass(frozen=True)
+class Grouped:
+    """One aggregate over rows that add up: `below` says for which occurrences (as Deltas.additive), at its input.
+
+    `keys` are the places in the SELECT list of everything that it groups by; without GROUP BY there is none.
+    """
+
+    keys: tuple[int, ...]
+    below: Additive
+
+
 @dataclass(frozen=True)
 class Deltas:
-    """How new base rows become new output rows, for refreshes that only append.
+    """How new base rows become new output rows, for refreshes that read nothing but what changed.
 
     `additive`: of these occurrences, more rows give exactly the rows in addition that the query gives over the new rows
     alone, once the occurrences named with each are read as empty (the other branches of a UNION ALL). `emptied_by`:
-    reading these as empty makes the relation empty; None when nothing does.
+    reading these as empty makes the relation empty; None when nothing does. `grouped`: the query aggregates such rows.
     """
 
-    additive: Mapping[Occurrence, frozenset[Occurrence]] = field(default_factory=dict)
+    additive: Additive = field(default_factory=dict)
     emptied_by: frozenset[Occurrence] | None = None
+    grouped: Grouped | None = None
 
     def not_additive(self) -> Deltas:
         """Return the deltas after an operator that looks at several rows at once."""

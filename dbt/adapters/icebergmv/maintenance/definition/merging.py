@@ -1,0 +1,278 @@
+"""Aggregates whose groups can be merged: which states a SELECT keeps, and what its items are made of.
+
+A state is an aggregate of a group that is known for the rows of a change alone, and then added to, or taken off, what
+is stored: a count, a sum, an extreme. Those that the SELECT does not show itself are hidden columns of the storage
+table; the same SELECT computes them, by items that are added to its list.
+
+The text of items is kept: the calls in it are cut out by their places, and the rest must be free of columns.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+from sqlglot import exp
+from sqlglot.tokens import TokenType
+
+from dbt.adapters.icebergmv.maintenance.definition.clauses import closing, from_of, token_at
+from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse, parse_expression
+from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
+from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, TextEdit, with_edits
+
+HIDDEN = "icebergmv_state_"
+"""How the names of hidden columns begin. No output column of a definition may begin so."""
+
+StateKind = Literal["count", "sum", "magnitude", "min", "max"]
+"""How a state is merged: counts and sums are added; the magnitude of a sum is the sum of absolute values."""
+
+CallKind = Literal["count", "sum", "avg", "min", "max"]
+_CALLS: Mapping[type[exp.Expr], tuple[CallKind, frozenset[str]]] = {
+    exp.Count: ("count", frozenset({"count"})),
+    exp.CountIf: ("count", frozenset({"count_if"})),
+    exp.Sum: ("sum", frozenset({"sum"})),
+    exp.Avg: ("avg", frozenset({"avg", "mean"})),
+    exp.Min: ("min", frozenset({"min"})),
+    exp.Max: ("max", frozenset({"max"})),
+}
+_COUNT_ROWS = "count(1)"
+_MAGNITUDE = "try_sum(abs(try_cast({} AS DECIMAL(20, 0))))"
+_READS = (exp.Column, exp.Star, exp.Window, exp.Query)
+
+
+@dataclass(frozen=True)
+class State:
+    """An aggregate that is stored for each group: in the output column at a place, or as the hidden column `hidden`."""
+
+    kind: StateKind
+    position: int | None = None
+    hidden: int | None = None
+
+    def name(self, columns: Sequence[str]) -> str:
+        """Return its column in the storage table, for the names of the output columns."""
+        return f"{HIDDEN}{self.hidden}" if self.position is None else columns[self.position]
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of an aggregate function in an item: the value itself for count, min and max.
+
+    A sum has `count`, the number of values that are not NULL; an average also `magnitude`.
+    """
+
+    kind: CallKind
+    value: State
+    count: State | None = None
+    magnitude: State | None = None
+
+
+@dataclass(frozen=True)
+class Item:
+    """An output column that is no key: the text of its expression, with calls in place of their words."""
+
+    position: int
+    parts: tuple[str | Call, ...]
+
+
+@dataclass(frozen=True)
+class Merging:
+    """How the groups of a SELECT are merged.
+
+    `keys` are the places of the grouping expressions in the SELECT list; without any the SELECT has one row. `rows`
+    counts the rows of a group. `hidden` are the texts of the hidden columns, and `edit` adds them to the SELECT list.
+    `additive`: the references whose changed rows alone give the changes of the states, with those read as empty for it.
+    """
+
+    keys: tuple[int, ...]
+    items: tuple[Item, ...]
+    states: tuple[State, ...]
+    rows: State
+    hidden: tuple[str, ...]
+    edit: TextEdit | None
+    additive: Mapping[int, frozenset[int]]
+
+    @property
+    def edits(self) -> tuple[TextEdit, ...]:
+        """Return what the text needs so that the query gives the hidden columns too."""
+        return () if self.edit is None else (self.edit,)
+
+
+def merging_of(
+    parsed: ParsedSql, sql: str, relation: TrackedRelation, references: Sequence[TableReference]
+) -> Merging | None:
+    """Return how the groups of a parsed SELECT are merged; None where that is not proven."""
+    select, grouped = parsed.tree, relation.deltas.grouped
+    if not isinstance(select, exp.Select) or grouped is None:
+        return None
+    uses = Counter(o.index for o in relation.occurrences)
+    once = {r.index for r in references if uses[r.index] == 1 and not r.pinned}
+    additive = {
+        occurrence.index: frozenset(o.index for o in emptied)
+        for occurrence, emptied in grouped.below.items()
+        if all(o.index in once for o in (occurrence, *emptied))
+    }
+    return _Reader(parsed, sql).merging(select, grouped.keys, additive) if additive else None
+
+
+class _NotMerged(Exception):
+    """An item is made of something else than mergeable aggregates."""
+
+
+@dataclass(frozen=True)
+class _Words:
+    """A call in the text: its tokens, end exclusive, the name in lower case, the argument, and a FILTER behind it."""
+
+    start: int
+    end: int
+    name: str
+    argument: str
+    filter: str
+
+    @property
+    def key(self) -> str:
+        """Return the call in one spelling."""
+        return f"{self.name}({'1' if self.argument == '*' else self.argument}){self.filter}"
+
+
+class _Reader:
+    """Reads the items of one SELECT list, and collects the states that they need."""
+
+    def __init__(self, parsed: ParsedSql, sql: str) -> None:
+        self._tokens, self._sql, self._tree = parsed.tokens, sql, parsed.tree
+        self._items = select_items(parsed.tokens)
+        self._states: dict[str, State] = {}
+        self._hidden: list[str] = []
+
+    def merging(
+        self, select: exp.Select, keys: tuple[int, ...], additive: Mapping[int, frozenset[int]]
+    ) -> Merging | None:
+        """Return how the groups are merged, for the places of their keys."""
+        others = [(i, item) for i, item in enumerate(select.expressions) if i not in keys]
+        calls = {i: [node for node in item.walk() if is_aggregate(node)] for i, item in others}
+        if not self._are_all_aggregates([call for found in calls.values() for call in found]):
+            return None
+        try:
+            for i, item in others:
+                self._take_shown(i, item.unalias())
+            rows = self._state("count", _COUNT_ROWS)
+            items = tuple(self._item(i, item, calls[i]) for i, item in others)
+        except _NotMerged:
+            return None
+        edit = self._edit(select)
+        if self._hidden and edit is None:
+            return None
+        return Merging(keys, items, tuple(self._states.values()), rows, tuple(self._hidden), edit, additive)
+
+    def _are_all_aggregates(self, calls: Sequence[exp.Expr]) -> bool:
+        """Return whether the text calls no other aggregate function: the parser does not know each of them as one."""
+        called = {
+            t.start
+            for t, n in pairwise(self._tokens)
+            if n.token_type == TokenType.L_PAREN and known_of(t.text).aggregate
+        }
+        return called == {call.meta.get("start") for call in calls}
+
+    def _take_shown(self, position: int, expression: exp.Expr) -> None:
+        """Note a state that an item shows as it is."""
+        call = expression.this if isinstance(expression, exp.Filter) else expression
+        kind = _CALLS[type(call)][0] if type(call) in _CALLS else "avg"
+        if kind != "avg":
+            self._states.setdefault(self._words(call).key, State(kind, position=position))
+
+    def _state(self, kind: StateKind, key: str, text: str | None = None) -> State:
+        """Return the state of a key; it becomes a hidden column if nothing shows it."""
+        if key not in self._states:
+            self._states[key] = State(kind, hidden=len(self._hidden))
+            self._hidden.append(text or key)
+        return self._states[key]
+
+    def _item(self, position: int, item: exp.Expr, calls: Sequence[exp.Expr]) -> Item:
+        """Return an item as its text with the calls in it, outside which it must read nothing."""
+        inside = {id(node) for call in calls for node in _with_filter(call).walk()}
+        if any(isinstance(node, _READS) and id(node) not in inside for node in item.walk()) or item.find(exp.Query):
+            raise _NotMerged
+        start, end = self._expression(item)
+        parts: list[str | Call] = []
+        for words, call in sorted(((self._words(call), call) for call in calls), key=lambda found: found[0].start):
+            parts += [self._text(start, words.start), self._call(words, _CALLS[type(call)][0])]
+            start = words.end
+        return Item(position, (*parts, self._text(start, end)))
+
+    def _call(self, words: _Words, kind: CallKind) -> Call:
+        """Return a call as the states that its value is made of. Hidden sums are NULL where they overflow."""
+        of, argument = words.filter, words.argument
+        match kind:
+            case "count" | "min" | "max":
+                return Call(kind, self._state(kind, words.key))
+        value = self._state("sum", f"sum({argument}){of}", f"try_sum({argument}){of}")
+        count = self._state("count", f"count({argument}){of}")
+        if kind == "sum":
+            return Call(kind, value, count)
+        return Call(kind, value, count, self._state("magnitude", _MAGNITUDE.format(argument) + of))
+
+    def _words(self, call: exp.Expr) -> _Words:
+        """Return where a call is in the text. DISTINCT is not merged, nor another function than the node means."""
+        start = token_at(call.meta.get("start"), self._tokens)
+        if start is None or type(call) not in _CALLS or call.find(exp.Distinct, exp.Query):
+            raise _NotMerged
+        name = self._tokens[start].text.lower()
+        closed = self._closing(start + 1)
+        if name not in _CALLS[type(call)][1]:
+            raise _NotMerged
+        argument, end, of = self._text(start + 2, closed).strip(), closed + 1, ""
+        if isinstance(call.parent, exp.Filter):
+            end = self._closing(closed + 2) + 1
+            of = f" {self._text(closed + 1, end).strip()}"
+        return _Words(start, end, name, argument, of)
+
+    def _closing(self, opened: int) -> int:
+        if opened >= len(self._tokens) or self._tokens[opened].token_type != TokenType.L_PAREN:
+            raise _NotMerged
+        closed = closing(opened, self._tokens)
+        if closed is None:
+            raise _NotMerged
+        return closed
+
+    def _expression(self, item: exp.Expr) -> tuple[int, int]:
+        """Return the tokens of an item without its alias, end exclusive."""
+        starts = [n.meta["start"] for n in item.walk() if "start" in n.meta]
+        found = self._items.get(min(starts, default=-1), ())
+        start = token_at(found[0].start, self._tokens) if found else None
+        if start is None:
+            raise _NotMerged
+        end = start + len(found)
+        if isinstance(item, exp.Alias):
+            end -= 2 if self._tokens[end - 2].token_type == TokenType.ALIAS else 1
+        if parse_expression(self._text(start, end)) != item.unalias():
+            raise _NotMerged
+        return start, end
+
+    def _text(self, start: int, end: int) -> str:
+        """Return the text from one token to another, which is left out, with what is between them."""
+        last = self._tokens[end].start if end < len(self._tokens) else len(self._sql)
+        return self._sql[self._tokens[start].start : last] if start < end else ""
+
+    def _edit(self, select: exp.Select) -> TextEdit | None:
+        """Return the edit that adds the hidden columns to the SELECT list."""
+        behind = from_of(select, self._tokens)
+        if behind is None or not self._hidden:
+            return None
+        place = self._tokens[behind - 1].end + 1
+        items = [f"{text} AS {HIDDEN}{n}" for n, text in enumerate(self._hidden)]
+        edit = TextEdit(place, place, "".join(f", {item}" for item in items))
+        again, wanted = parse(with_edits(self._sql, [edit])), self._tree.copy()
+        if isinstance(again, NotParsed):
+            return None
+        for item in items:
+            wanted.append("expressions", parse_expression(item))
+        return edit if again.tree == wanted else None
+
+
+def _with_filter(call: exp.Expr) -> exp.Expr:
+    return call.parent if isinstance(call.parent, exp.Filter) else call

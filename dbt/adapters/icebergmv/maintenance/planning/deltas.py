@@ -1,0 +1,100 @@
+"""Which changes can be read by themselves: rows that were appended, and both versions of rows that changed otherwise.
+
+The references are taken one after the other. Those before the one whose change is read are read as they are now, those
+after it as they were, so that the deltas lead from the old rows to the new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.planning.plan import Delta, SignedDelta
+from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
+from dbt.adapters.icebergmv.maintenance.status.base_tables import at_snapshot
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
+
+
+def appended_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) -> tuple[Delta, ...] | None:
+    """Return the deltas that make the new output rows, where rows were only appended and the definition adds up."""
+    since = {
+        index: base.change.appended_since
+        for base in stale
+        for index in base.occurrences
+        if base.change.appended_since is not None and definition.uses_of(index)
+    }
+    indexes = _read(definition, stale)
+    if (
+        not indexes
+        or not _can_be_read_alone(definition, definition.additive, indexes)
+        or not since.keys() >= {*indexes}
+    ):
+        return None
+    if len(indexes) > 1 and not all(_can_be_read_as_before(b) for b in stale):
+        return None
+    if any(b.base.source is not None and b.base.source.has_other_columns_now for b in stale):
+        return None
+    return tuple(
+        Delta(i, since[i], {later: since[later] for later in indexes[n + 1 :]}, definition.additive[i])
+        for n, i in enumerate(indexes)
+    )
+
+
+def signed_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) -> tuple[SignedDelta, ...] | None:
+    """Return the deltas that change the stored groups, if these can be merged and both versions can be read."""
+    indexes = _read(definition, stale)
+    additive = {} if definition.merging is None else definition.merging.additive
+    if not indexes or not _can_be_read_alone(definition, additive, indexes):
+        return None
+    bases = {i: base for base in stale for i in base.occurrences}
+    since = {i: _recorded_snapshot(base) for i, base in bases.items()}
+    if not all(_has_former_version(base) for base in stale):
+        return None
+    return tuple(
+        SignedDelta(
+            changed=i,
+            since=since[i],
+            touched=_touched(bases[i]),
+            appended=_is_appended(bases[i]),
+            before={later: since[later] for later in indexes[n + 1 :]},
+            empty=additive[i],
+        )
+        for n, i in enumerate(indexes)
+    )
+
+
+def _read(definition: ViewDefinition, stale: Iterable[BaseTableStatus]) -> list[int]:
+    """Return the stale references that something reads: a CTE that nothing uses is read by nobody."""
+    return [i for base in stale for i in base.occurrences if definition.uses_of(i)]
+
+
+def _can_be_read_alone(
+    definition: ViewDefinition, additive: Mapping[int, frozenset[int]], indexes: Iterable[int]
+) -> bool:
+    return all(i in additive and definition.rewritable >= {i, *additive[i]} for i in indexes)
+
+
+def _can_be_read_as_before(base: BaseTableStatus) -> bool:
+    source, since = base.base.source, base.change.appended_since
+    return source is None or (since is not None and at_snapshot(source, since) is not None)
+
+
+def _has_former_version(base: BaseTableStatus) -> bool:
+    source = base.base.source
+    return (
+        source is not None and base.recorded is not None and at_snapshot(source, _recorded_snapshot(base)) is not None
+    )
+
+
+def _recorded_snapshot(base: BaseTableStatus) -> int | None:
+    return None if base.recorded is None else base.recorded.version.snapshot_id
+
+
+def _is_appended(base: BaseTableStatus) -> bool:
+    source = base.base.source
+    return base.change.appended_since is not None and source is not None and not source.has_other_columns_now
+
+
+def _touched(base: BaseTableStatus) -> tuple[TupleDomain, ...] | None:
+    disjuncts = base.change.constraints.data_disjuncts
+    return None if any(d.is_all for d in disjuncts) else disjuncts

@@ -1,0 +1,216 @@
+"""The rows of a view whose groups are merged: what is stored, what came, less what went. Text in, text out.
+
+Each part gives its groups with their states, by one and the same SELECT, and a sign. Then states are added up: counts
+and sums of whole numbers and decimals are groups under addition. A merged group is what a full refresh gives, or the
+query fails with `NOT_MERGED`:
+
+- a sum overflows its type, or did so where it is stored;
+- an average of whole numbers is of doubles that may have been rounded on the way;
+- an extreme is no longer there: what went may have held it;
+- more rows went than there were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from dbt.adapters.icebergmv.maintenance.definition.merging import Call, Item, Merging, State
+from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
+from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
+
+NOT_MERGED = "icebergmv_not_merged"
+"""Is in the message of Spark's error when some group cannot be merged."""
+
+_FROM = "icebergmv_from"
+_STORED, _CAME, _WENT = 0, 1, -1
+_EXACT_IN_DOUBLE = 2**53
+_EXACT = frozenset(["boolean", "int", "bigint", "string", "binary", "date", "timestamp", "timestamp_ntz"])
+"""Types of which equal values cannot be told apart. Decimals are exact too."""
+
+_EXACT_DIGITS = 34
+_MOST_AVERAGED = 25
+"""The precision of a sum of decimals up to which its average is computed; see `_average_of_decimals`."""
+
+
+def can_merge(merging: Merging, columns: Sequence[Column]) -> bool:
+    """Return whether groups of these types are merged exactly. `columns` are the output columns and the hidden ones."""
+    types = _types(merging, columns)
+    keys = all(_is_exact(columns[position].type) for position in merging.keys)
+    calls = [part for item in merging.items for part in item.parts if isinstance(part, Call)]
+    return keys and all(_merges(call, types) for call in calls)
+
+
+def _merges(call: Call, types: Mapping[State, str]) -> bool:
+    of = types[call.value]
+    if call.kind == "count":
+        return of == "bigint"
+    if call.kind in ("min", "max"):
+        return _is_exact(of)
+    is_decimal = of.startswith("decimal(")
+    if call.kind == "avg" and is_decimal:
+        return _precision(of)[0] <= _MOST_AVERAGED
+    return of == "bigint" or is_decimal
+
+
+def _is_exact(spark_type: str) -> bool:
+    return spark_type in _EXACT or spark_type.startswith("decimal(")
+
+
+def _precision(decimal: str) -> tuple[int, int]:
+    """Return precision and scale of a decimal type."""
+    precision, scale = decimal.removeprefix("decimal(").removesuffix(")").split(",")
+    return int(precision), int(scale)
+
+
+def _types(merging: Merging, columns: Sequence[Column]) -> dict[State, str]:
+    by_name = {c.name: c.type for c in columns}
+    names = [c.name for c in columns]
+    return {state: by_name[state.name(names)] for state in merging.states}
+
+
+@dataclass(frozen=True)
+class MergedGroups:
+    """The groups of a view: how they are merged, and the output columns followed by the hidden ones.
+
+    `is_one_change`: everything that came is there now, as it is one table that changed, in one place.
+    """
+
+    merging: Merging
+    columns: Sequence[Column]
+    is_one_change: bool
+
+    def query(self, stored: str, came: Iterable[str], went: Iterable[str]) -> str:
+        """Return the rows of the storage table, given queries of the stored ones and of what came and went."""
+        parts = [(stored, _STORED), *((query, _CAME) for query in came), *((query, _WENT) for query in went)]
+        columns = column_list([*self._keys, *self._state_names])
+        every = "\nUNION ALL\n".join(select_from(query, f"{columns}, {sign} AS {_FROM}") for query, sign in parts)
+        keys = column_list(self._keys)
+        merged = f"SELECT {', '.join(self._merged_columns())} FROM (\n{every}\n)" + (
+            f" GROUP BY {keys}" if keys else ""
+        )
+        rows = identifier(self._name(self.merging.rows))
+        kept = f" WHERE {rows} <> 0" if keys else ""
+        return f"SELECT {', '.join(self._stored_columns())} FROM (\n{merged}\n){kept}"
+
+    @property
+    def _names(self) -> list[str]:
+        return [c.name for c in self.columns]
+
+    @property
+    def _keys(self) -> list[str]:
+        return [self.columns[position].name for position in self.merging.keys]
+
+    @property
+    def _state_names(self) -> list[str]:
+        return [self._name(state) for state in self.merging.states]
+
+    def _name(self, state: State) -> str:
+        return state.name(self._names)
+
+    def _merged_columns(self) -> list[str]:
+        """Return the select list that merges the parts of each group."""
+        types = _types(self.merging, self.columns)
+        merged = [identifier(key) for key in self._keys]
+        for state in self.merging.states:
+            name = identifier(self._name(state))
+            merged.append(f"{_merged(state, name, types[state])} AS {name}")
+        merged.append(f"{' OR '.join(self._refusals()) or 'false'} AS {NOT_MERGED}")
+        return merged
+
+    def _refusals(self) -> list[str]:
+        """Return the conditions on the parts of a group under which it is not merged."""
+        calls = [part for item in self.merging.items for part in item.parts if isinstance(part, Call)]
+        refusals = [f"coalesce(bool_or({self._lost(call)}), false)" for call in calls if call.count is not None]
+        extremes = dict.fromkeys(call.value for call in calls if call.kind in ("min", "max"))
+        return [*dict.fromkeys(refusals), *(self._extreme_went(state) for state in extremes)]
+
+    def _lost(self, call: Call) -> str:
+        """Return whether a part has values and no sum of them."""
+        values, count = identifier(self._name(call.value)), identifier(self._name(call.count or call.value))
+        return f"{values} IS NULL AND {count} <> 0"
+
+    def _extreme_went(self, state: State) -> str:
+        """Return whether what went held an extreme that nothing has replaced for certain."""
+        name = identifier(self._name(state))
+        before, came, went = (_extreme(state, name, sign) for sign in (_STORED, _CAME, _WENT))
+        reached, passed = (">=", "<") if state.kind == "max" else ("<=", ">")
+        is_gone = f"coalesce({went} {reached} {before}, {went} IS NOT NULL)"
+        if self.is_one_change:
+            return f"({is_gone} AND coalesce({came} {passed} {before}, true))"
+        best = f"{'greatest' if state.kind == 'max' else 'least'}({before}, {came})"
+        return f"coalesce({went} {reached} {best}, {went} IS NOT NULL)"
+
+    def _stored_columns(self) -> list[str]:
+        """Return the select list of what is stored: keys, items and hidden states, in the order of the columns."""
+        items = {item.position: self._value(item) for item in self.merging.items}
+        refused, rows = self._refused(), self._name(self.merging.rows)
+        listed = []
+        for position, column in enumerate(self.columns):
+            name = identifier(column.name)
+            value = items.get(position, name)
+            if column.name == rows:
+                value = f"CASE WHEN {refused} THEN CAST(raise_error('{NOT_MERGED}') AS bigint) ELSE {name} END"
+            listed.append(f"{value} AS {name}" if value != name else name)
+        return listed
+
+    def _refused(self) -> str:
+        """Return the condition on a merged group under which it is not what a full refresh gives."""
+        calls = [part for item in self.merging.items for part in item.parts if isinstance(part, Call)]
+        found = [NOT_MERGED, f"{identifier(self._name(self.merging.rows))} < 0"]
+        types = _types(self.merging, self.columns)
+        for call in calls:
+            if call.count is not None:
+                found.append(f"({self._lost(call)})")
+            if call.kind == "avg":
+                found.append(f"({self._inexact(call, types[call.value])})")
+        return " OR ".join(dict.fromkeys(found))
+
+    def _inexact(self, call: Call, of: str) -> str:
+        """Return whether an average may be another one than Spark computes of all values."""
+        count = identifier(self._name(call.count or call.value))
+        if of.startswith("decimal("):
+            return f"{count} >= {10 ** (_EXACT_DIGITS - _precision(of)[0])}"
+        magnitude = identifier(self._name(call.magnitude or call.value))
+        return f"{count} <> 0 AND coalesce({magnitude} >= {_EXACT_IN_DOUBLE}, true)"
+
+    def _value(self, item: Item) -> str:
+        """Return the text of an item over merged states."""
+        return "".join(part if isinstance(part, str) else self._of_call(part) for part in item.parts).strip()
+
+    def _of_call(self, call: Call) -> str:
+        value = identifier(self._name(call.value))
+        if call.count is None:
+            return value
+        count, of = identifier(self._name(call.count)), _types(self.merging, self.columns)[call.value]
+        if call.kind == "avg":
+            value = _average_of_decimals(value, count, of) if of.startswith("decimal(") else _average(value, count)
+        return f"(CASE WHEN {count} <> 0 THEN {value} END)"
+
+
+def _merged(state: State, name: str, of: str) -> str:
+    """Return the aggregate that merges the parts of a state."""
+    if state.kind in ("min", "max"):
+        return f"{state.kind}(CASE WHEN {_FROM} <> {_WENT} THEN {name} END)"
+    added = f"try_sum(CASE WHEN {_FROM} = {_WENT} THEN -{name} ELSE {name} END)"
+    return f"try_cast({added} AS {of})" if of.startswith("decimal(") else added
+
+
+def _extreme(state: State, name: str, sign: int) -> str:
+    return f"{state.kind}(CASE WHEN {_FROM} = {sign} THEN {name} END)"
+
+
+def _average(total: str, count: str) -> str:
+    return f"CAST({total} AS double) / CAST({count} AS double)"
+
+
+def _average_of_decimals(total: str, count: str, of: str) -> str:
+    """Return the average that Spark gives of decimals: of a sum with ten digits more, with four digits more behind.
+
+    Spark divides to 38 digits and rounds to the type of the average. Here the quotient is rounded to 28 - p + s digits
+    behind the point before that (p and s of the values, decimalOperations.allowPrecisionLoss as by default). Both round
+    alike as long as the quotient cannot be so near to a boundary: for fewer than 10 ^ (24 - p) values.
+    """
+    precision, scale = _precision(of)
+    return f"CAST({total} / CAST({count} AS decimal(20, 0)) AS decimal({precision - 6}, {scale + 4}))"
