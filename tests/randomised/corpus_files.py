@@ -43,6 +43,7 @@ def read(file: Path) -> Kept:
         zone=found["time zone"],
         appends=found["appends are seen"],
         partitioning=_pairs(found["storage partitioned by"]),
+        merges=found.get("groups are merged", False),
     )
     return Kept(found["because"], case, tuple(refresh["kind"] for refresh in found["refreshes"]))
 
@@ -55,6 +56,7 @@ def write(name: str, kept: Kept) -> Path:
         "view": case.view.sql,
         "time zone": case.zone,
         "appends are seen": case.appends,
+        "groups are merged": case.merges,
         "storage partitioned by": case.partitioning,
         "tables": {
             name: {"partitioned by": spec.fields, "column bounds": spec.bounds, "rows": case.start[name]}

@@ -156,3 +156,17 @@ def global_aggregate(b: Builder, body: Body) -> Relation:
     columns = [f"max({body.key}) AS {b.key}", f"min({body.group}) AS {b.group}"]
     having = " HAVING count(*) > 1" if b.choices.chance(0.2) else ""
     return _select(b, body, [*columns, f"{b.aggregate(body.measure)} AS {b.measure}"], having)
+
+
+def merged(b: Builder, body: Body) -> Relation:
+    """Return one aggregate of all rows, or by a column, of functions whose results can be merged."""
+    counted = b.one_of("count(*)", f"count({body.measure})", f"sum({body.measure})", f"avg({body.measure})")
+    kind = b.one_of("{0}", "{0}", "2 * {0} + count(*)", "{0} - min({1})", "max({1})", "least(sum({1}), {0})")
+    measure = f"{kind.format(counted, body.measure)} AS {b.measure}"
+    extreme = b.one_of("min", "max")
+    if b.choices.chance(0.4):
+        b.note("merged total", body.tables)
+        return _select(b, body, [f"{extreme}({body.key}) AS {b.key}", f"min({body.group}) AS {b.group}", measure])
+    b.note("merged groups", body.tables)
+    columns = [f"{extreme}({body.key}) AS {b.key}", named(body.group, b.group), measure]
+    return _select(b, body, columns, f" GROUP BY {b.one_of('2', 'ALL', body.group)}")

@@ -14,7 +14,7 @@ from tests.randomised.choices import Choices
 from tests.randomised.database import Database
 from tests.randomised.histories import make_case
 from tests.randomised.keys import DERIVED, OTHER_TYPES
-from tests.randomised.shapes import MUST_BE_INCREMENTAL, TYPES_NOT_FOLLOWED
+from tests.randomised.shapes import MUST_BE_INCREMENTAL, MUST_BE_MERGED, TYPES_NOT_FOLLOWED
 from tests.randomised.soak import describe, fresh_seed, hunt, play, soak
 from tests.randomised.tally import Tally
 from tests.randomised.views import View
@@ -60,6 +60,11 @@ def test_the_incremental_path_is_taken_by_every_shape(soaked: Soaked) -> None:
     print(f"RANDOMISED_SEED={soaked.seed}\n{soaked.tally.table()}")
     never = sorted(shape for shape in MUST_BE_INCREMENTAL if not soaked.tally.incremental(shape))
     assert never == [], f"RANDOMISED_SEED={soaked.seed}"
+
+
+@pytest.mark.slow
+def test_groups_are_merged(soaked: Soaked) -> None:
+    assert all(soaked.tally.kinds[shape]["merge"] for shape in MUST_BE_MERGED), f"RANDOMISED_SEED={soaked.seed}"
 
 
 def histories_of(sql: str, key: str, database: Database, count: int) -> Tally:

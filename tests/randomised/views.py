@@ -53,6 +53,9 @@ PRODUCTIONS: list[Production] = [
     subqueries.set_operation,
     subqueries.three_set_operations,
     subqueries.nested_cte,
+    over_one(selects.merged),
+    over_one(selects.merged),
+    over_one(selects.merged),
 ]
 
 

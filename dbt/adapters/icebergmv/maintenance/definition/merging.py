@@ -37,7 +37,7 @@ _CALLS: Mapping[type[exp.Expr], tuple[CallKind, frozenset[str]]] = {
     exp.Count: ("count", frozenset({"count"})),
     exp.CountIf: ("count", frozenset({"count_if"})),
     exp.Sum: ("sum", frozenset({"sum"})),
-    exp.Avg: ("avg", frozenset({"avg", "mean"})),
+    exp.Avg: ("avg", frozenset({"avg"})),
     exp.Min: ("min", frozenset({"min"})),
     exp.Max: ("max", frozenset({"max"})),
 }

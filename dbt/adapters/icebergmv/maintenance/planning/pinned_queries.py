@@ -142,14 +142,20 @@ def _bridge(wanted: Schema, stored: Schema | None) -> str | None:
     return ", ".join(items)
 
 
-def appended_query(definition: ViewDefinition, bases: BaseTables, plan: Append, columns: Sequence[str]) -> str:
-    """Return the rows that the deltas of a plan bring, as one query."""
+def appended_query(
+    definition: ViewDefinition, bases: BaseTables, plan: Append, columns: Sequence[str], edits: Sequence[TextEdit] = ()
+) -> str:
+    """Return these columns of the rows that the deltas of a plan bring, as one query."""
     dialect = Dialect(bases.catalog_name, bases_can_prune(definition, bases, plan.base_filters))
-    queries = [_delta_query(definition, bases, plan, delta, dialect) for delta in plan.deltas]
+    texts = [_delta_texts(definition, bases, plan, delta, dialect) for delta in plan.deltas]
+    queries = [splice(definition.sql, replacements, edits) for replacements in texts]
     return "\nUNION ALL\n".join(select_from(query, column_list(columns)) for query in queries)
 
 
-def _delta_query(definition: ViewDefinition, bases: BaseTables, plan: Append, delta: Delta, dialect: Dialect) -> str:
+def _delta_texts(
+    definition: ViewDefinition, bases: BaseTables, plan: Append, delta: Delta, dialect: Dialect
+) -> dict[TableReference, str]:
+    """Return what is read in place of each reference for one delta."""
     replacements: dict[TableReference, str] = {}
     for reference in definition.references:
         source = None if reference.pinned else bases.of(reference).source
@@ -165,7 +171,7 @@ def _delta_query(definition: ViewDefinition, bases: BaseTables, plan: Append, de
             if then is None:
                 raise AssertionError("only tables that can be shown as they were take part in an append")
             replacements[reference] = read_pinned(reference, then, plan.base_filters.get(reference.index), dialect)
-    return splice(definition.sql, replacements)
+    return replacements
 
 
 def signed_queries(

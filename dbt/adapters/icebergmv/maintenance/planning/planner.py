@@ -154,7 +154,12 @@ def _merge(
     if not request.merges or isinstance(otherwise, NoOp):
         return None
     stale = _stale(status)
-    if not any(_is_untracked(definition, b, use, request) for b in stale for use in _uses(definition, b)):
+    partitions_say_it = all(
+        base.change.unit != "file" and not _is_untracked(definition, base, use, request)
+        for base in stale
+        for use in _uses(definition, base)
+    )
+    if partitions_say_it:
         return None
     if _reads_too_much(stale, status):
         return None

@@ -95,7 +95,7 @@ def query_of(settled: Settled) -> str:
     definition, bases, plan = settled.view.definition, settled.view.bases, settled.plan
     match plan:
         case Append():
-            return appended_query(definition, bases, plan, settled.names)
+            return appended_query(definition, bases, plan, settled.stored_names, settled.edits)
         case Overwrite():
             return pinned_query(definition, bases, plan.base_filters, settled.edits)
         case Full() | Merge():

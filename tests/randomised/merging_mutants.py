@@ -1,0 +1,88 @@
+"""Planners that merge groups in a wrong way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED
+from dbt.adapters.icebergmv.maintenance.planning.plan import Merge, RefreshPlan
+from dbt.adapters.icebergmv.maintenance.planning.write import Write
+from tests.randomised.mutants import UNION_ALL, Mutant, first_only, view
+from tests.randomised.planners import Disjuncts, Planner
+from tests.randomised.tables import Change
+
+GROUPS = view("SELECT region, count(*) AS c, sum(v) AS s FROM t0 GROUP BY region")
+TOTAL = view("SELECT count(v) AS c, sum(v) AS s FROM t0")
+NULLS = view("SELECT id % 3 AS g, sum(v) AS s FROM t0 GROUP BY 1")
+EXTREMES = view("SELECT region, max(v) AS m, min(d) AS f FROM t0 GROUP BY region")
+JOINED = view("SELECT b.region, sum(a.v) AS s, count(*) AS c FROM t0 a JOIN t1 b ON a.id = b.id GROUP BY b.region")
+TO_ITSELF = view("SELECT a.region, count(*) AS c, max(b.v) AS m FROM t0 a JOIN t0 b ON a.v = b.v GROUP BY a.region")
+UNITED = view(f"SELECT v, count(*) AS c FROM ({UNION_ALL.sql}) q GROUP BY v")
+
+CAME, WENT = ", 1 AS icebergmv_from", ", -1 AS icebergmv_from"
+
+
+def written(change: Callable[[str], str]) -> Planner:
+    """Return a planner that merges by other words."""
+
+    def rewrite(write: Write, plan: RefreshPlan) -> Write:
+        if not isinstance(plan, Merge):
+            return write
+        return replace(write, rows=replace(write.rows, query=change(write.rows.query)))
+
+    return Planner(write=rewrite)
+
+
+def planned(**changes: object) -> Planner:
+    """Return a planner of other deltas."""
+
+    def change(plan: RefreshPlan, raw: Mapping[str, Disjuncts], of: ViewDefinition) -> RefreshPlan:
+        if not isinstance(plan, Merge):
+            return plan
+        return replace(plan, deltas=tuple(replace(d, **changes) for d in plan.deltas))  # type: ignore[arg-type]
+
+    return Planner(plan=change)
+
+
+def swapped(sql: str) -> str:
+    return sql.replace(CAME, "came").replace(WENT, CAME).replace("came", WENT)
+
+
+def without_null_groups(sql: str) -> str:
+    return sql.replace("\n) GROUP BY `region`", "\n) WHERE `region` IS NOT NULL GROUP BY `region`")
+
+
+def last_delta(plan: RefreshPlan, raw: Mapping[str, Disjuncts], of: ViewDefinition) -> RefreshPlan:
+    return replace(plan, deltas=plan.deltas[-1:]) if isinstance(plan, Merge) else plan
+
+
+def always(change: Change) -> bool:
+    return True
+
+
+MERGING_MUTANTS: dict[str, Mutant] = {
+    "what went is added": Mutant((GROUPS, TOTAL), written(lambda sql: sql.replace(WENT, CAME))),
+    "what came and what went are swapped": Mutant((GROUPS, TOTAL), written(swapped)),
+    "what went is forgotten": Mutant((GROUPS, TOTAL), Planner(is_append=always)),
+    "what is stored is forgotten": Mutant(
+        (GROUPS,), written(lambda sql: sql.replace("0 AS icebergmv_from", "-1 AS icebergmv_from"))
+    ),
+    "equal parts are one": Mutant(
+        (TO_ITSELF, UNITED), written(lambda sql: sql.replace("UNION ALL\nSELECT", "UNION\nSELECT"))
+    ),
+    "a group without rows is kept": Mutant((GROUPS,), written(lambda sql: sql.split(" WHERE `c` <> 0")[0])),
+    "a sum of no values is zero": Mutant(
+        (NULLS, TOTAL), written(lambda sql: sql.replace("<> 0 THEN `s` END", ">= 0 THEN `s` END"))
+    ),
+    "an extreme is kept when it went": Mutant(
+        (EXTREMES,), written(lambda sql: sql.replace(f"CASE WHEN {NOT_MERGED} OR", "CASE WHEN"))
+    ),
+    "the group of NULL is lost": Mutant((GROUPS,), written(without_null_groups)),
+    "other tables are read as they are now": Mutant((TO_ITSELF,), planned(before={})),
+    "the other branches are not emptied": Mutant((UNITED,), planned(empty=frozenset())),
+    "one change of several is merged": Mutant((TO_ITSELF, UNITED), Planner(plan=last_delta)),
+    "one partition is forgotten": Mutant((GROUPS, TOTAL), Planner(disjuncts=first_only)),
+    "removed rows alone are merged": Mutant((GROUPS,), Planner(rows=lambda table, change: change.removed)),
+}
