@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED
 from dbt.adapters.icebergmv.maintenance.planning.plan import Merge, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.write import Write
 from tests.randomised.mutants import UNION_ALL, Mutant, first_only, view
@@ -21,7 +20,7 @@ JOINED = view("SELECT b.region, sum(a.v) AS s, count(*) AS c FROM t0 a JOIN t1 b
 TO_ITSELF = view("SELECT a.region, count(*) AS c, max(b.v) AS m FROM t0 a JOIN t0 b ON a.v = b.v GROUP BY a.region")
 UNITED = view(f"SELECT v, count(*) AS c FROM ({UNION_ALL.sql}) q GROUP BY v")
 
-CAME, WENT = ", 1 AS icebergmv_from", ", -1 AS icebergmv_from"
+CAME, WENT = ", 1 AS icebergmv_state_sign", ", -1 AS icebergmv_state_sign"
 
 
 def written(change: Callable[[str], str]) -> Planner:
@@ -67,7 +66,7 @@ MERGING_MUTANTS: dict[str, Mutant] = {
     "what came and what went are swapped": Mutant((GROUPS, TOTAL), written(swapped)),
     "what went is forgotten": Mutant((GROUPS, TOTAL), Planner(is_append=always)),
     "what is stored is forgotten": Mutant(
-        (GROUPS,), written(lambda sql: sql.replace("0 AS icebergmv_from", "-1 AS icebergmv_from"))
+        (GROUPS,), written(lambda sql: sql.replace("0 AS icebergmv_state_sign", "-1 AS icebergmv_state_sign"))
     ),
     "equal parts are one": Mutant(
         (TO_ITSELF, UNITED), written(lambda sql: sql.replace("UNION ALL\nSELECT", "UNION\nSELECT"))
@@ -77,7 +76,7 @@ MERGING_MUTANTS: dict[str, Mutant] = {
         (NULLS, TOTAL), written(lambda sql: sql.replace("<> 0 THEN `s` END", ">= 0 THEN `s` END"))
     ),
     "an extreme is kept when it went": Mutant(
-        (EXTREMES,), written(lambda sql: sql.replace(f"CASE WHEN {NOT_MERGED} OR", "CASE WHEN"))
+        (EXTREMES,), written(lambda sql: sql.replace("CASE WHEN icebergmv_state_refused OR", "CASE WHEN"))
     ),
     "the group of NULL is lost": Mutant((GROUPS,), written(without_null_groups)),
     "other tables are read as they are now": Mutant((TO_ITSELF,), planned(before={})),

@@ -168,6 +168,10 @@ JOINED = Model(
     "FROM orders o LEFT JOIN regions r ON o.region = r.region GROUP BY o.region, r.manager",
     (("region", "string"), ("manager", "string"), ("total", "bigint")),
 )
+DAYS = Model(
+    "SELECT day, sum(amount) AS total, avg(amount) AS mean FROM orders GROUP BY day",
+    (("day", "date"), ("total", "bigint"), ("mean", "double")),
+)
 COUNTED = Model(
     "SELECT region, count(*) AS orders FROM orders GROUP BY region", (("region", "string"), ("orders", "bigint"))
 )
@@ -192,6 +196,13 @@ SCENARIOS: dict[str, Scenario] = {
         Model(config={"comment": "Sales by region", "tblproperties": {"write.target-file-size-bytes": "1048576"}}),
     ),
     "append": Scenario("New rows of a filter and projection are added.", "append", ROWS, sell("EU"), ROWS),
+    "merge": Scenario(
+        "No output column follows the partitions: what came is added to the stored groups.",
+        "merge",
+        DAYS,
+        sell("EU", None),
+        DAYS,
+    ),
     "overwrite_replace_where": Scenario(
         "The region is whole partitions of the storage: they are replaced in one commit.",
         "overwrite",

@@ -17,13 +17,19 @@ from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
-from pyiceberg.types import DateType, IcebergType, LongType, NestedField, StringType
+from pyiceberg.types import DateType, DoubleType, IcebergType, LongType, NestedField, StringType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ColumnInfo, ViewInfo
+from dbt.adapters.icebergmv.maintenance.definition.merging import HIDDEN
 from tests.support.duck import unescaped
 
 SETTINGS = {"spark.sql.session.timeZone": "UTC"}
-TYPES: dict[str, IcebergType] = {"bigint": LongType(), "string": StringType(), "date": DateType()}
+TYPES: dict[str, IcebergType] = {
+    "bigint": LongType(),
+    "double": DoubleType(),
+    "string": StringType(),
+    "date": DateType(),
+}
 Columns = Sequence[tuple[str, str]]
 
 _NAME = r"`lake`\.`ns`\.`(?P<name>\w+)`"
@@ -78,9 +84,8 @@ class RecordingSpark:
 
     def _effects(self) -> dict[str, Callable[[re.Match[str]], None]]:
         return {
-            rf"CREATE OR REPLACE TABLE {_NAME} USING iceberg(?: PARTITIONED BY \((?P<by>.*?)\))? {_PROPERTIES}": (
-                self._create_table
-            ),
+            rf"CREATE OR REPLACE TABLE {_NAME} USING iceberg(?: PARTITIONED BY \((?P<by>.*?)\))? {_PROPERTIES}"
+            r" AS SELECT (?P<columns>.*?) FROM": (self._create_table),
             rf"ALTER TABLE {_NAME} CREATE BRANCH `(?P<branch>\w+)` AS OF VERSION (?P<snapshot>\d+) ": self._branch,
             rf"ALTER TABLE {_NAME} DROP BRANCH IF EXISTS `(?P<branch>\w+)`": self._drop_branch,
             rf"ALTER TABLE {_NAME} (?:UN)?SET TBLPROPERTIES": lambda found: None,
@@ -98,7 +103,8 @@ class RecordingSpark:
     def _described(self, sql: str) -> Sequence[Sequence[object]]:
         stored = re.fullmatch(rf"DESCRIBE QUERY SELECT \* FROM \(\nSELECT \* FROM {_NAME}\n\)", sql)
         if stored is None:
-            return list(self.columns)
+            hidden = [(name, "bigint") for name in re.findall(rf" AS ({HIDDEN}\d+)", sql)]
+            return [*self.columns, *hidden]
         spark_types = {str(kind): name for name, kind in TYPES.items()}
         return [(f.name, spark_types[str(f.field_type)]) for f in self._table(stored).schema().fields]
 
@@ -109,7 +115,9 @@ class RecordingSpark:
         name = f"ns.{found['name']}"
         if self.catalog.iceberg.table_exists(name):
             self.catalog.iceberg.drop_table(name)
-        fields = [NestedField(i, n, TYPES[t], required=False) for i, (n, t) in enumerate(self.columns, start=1)]
+        hidden = [(column, "bigint") for column in re.findall(rf"`({HIDDEN}\d+)`", found["columns"])]
+        columns = enumerate([*self.columns, *hidden], start=1)
+        fields = [NestedField(i, n, TYPES[t], required=False) for i, (n, t) in columns]
         ids = {f.name: f.field_id for f in fields}
         keys = [] if found["by"] is None else [key.strip("`") for key in found["by"].split(", ")]
         spec = PartitionSpec(*(PartitionField(ids[k], 1000 + n, IdentityTransform(), k) for n, k in enumerate(keys)))

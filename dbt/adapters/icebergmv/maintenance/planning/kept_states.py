@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 from pyiceberg.table import Table
 
@@ -13,12 +11,27 @@ from dbt.adapters.icebergmv.maintenance.planning.merged_groups import can_merge
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, Columns
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.hidden_columns import is_hidden
-from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
-
-V = TypeVar("V", bound=Inspection)
+from dbt.adapters.icebergmv.maintenance.status.inspection import View
 
 
-def with_states(view: V, columns: Columns) -> tuple[V, tuple[Column, ...]]:
+def as_far_as_of_use(view: View) -> View:
+    """Return the view without merging that would need hidden columns which are neither stored nor of use.
+
+    They are of use where some base table has partitions that no output column follows.
+    """
+    definition, bases = view.definition, view.bases
+    if definition.merging is None or not definition.merging.hidden or stored_hidden(view.storage):
+        return view
+    sources = [(r.index, bases.of(r).source) for r in definition.references if not r.pinned]
+    is_of_use = any(
+        s is not None
+        and definition.tracked_columns(i).isdisjoint(f.column for f in spec_fields(s.table.spec(), s.table_schema))
+        for i, s in sources
+    )
+    return view if is_of_use else _without_merging(view)
+
+
+def with_states(view: View, columns: Columns) -> tuple[View, tuple[Column, ...]]:
     """Return the view, and the hidden columns by which its groups can be merged; without merging where they cannot."""
     merging = view.definition.merging
     if merging is None:
@@ -26,7 +39,7 @@ def with_states(view: V, columns: Columns) -> tuple[V, tuple[Column, ...]]:
     is_known = len(columns.hidden) == len(merging.hidden)
     if is_known and can_merge(merging, (*columns.output, *columns.hidden)):
         return view, columns.hidden
-    return replace(view, definition=replace(view.definition, merging=None)), ()
+    return _without_merging(view), ()
 
 
 def stored_hidden(storage: Table | None) -> tuple[Column, ...]:
@@ -35,16 +48,5 @@ def stored_hidden(storage: Table | None) -> tuple[Column, ...]:
     return tuple(Column(f.name, spark_type(f.field_type)) for f in fields if is_hidden(f.name))
 
 
-def wanted_hidden(view: Inspection, hidden: Sequence[Column]) -> tuple[Column, ...]:
-    """Return the hidden columns that a new storage table gets.
-
-    They are of use where some base table has partitions that no output column follows.
-    """
-    definition, bases = view.definition, view.bases
-    sources = [(r.index, bases.of(r).source) for r in definition.references if not r.pinned]
-    is_of_use = any(
-        s is not None
-        and definition.tracked_columns(i).isdisjoint(f.column for f in spec_fields(s.table.spec(), s.table_schema))
-        for i, s in sources
-    )
-    return tuple(hidden) if is_of_use else ()
+def _without_merging(view: View) -> View:
+    return replace(view, definition=replace(view.definition, merging=None))

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from dbt.adapters.icebergmv.maintenance.definition.merging import Call, Item, Merging, State
+from dbt.adapters.icebergmv.maintenance.definition.merging import HIDDEN, Call, Item, Merging, State
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
@@ -23,7 +23,7 @@ from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 NOT_MERGED = "icebergmv_not_merged"
 """Is in the message of Spark's error when some group cannot be merged."""
 
-_FROM = "icebergmv_from"
+_SIGN, _REFUSED = f"{HIDDEN}sign", f"{HIDDEN}refused"
 _STORED, _CAME, _WENT = 0, 1, -1
 _EXACT_IN_DOUBLE = 2**53
 _EXACT = frozenset(["boolean", "int", "bigint", "string", "binary", "date", "timestamp", "timestamp_ntz"])
@@ -85,7 +85,7 @@ class MergedGroups:
         """Return the rows of the storage table, given queries of the stored ones and of what came and went."""
         parts = [(stored, _STORED), *((query, _CAME) for query in came), *((query, _WENT) for query in went)]
         columns = column_list([*self._keys, *self._state_names])
-        every = "\nUNION ALL\n".join(select_from(query, f"{columns}, {sign} AS {_FROM}") for query, sign in parts)
+        every = "\nUNION ALL\n".join(select_from(query, f"{columns}, {sign} AS {_SIGN}") for query, sign in parts)
         keys = column_list(self._keys)
         merged = f"SELECT {', '.join(self._merged_columns())} FROM (\n{every}\n)" + (
             f" GROUP BY {keys}" if keys else ""
@@ -116,7 +116,7 @@ class MergedGroups:
         for state in self.merging.states:
             name = identifier(self._name(state))
             merged.append(f"{_merged(state, name, types[state])} AS {name}")
-        merged.append(f"{' OR '.join(self._refusals()) or 'false'} AS {NOT_MERGED}")
+        merged.append(f"{' OR '.join(self._refusals()) or 'false'} AS {_REFUSED}")
         return merged
 
     def _refusals(self) -> list[str]:
@@ -158,7 +158,7 @@ class MergedGroups:
     def _refused(self) -> str:
         """Return the condition on a merged group under which it is not what a full refresh gives."""
         calls = [part for item in self.merging.items for part in item.parts if isinstance(part, Call)]
-        found = [NOT_MERGED, f"{identifier(self._name(self.merging.rows))} < 0"]
+        found = [_REFUSED, f"{identifier(self._name(self.merging.rows))} < 0"]
         types = _types(self.merging, self.columns)
         for call in calls:
             if call.count is not None:
@@ -192,13 +192,13 @@ class MergedGroups:
 def _merged(state: State, name: str, of: str) -> str:
     """Return the aggregate that merges the parts of a state."""
     if state.kind in ("min", "max"):
-        return f"{state.kind}(CASE WHEN {_FROM} <> {_WENT} THEN {name} END)"
-    added = f"try_sum(CASE WHEN {_FROM} = {_WENT} THEN -{name} ELSE {name} END)"
+        return f"{state.kind}(CASE WHEN {_SIGN} <> {_WENT} THEN {name} END)"
+    added = f"try_sum(CASE WHEN {_SIGN} = {_WENT} THEN -{name} ELSE {name} END)"
     return f"try_cast({added} AS {of})" if of.startswith("decimal(") else added
 
 
 def _extreme(state: State, name: str, sign: int) -> str:
-    return f"{state.kind}(CASE WHEN {_FROM} = {sign} THEN {name} END)"
+    return f"{state.kind}(CASE WHEN {_SIGN} = {sign} THEN {name} END)"
 
 
 def _average(total: str, count: str) -> str:

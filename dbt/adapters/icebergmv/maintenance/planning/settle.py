@@ -15,7 +15,7 @@ from dbt.adapters.icebergmv.maintenance.definition.partitioning import stored_pa
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
-from dbt.adapters.icebergmv.maintenance.planning.kept_states import stored_hidden, wanted_hidden, with_states
+from dbt.adapters.icebergmv.maintenance.planning.kept_states import as_far_as_of_use, stored_hidden, with_states
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, references_to_ask
@@ -144,19 +144,19 @@ def settle_build(lake: Lake, view: NewView | LostView, misfit: Misfit) -> Settle
 def _anew(
     view: Inspection, columns: tuple[tuple[Column, ...], tuple[Column, ...]], plan: Full, misfit: str | None
 ) -> Settled:
-    """Return how every row is computed: with the hidden columns that are stored, or a new storage table should have."""
+    """Return how every row is computed, into a new storage table if the hidden columns of the stored one are others."""
     output, hidden = columns
-    stored, wanted = stored_hidden(view.storage), wanted_hidden(view, hidden)
-    if stored == hidden:
-        return Settled(view, output, plan, misfit, wanted if misfit else stored)
-    return Settled(view, output, plan, misfit or (_OTHER_HIDDEN if stored != wanted else None), wanted)
+    if stored_hidden(view.storage) != hidden:
+        misfit = misfit or _OTHER_HIDDEN
+    return Settled(view, output, plan, misfit, hidden)
 
 
 def _with_columns(lake: Lake, view: View) -> tuple[View, tuple[Column, ...], tuple[Column, ...]]:
     """Return the view with its output columns and the hidden ones that its groups could be merged by."""
+    view = as_far_as_of_use(view)
     columns = columns_of_definition(lake, view)
     if columns is None:
-        view = with_views_as_names(lake.catalog, view)
+        view = as_far_as_of_use(with_views_as_names(lake.catalog, view))
         columns = columns_of_definition(lake, view) or Columns(())
     view, hidden = with_states(check_columns(view, columns.output), columns)
     return view, columns.output, hidden

@@ -12,6 +12,7 @@ from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_par
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import pinned_query
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
+from dbt.adapters.icebergmv.maintenance.status.hidden_columns import is_hidden
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, View, untracked
 
 _NARROW = re.compile(r"\b(?:tinyint|smallint)\b")
@@ -66,8 +67,8 @@ def _described(lake: Lake, inspection: Inspection) -> Columns:
     if merging is not None and merging.edits:
         with suppress(Exception):
             found = describe(lake, pinned_query(inspection.definition, inspection.bases, {}, merging.edits))
-            shown = len(found) - len(merging.hidden)
-            return Columns(found[:shown], found[shown:])
+            hidden = tuple(c for c in found if is_hidden(c.name))
+            return Columns(tuple(c for c in found if c not in hidden), hidden)
     return Columns(describe(lake, pinned_definition(inspection)))
 
 

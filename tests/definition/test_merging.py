@@ -1,0 +1,135 @@
+"""Which aggregates can be merged, and by which states. What comes of it is compared on DuckDB (tests/randomised)."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.merging import Call, Merging
+from dbt.adapters.icebergmv.maintenance.definition.table_references import with_edits
+from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
+from tests.randomised.tables import COLUMN_INFOS
+
+
+def analysed(sql: str) -> ViewDefinition:
+    return analyse(sql, "ns", lambda _: COLUMN_INFOS, True)
+
+
+def merging(sql: str) -> Merging:
+    found = analysed(sql).merging
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(
+    ("sql", "hidden"),
+    [
+        ("SELECT region, count(*) AS n FROM t GROUP BY region", ()),
+        ("SELECT region, count(1) AS n FROM t GROUP BY 1", ()),
+        ("SELECT sum(v) AS s FROM t", ("count(1)", "count(v)")),
+        ("SELECT sum( v ) AS s, count(v) AS c, count(*) AS n FROM t", ()),
+        ("SELECT max(d) AS m, min(v) AS l FROM t", ("count(1)",)),
+        (
+            "SELECT count(*) AS n, avg(v + 1) AS a FROM t",
+            ("try_sum(v + 1)", "count(v + 1)", "try_sum(abs(try_cast(v + 1 AS DECIMAL(20, 0))))"),
+        ),
+        (
+            "SELECT count(*) AS n, 2 * sum(v) FILTER (WHERE d IS NULL) / count(w) AS a FROM t",
+            (
+                "try_sum(v) FILTER (WHERE d IS NULL)",
+                "count(v) FILTER (WHERE d IS NULL)",
+                "count(w)",
+            ),
+        ),
+        ("SELECT 'all' AS label, count_if(v > 0) AS n, count(*) AS c FROM t WHERE v < 3", ()),
+    ],
+)
+def test_hidden_states(sql: str, hidden: tuple[str, ...]) -> None:
+    assert merging(sql).hidden == hidden
+
+
+def test_the_text_with_hidden_columns() -> None:
+    sql = "WITH x AS (SELECT * FROM t) SELECT region -- where\n, sum(v) AS s -- of what\n FROM x GROUP BY region -- end"
+    found = merging(sql)
+    assert with_edits(sql, found.edits) == (
+        "WITH x AS (SELECT * FROM t) SELECT region -- where\n, sum(v) AS s, count(1) AS icebergmv_state_0,"
+        " count(v) AS icebergmv_state_1 -- of what\n FROM x GROUP BY region -- end"
+    )
+
+
+def test_items_keep_their_text() -> None:
+    (item,) = merging("SELECT 100.0 * sum(v) / count(*) AS ratio FROM t").items
+    assert [part if isinstance(part, str) else part.kind for part in item.parts] == [
+        "100.0 * ",
+        "sum",
+        "/ ",
+        "count",
+        "",
+    ]
+    assert all(call.count is not None for call in item.parts if isinstance(call, Call) and call.kind == "sum")
+
+
+@pytest.mark.parametrize(
+    ("sql", "keys"),
+    [
+        ("SELECT count(*) AS n, region FROM t GROUP BY region", (1,)),
+        ("SELECT x.region AS r, count(*) AS n FROM t x GROUP BY region", (0,)),
+        ("SELECT upper(region) AS r, d, count(*) AS n FROM t GROUP BY d, upper(region)", (1, 0)),
+        ("SELECT region, v, count(*) AS n FROM t GROUP BY ALL", (0, 1)),
+        ("SELECT count(*) AS n FROM t", ()),
+    ],
+)
+def test_keys(sql: str, keys: tuple[int, ...]) -> None:
+    assert merging(sql).keys == keys
+
+
+@pytest.mark.parametrize(
+    ("sql", "additive"),
+    [
+        ("SELECT count(*) AS n FROM t JOIN u ON t.id = u.id", {0: frozenset(), 1: frozenset()}),
+        ("SELECT count(*) AS n FROM t a JOIN t b ON a.id = b.v", {0: frozenset(), 1: frozenset()}),
+        ("SELECT count(*) AS n FROM t LEFT JOIN u ON t.id = u.id", {0: frozenset()}),
+        (
+            "SELECT count(*) AS n FROM (SELECT id FROM t UNION ALL SELECT id FROM u) q",
+            {0: frozenset({1}), 1: frozenset({0})},
+        ),
+        ("SELECT count(*) AS n FROM t WHERE v IN (SELECT v FROM u)", {0: frozenset()}),
+    ],
+)
+def test_whose_changes_are_merged(sql: str, additive: dict[int, frozenset[int]]) -> None:
+    assert merging(sql).additive == additive
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT region, count(*) AS n FROM t GROUP BY region HAVING count(*) > 1",
+        "SELECT DISTINCT region, count(*) AS n FROM t GROUP BY region",
+        "SELECT region, count(*) AS n FROM t GROUP BY region ORDER BY n LIMIT 3",
+        "SELECT region, count(*) AS n FROM t GROUP BY ROLLUP(region)",
+        "SELECT region, count(*) AS n FROM t GROUP BY region, d GROUPING SETS ((region), (d))",
+        "SELECT count(*) AS n FROM t GROUP BY region",
+        "SELECT date(ts) AS ts, count(*) AS n FROM t GROUP BY ts",
+        "SELECT upper(region) AS r, count(*) AS n FROM t GROUP BY region",
+        "SELECT region, count(DISTINCT v) AS n FROM t GROUP BY region",
+        "SELECT region, median(v) AS n FROM t GROUP BY region",
+        "SELECT region, collect_list(v) AS n FROM t GROUP BY region",
+        "SELECT region, sum(sum(v)) OVER () AS n FROM t GROUP BY region",
+        "SELECT region, sum(v) AS n, n + 1 AS m FROM t GROUP BY region",
+        "SELECT region, sum(v) + (SELECT max(id) FROM u) AS n FROM t GROUP BY region",
+        "SELECT region, v FROM t",
+        "SELECT n FROM (SELECT count(*) AS n FROM t) q",
+        "SELECT count(*) AS n FROM (SELECT DISTINCT v FROM t) q",
+        "SELECT count(*) AS n FROM (SELECT v, max_by(id, v) AS m FROM t) q",
+        "SELECT count(*) AS n FROM t UNION ALL SELECT count(*) FROM u",
+        "SELECT count(*) AS n FROM (SELECT id FROM t LIMIT 3) q",
+    ],
+)
+def test_what_is_not_merged(sql: str) -> None:
+    assert analysed(sql).merging is None
+
+
+@pytest.mark.parametrize("name", ["icebergmv_state_0", "ICEBERGMV_STATE_x"])
+def test_names_of_hidden_columns_are_reserved(name: str) -> None:
+    with pytest.raises(InvalidDefinition, match="Rename it with AS"):
+        analysed(f"SELECT id AS {name} FROM t")
