@@ -7,29 +7,25 @@ tracks asks for a full refresh.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Answer, NotListed, ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.cost import FEW_ROWS, is_rough, reads_too_much, rows_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.deltas import appended_deltas, signed_deltas
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, KeyFunction, OrNull, image, preimage
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify
 from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 
 REGION_LIMIT = 1000
 """Disjuncts beyond which a region is widened to one: Spark plans an OR of 2,000 two-column terms in about a second."""
-
-ALWAYS_ASKED = 100_000
-"""Up to this many rows in all base tables, asking costs little whatever changed."""
-
-_MOST_ASKED = 0.5
-"""The share of all rows that may be read to ask. A full refresh reads all of them, and writes."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +38,8 @@ class PlanRequest:
     a region. Without `incremental` the plan is a no-op or a full refresh. Without `appends` no append scan is planned:
     it reads the columns that the table has today, so it is right only in a query that runs at once. `answers` says, of
     references whose changes no output column follows, which output rows they reach. With `merges` the stored rows hold
-    what groups are merged by.
+    what groups are merged by. Of the base tables in `changed_nearly_everywhere` so many partitions changed that to
+    overwrite what they affect costs more than to compute everything.
     """
 
     policy: RefreshPolicy
@@ -54,6 +51,7 @@ class PlanRequest:
     appends: bool = True
     answers: Mapping[int, Answer] = field(default_factory=dict)
     merges: bool = False
+    changed_nearly_everywhere: frozenset[TableName] = frozenset()
 
 
 def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:
@@ -63,7 +61,7 @@ def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, req
     if found is not None:
         return found
     plan = _overwrite(definition, stale, request)
-    return _merge(definition, status, request, plan) or plan
+    return _merge(definition, status, request, plan) or _not_everything(definition, stale, request, plan)
 
 
 def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> ToAsk:
@@ -76,34 +74,11 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
         for use in _uses(definition, base):
             if _is_untracked(definition, base, use, request):
                 needed[use.index] = base
-            elif _is_rough(base) and _rows_to_ask(base) <= ALWAYS_ASKED and use.index in definition.rewritable:
+            elif is_rough(base) and rows_to_ask(base) <= FEW_ROWS and use.index in definition.rewritable:
                 narrower.append(use.index)
-    if needed and (_reads_too_much(needed.values(), status) or not definition.rewritable >= needed.keys()):
+    if needed and (reads_too_much(needed.values(), status) or not definition.rewritable >= needed.keys()):
         return ToAsk()
     return ToAsk(tuple(sorted(needed)), tuple(sorted({*narrower} - needed.keys())))
-
-
-def _is_rough(base: BaseTableStatus) -> bool:
-    """Return whether many rows are in the changed files that did not change: seeds and tables that are made anew."""
-    return base.change.appended_since is None and (base.change.unit == "file" or base.change.replaced)
-
-
-def _reads_too_much(bases: Iterable[BaseTableStatus], status: MaterializedViewStatus) -> bool:
-    """Return whether to read what changed in some base tables is nearly as much as to read all of them."""
-    total = sum(b.base.source.row_count for b in status.base_tables if b.base.source is not None)
-    return sum(_rows_to_ask(base) for base in bases) > max(ALWAYS_ASKED, total * _MOST_ASKED)
-
-
-def _rows_to_ask(base: BaseTableStatus) -> int:
-    """Return how many rows are read to find those that changed: new ones, or those of changed files, or both versions.
-
-    Where partitions and bounds do not say where a change is, the whole table is read, before and after it.
-    """
-    if base.change.appended_since is not None:
-        return base.change.appended_rows
-    if any(d.is_all for d in base.change.constraints.data_disjuncts):
-        return 2 * (0 if base.base.source is None else base.base.source.row_count)
-    return base.change.changed_rows
 
 
 def _stale(status: MaterializedViewStatus) -> list[BaseTableStatus]:
@@ -155,16 +130,30 @@ def _merge(
         return None
     stale = _stale(status)
     partitions_say_it = all(
-        base.change.unit != "file" and not _is_untracked(definition, base, use, request)
+        base.change.unit != "file"
+        and base.base.name not in request.changed_nearly_everywhere
+        and not _is_untracked(definition, base, use, request)
         for base in stale
         for use in _uses(definition, base)
     )
     if partitions_say_it:
         return None
-    if _reads_too_much(stale, status):
+    if reads_too_much(stale, status):
         return None
     deltas = signed_deltas(definition, stale)
     return None if deltas is None else Merge(_changes(stale), deltas)
+
+
+def _not_everything(
+    definition: ViewDefinition, stale: Sequence[BaseTableStatus], request: PlanRequest, plan: RefreshPlan
+) -> RefreshPlan:
+    """Return a full refresh in place of an overwrite of nearly everything, which costs more."""
+    is_everything = isinstance(plan, Overwrite) and any(
+        base.base.name in request.changed_nearly_everywhere and not isinstance(request.answers.get(use.index), tuple)
+        for base in stale
+        for use in _uses(definition, base)
+    )
+    return Full(f"cheaper than an overwrite of nearly everything ({_changes(stale)})") if is_everything else plan
 
 
 def _overwrite(definition: ViewDefinition, stale: Sequence[BaseTableStatus], request: PlanRequest) -> RefreshPlan:

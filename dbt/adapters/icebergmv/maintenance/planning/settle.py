@@ -15,6 +15,7 @@ from dbt.adapters.icebergmv.maintenance.definition.partitioning import stored_pa
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.cost import changed_nearly_everywhere
 from dbt.adapters.icebergmv.maintenance.planning.kept_states import as_far_as_of_use, stored_hidden, with_states
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
@@ -120,7 +121,9 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     unfit, stored = misfit(lake, view, columns), stored_hidden(view.storage)
     if stored not in ((), hidden):
         unfit = unfit or _OTHER_HIDDEN
-    request = replace(_request(view, options, unfit), merges=options.merges and stored == hidden)
+    nearly = changed_nearly_everywhere(view.status) if options.policy == "auto" else frozenset()
+    merges = options.merges and stored == hidden
+    request = replace(_request(view, options, unfit), merges=merges, changed_nearly_everywhere=nearly)
     to_ask = references_to_ask(view.definition, view.status, request)
     if to_ask != ToAsk():
         preferred = frozenset(column for column, _ in request.partitioning)

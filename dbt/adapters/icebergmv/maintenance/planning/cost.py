@@ -1,0 +1,72 @@
+"""What reading a change costs against reading everything, in rows and partitions that the metadata counts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import partitions_of
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName
+from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+
+FEW_ROWS = 100_000
+"""Up to this many rows in all base tables, every plan costs about the same."""
+
+_MOST_ASKED = 0.5
+"""The share of all rows that may be read to ask. A full refresh reads all of them, and writes."""
+
+_NEARLY_EVERYWHERE = 0.8
+"""The share of changed partitions from which a full refresh is cheaper: an overwrite of all takes 1.3 to 2 times it."""
+
+_COUNTED_FILES = 20_000
+"""Reading so many manifest entries takes less than a second."""
+
+
+def is_rough(base: BaseTableStatus) -> bool:
+    """Return whether many rows are in the changed files that did not change: seeds and tables that are made anew."""
+    return base.change.appended_since is None and (base.change.unit == "file" or base.change.replaced)
+
+
+def reads_too_much(bases: Iterable[BaseTableStatus], status: MaterializedViewStatus) -> bool:
+    """Return whether to read what changed in some base tables is nearly as much as to read all of them."""
+    return sum(rows_to_ask(base) for base in bases) > max(FEW_ROWS, _rows_in_all(status) * _MOST_ASKED)
+
+
+def rows_to_ask(base: BaseTableStatus) -> int:
+    """Return how many rows are read to find those that changed: new ones, or those of changed files, or both versions.
+
+    Where partitions and bounds do not say where a change is, the whole table is read, before and after it.
+    """
+    if base.change.appended_since is not None:
+        return base.change.appended_rows
+    if any(d.is_all for d in base.change.constraints.data_disjuncts):
+        return 2 * (0 if base.base.source is None else base.base.source.row_count)
+    return base.change.changed_rows
+
+
+def changed_nearly_everywhere(status: MaterializedViewStatus) -> frozenset[TableName]:
+    """Return the stale base tables of which nearly all partitions changed; none where all of them together are small."""
+    if _rows_in_all(status) <= FEW_ROWS:
+        return frozenset()
+    return frozenset(b.base.name for b in status.base_tables if b.change.status == "stale" and _is_nearly_all(b))
+
+
+def _is_nearly_all(base: BaseTableStatus) -> bool:
+    if base.change.unit == "file" or base.base.source is None:
+        return False
+    partitions = _count_partitions(base.base.source)
+    return partitions is not None and base.change.changed_partitions >= partitions * _NEARLY_EVERYWHERE
+
+
+def _count_partitions(source: IcebergSource) -> int | None:
+    """Return how many partitions a table has; None when counting them would open many manifests."""
+    snapshot = None if source.version.snapshot_id is None else source.table.snapshot_by_id(source.version.snapshot_id)
+    manifests = [] if snapshot is None else snapshot.manifests(source.table.io)
+    files = sum((m.added_files_count or 0) + (m.existing_files_count or 0) for m in manifests)
+    if snapshot is None or files > _COUNTED_FILES:
+        return None
+    return len(partitions_of(source.table, snapshot.snapshot_id))
+
+
+def _rows_in_all(status: MaterializedViewStatus) -> int:
+    return sum(b.base.source.row_count for b in status.base_tables if b.base.source is not None)
