@@ -51,6 +51,8 @@ class NotListed:
     reason: str
 
 
+TOO_MANY = NotListed(f"its changed rows reach more than {MOST_KEYS} keys")
+
 Answer: TypeAlias = tuple[TupleDomain, ...] | NotListed
 """The output rows that the changed rows of a reference reach."""
 
@@ -213,7 +215,10 @@ class Questions:
         return not isinstance(rows, NotListed) and bool(rows[0][0])
 
     def _reached(self, index: int, run: Spark) -> Answer | None:
-        """Ask for all answered columns, or the preferred ones if that is too much; without any, if there is a row."""
+        """Ask for all answered columns; if that is too much for the preferred ones, or for the one of fewest values.
+
+        Without any column, ask if there is a row.
+        """
         question = self.question(index)
         types = {c.name.lower(): c for c in self.columns}
         answered = [types[name.lower()] for name in self.asked.reach[index].columns if name.lower() in types]
@@ -222,10 +227,12 @@ class Questions:
             return None
         if not keys:
             return _none_of(f"SELECT 1 FROM (\n{question}\n)", run)
-        found: Answer = NotListed("")
-        for asked in (keys, [c for c in keys if c.name in self.preferred]):
-            if asked and isinstance(found, NotListed):
-                found = _ask(question, asked, run)
+        found = _ask(question, keys, run)
+        preferred = [c for c in keys if c.name in self.preferred]
+        if found is TOO_MANY and preferred:
+            found = _ask(question, preferred, run)
+        if found is TOO_MANY and len(keys) > 1:
+            found = _ask(question, [_with_fewest_values(question, keys, run)], run)
         return found
 
 
@@ -247,11 +254,18 @@ def _ask(question: str, keys: Sequence[Column], run: Spark) -> Answer:
     if isinstance(rows, NotListed):
         return rows
     if len(rows) > most:
-        return NotListed(f"its changed rows reach more than {most} keys")
+        return TOO_MANY
     if any(isinstance(value, str) and "\ufffd" in value for row in rows for value in row):
         return NotListed("its changed rows reach a key that may not be UTF-8")
     names = [ColumnKey(c.name) for c in keys]
     return simplify([_region(dict(zip(names, row, strict=True))) for row in rows], MOST_KEYS)
+
+
+def _with_fewest_values(question: str, keys: Sequence[Column], run: Spark) -> Column:
+    """Return the column that has the fewest values among what is reached, as far as an estimate says."""
+    estimates = ", ".join(f"approx_count_distinct({identifier(c.name)})" for c in keys)
+    (counts,) = run(f"SELECT {estimates} FROM (\n{question}\n)")
+    return min(zip(map(int, map(str, counts)), range(len(keys)), keys, strict=True))[2]
 
 
 def _rows(query: str, run: Spark) -> Sequence[Sequence[object]] | NotListed:

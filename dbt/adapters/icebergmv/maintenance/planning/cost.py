@@ -45,7 +45,7 @@ def rows_to_ask(base: BaseTableStatus) -> int:
 
 
 def changed_nearly_everywhere(status: MaterializedViewStatus) -> frozenset[TableName]:
-    """Return the stale base tables of which nearly all partitions changed; none where all of them together are small."""
+    """Return the stale base tables of which nearly all partitions changed; none where all tables are small."""
     if _rows_in_all(status) <= FEW_ROWS:
         return frozenset()
     return frozenset(b.base.name for b in status.base_tables if b.change.status == "stale" and _is_nearly_all(b))
