@@ -82,7 +82,7 @@ def test_the_answer_is_the_region() -> None:
 
 
 def test_an_answer_that_cannot_be_listed_is_the_reason() -> None:
-    asked = PlanRequest("auto", answers={0: NotListed("its changed rows reach more than 1000 keys")})
+    asked = PlanRequest("auto", answers={0: NotListed("reach more than 1000 keys")})
     plan = plan_refresh(BY_REGION, status(stale(ONE_DAY, 10)), asked)
     assert plan == Full("t changed and its changed rows reach more than 1000 keys")
 

@@ -37,6 +37,7 @@ STATE = ViewState(
     settings={"spark.sql.ansi.enabled": "true"},
     config={"partition-by": ["days(ts)"], "tblproperties": {"a": "b"}, "comment": None, "column-comments": {}},
     views=(ExpandedView(("lake", "n", "é`.v"), "u3", 7, "def"),),
+    clock={"date": "2024-01-02"},
 )
 PROPERTIES = STATE.to_properties()
 TEXT = st.text(max_size=20)
@@ -65,8 +66,8 @@ def test_any_text_comes_back(sql: str, reason: str, owner: str, name: str, setti
     assert all(isinstance(v, str) for v in properties.values())
 
 
-def test_a_state_of_a_former_version_has_no_views() -> None:
-    # As written before views were recorded.
+def test_a_state_of_a_former_version_has_neither_views_nor_a_clock() -> None:
+    # As written before these were recorded.
     properties = {
         "icebergmv.format-version": "1",
         "icebergmv.definition": "SELECT 1 AS a",
@@ -85,7 +86,8 @@ def test_a_state_of_a_former_version_has_no_views() -> None:
         "icebergmv.partial": "",
         "icebergmv.checksum": "23fe6f0ebd87a27f",
     }
-    assert read_state("v", properties).views == ()
+    state = read_state("v", properties)
+    assert (state.views, state.clock) == ((), {})
 
 
 def test_properties_of_others_do_not_matter() -> None:

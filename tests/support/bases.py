@@ -11,6 +11,7 @@ from pyiceberg.types import DateType, IcebergType, IntegerType, StringType, Time
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableChange, TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import partition_domain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
@@ -30,10 +31,14 @@ Spec = Sequence[tuple[str, str]]
 """Partition fields as (transform, column)."""
 
 
+def columns_of(_: TableReference) -> tuple[ColumnInfo, ...]:
+    """Return COLUMNS, whatever the table."""
+    return tuple(ColumnInfo(name, spark, None) for name, spark in SPARK_TYPES.items())
+
+
 def analysed(sql: str) -> ViewDefinition:
     """Analyse a SELECT over tables that all have COLUMNS, in a session in UTC."""
-    columns = tuple(ColumnInfo(name, spark, None) for name, spark in SPARK_TYPES.items())
-    return analyse(sql, "ns", lambda _: columns, session_is_utc=True)
+    return analyse(sql, "ns", columns_of, session_is_utc=True)
 
 
 def partition_of(row: Row, spec: Spec) -> tuple[Any, ...]:

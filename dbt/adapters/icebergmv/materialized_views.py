@@ -181,9 +181,12 @@ def _refuse_unsupported(config: Mapping[str, Any]) -> None:
 
 def _warn_of_full_refreshes(inspection: Inspection) -> None:
     definition = inspection.definition
-    reason = definition.always_full or definition.full_when_changed
+    reason, when = definition.always_full or definition.full_when_changed, "when a base table changed"
+    if definition.always_full is not None:
+        when = "at every run"
+    elif reason is None and definition.full_when_clock_moves:
+        reason, when = "not only terms of a WHERE read it", "when the clock moves"
     if reason is not None:
-        when = "at every run" if definition.always_full else "when a base table changed"
         view = show(inspection.request.view)
         warn_or_error(AdapterEventWarning(base_msg=f"{view} is refreshed in full {when}: {reason}"))
 

@@ -21,4 +21,5 @@ ALTER VIEW `lake`.`ns`.`sales` SET TBLPROPERTIES (
   'icebergmv.views' = '[]',
   'icebergmv.view-sql-hash' = '',
   'icebergmv.stale-read-behavior' = 'use_data_table',
+  'icebergmv.clock' = '{}',
   'icebergmv.checksum' = '0000000000000002');

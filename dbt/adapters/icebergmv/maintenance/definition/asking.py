@@ -14,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.definition.date_units import units_are_l
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import text_edits
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, Scope, TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
     CTE_INDEX,
@@ -88,12 +88,12 @@ def asked(sql: str, references: tuple[TableReference, ...], known: Known) -> Ask
     if copies is None or not isinstance(parsed, ParsedSql) or not isinstance(parsed.tree, exp.Query):
         return Asked(sql)
     found = find_references(parsed.tree, known.default_namespace).tables
-    origins = _origins(found, references, copies)
+    origins = origins_of(found, references, copies)
     if origins is None:
         return Asked(sql)
     columns = {r.index: known.columns.get(origins[r.index]) for r in found}
     relation = track(parsed.tree, scope_of(parsed, copies.sql, replace(known, columns=columns)))
-    return Asked(copies.sql, found, origins, _reach(relation, found, parsed, copies.sql), _scalars(parsed, found))
+    return Asked(copies.sql, found, origins, reach_of(relation, found, parsed, copies.sql), _scalars(parsed, found))
 
 
 def scope_of(parsed: ParsedSql, sql: str, known: Known) -> Scope:
@@ -102,19 +102,20 @@ def scope_of(parsed: ParsedSql, sql: str, known: Known) -> Scope:
     return Scope(known.columns, known.session_is_utc, units_are_literals(tokens), sql, select_items(tokens))
 
 
-def _origins(
+def origins_of(
     found: tuple[TableReference, ...], references: tuple[TableReference, ...], copies: Copies
 ) -> dict[int, int] | None:
+    """Return of which reference each found one is a copy, or the same; None if that is not known of all."""
     places = {r.start: r.index for r in references}
     origins = {r.index: places.get(copies.origins[r.start]) for r in found}
     return None if None in origins.values() else {i: o for i, o in origins.items() if o is not None}
 
 
-def _reach(
+def reach_of(
     relation: TrackedRelation, references: tuple[TableReference, ...], parsed: ParsedSql, sql: str
 ) -> dict[int, Reach]:
-    """Return what can be asked of the references, under the columns that are answered."""
-    usable = {r.index for r in references if not r.pinned}
+    """Return what can be asked of the references, or of CLOCK, under the columns that are answered."""
+    usable = {CLOCK.index, *(r.index for r in references if not r.pinned)}
     found: dict[int, Reach] = {}
     for occurrence, question in relation.questions.items():
         if any(o.uses or o.index not in usable for o in (occurrence, *question.emptied)):

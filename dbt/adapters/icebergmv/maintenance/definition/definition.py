@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -18,9 +18,11 @@ from sqlglot.tokens import Token, TokenType
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.ansi_mode import ansi_matters, reads_unnamed
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Known, asked, scope_of
+from dbt.adapters.icebergmv.maintenance.definition.clock import Clock, at_clock
 from dbt.adapters.icebergmv.maintenance.definition.column_lists import reads_by_shape, reads_every_column
 from dbt.adapters.icebergmv.maintenance.definition.determinism import order_dependence, volatility
 from dbt.adapters.icebergmv.maintenance.definition.merging import HIDDEN, Merging, merging_of
+from dbt.adapters.icebergmv.maintenance.definition.moved_clock import asked_of_clock
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
@@ -52,7 +54,8 @@ class ViewDefinition:
     `needs_tables`: every output row comes from rows of tables. `selects_subquery`: a SELECT list holds a subquery.
     `ansi_matters`: its values may be others in ANSI mode. `reads_unnamed`: it reads columns by no name.
     `reads_every_column`: also those that it does not name may matter, by `*` or by their place. `merging` says how its
-    groups are merged, if they can be. `known` is what it was analysed with.
+    groups are merged, if they can be. `known` is what it was analysed with. `clock`: its clock functions have become
+    literals.
     """
 
     sql: str
@@ -73,11 +76,28 @@ class ViewDefinition:
     reads_every_column: bool = True
     merging: Merging | None = None
     known: Known = field(default_factory=Known)
+    clock: ReadClock | None = None
 
     @cached_property
     def asked(self) -> Asked:
         """Return what can be asked of the changed rows; found out when somebody wants to know."""
         return asked(self.sql, self.references, self.known)
+
+    @property
+    def as_written(self) -> ViewDefinition:
+        """Return the definition with its clock functions, which give readers another value at every moment."""
+        return self if self.clock is None else self.clock.written
+
+    @property
+    def full_when_clock_moves(self) -> bool:
+        """Return whether a clock that moved always asks for a full refresh."""
+        return self.clock is not None and self.asked_since(self.clock.values) is None
+
+    def asked_since(self, before: Clock) -> tuple[Asked, ...] | None:
+        """Return what to ask of a clock that had other values before; None if no question shows what it reaches."""
+        if self.clock is None:
+            return ()
+        return asked_of_clock(self.clock.written.sql, self.known, before, self.clock.values)
 
     def uses_of(self, index: int) -> tuple[Occurrence, ...]:
         """Return the occurrences of a reference: several where a CTE around it is used again."""
@@ -94,6 +114,29 @@ class ViewDefinition:
         """Return the base columns of a reference that some output column tracks."""
         found = (t for use in self.uses_of(index) for tracks in self.tracks_of(use).values() for t in tracks)
         return frozenset(t.column for t in found)
+
+
+@dataclass(frozen=True)
+class ReadClock:
+    """The clock that a SELECT reads: the definition as it is written, and the values in place of its functions."""
+
+    written: ViewDefinition
+    values: Clock
+
+
+def at_moment(
+    written: ViewDefinition, columns_of: Callable[[TableReference], tuple[ColumnInfo, ...] | None], clock: Clock | None
+) -> ViewDefinition:
+    """Return the definition at a moment of the clock (None: not known).
+
+    It stays as it is written where it reads no clock, or where a refresh cannot be shown to depend on nothing else.
+    """
+    tables = written.known.columns.values()
+    found = None if clock is None else at_clock(written.sql, clock, tables)
+    if found is None:
+        return written
+    definition = analyse(found.sql, written.known.default_namespace, columns_of, written.known.session_is_utc)
+    return replace(definition, clock=ReadClock(written, found.values)) if definition.always_full is None else written
 
 
 def analyse(

@@ -120,7 +120,7 @@ def _places(kind: EditKind, node: exp.Expr, tokens: Sequence[Token]) -> list[Tex
     """Return what an edit changes in the text; None when its place is not found."""
     match kind:
         case "all rows":
-            return _let_all_pass(_term(node, tokens), tokens)
+            return _let_all_pass(term_span(node, tokens), tokens)
         case "some row":
             return _with_having(node, tokens)
         case "exists" | "in":
@@ -132,7 +132,7 @@ def _places(kind: EditKind, node: exp.Expr, tokens: Sequence[Token]) -> list[Tex
             return _joined(kind, node, tokens)
 
 
-def _term(term: exp.Expr, tokens: Sequence[Token]) -> Span | None:
+def term_span(term: exp.Expr, tokens: Sequence[Token]) -> Span | None:
     """Return the tokens of a condition of HAVING or QUALIFY, or of a term of WHERE."""
     clause = term.find_ancestor(exp.Where, exp.Having, exp.Qualify)
     if not isinstance(clause, (exp.Where, exp.Having, exp.Qualify)):
@@ -164,7 +164,7 @@ def _with_having(select: exp.Expr, tokens: Sequence[Token]) -> list[TextEdit] | 
 
 
 def _leave_subquery(query: exp.Expr, kind: EditKind, tokens: Sequence[Token]) -> list[TextEdit] | None:
-    term = _term(_term_around(query), tokens)
+    term = term_span(_term_around(query), tokens)
     around = None if term is None or not isinstance(query, exp.Query) else parentheses_around(query, term, tokens)
     if term is None or around is None:
         return None

@@ -4,6 +4,11 @@ The question is the definition over the changed rows alone (see definition/rules
 answered columns are the region. Where several tables changed, the references are asked one after the other: those
 before it are read as they are now, those after it as they were, so that the steps lead from the old rows to the new.
 A table that only a scalar subquery reads reaches nothing as long as the value of that is the same.
+
+The clock is asked before all tables (see definition/moved_clock.py). Its questions read every table as it was, and lead
+from the old rows to those that the SELECT gave over the same tables at the clock of today. The tables are asked in the
+SELECT of today's clock, which is the one that is analysed, so that they go on from there. Each step covers the rows in
+which its two ends differ; a row in which the old and the new rows differ does so in some step.
 """
 
 from __future__ import annotations
@@ -16,6 +21,7 @@ from typing import Literal, TypeAlias
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, ScalarSubquery
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, part_of, splice
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_appended, read_pinned
@@ -46,7 +52,7 @@ _COUNTED = frozenset(["boolean", "int", "bigint", "string", "binary", "date", "t
 
 @dataclass(frozen=True)
 class NotListed:
-    """The keys that the changed rows reach are not known; `reason` goes on a sentence that names the table."""
+    """The keys that some rows reach are not known; `reason` goes on a sentence that names these rows."""
 
     reason: str
 
@@ -195,7 +201,7 @@ class Questions:
         if any(self._is_same(subquery, index, run) for subquery in self.asked.scalars.get(index, ())):
             return ()
         if index in self.asked.reach:
-            return self._reached(index, run)
+            return self.reached(index, run)
         reference = self.asked.references[index]
         source = self.bases.of(reference).source
         changed = None if source is None else self._changed_rows(reference, source)
@@ -214,10 +220,10 @@ class Questions:
         rows = _rows(f"{SAME_VALUE} FROM (SELECT {now} AS icebergmv_now, {before} AS icebergmv_before)", run)
         return not isinstance(rows, NotListed) and bool(rows[0][0])
 
-    def _reached(self, index: int, run: Spark) -> Answer | None:
-        """Ask for all answered columns; if that is too much for the preferred ones, or for the one of fewest values.
+    def reached(self, index: int, run: Spark) -> Answer | None:
+        """Ask what is in reach: all answered columns; if that is too much the preferred ones, or that of fewest values.
 
-        Without any column, ask if there is a row.
+        If none is answered, ask for any row. None where nobody can say it.
         """
         question = self.question(index)
         types = {c.name.lower(): c for c in self.columns}
@@ -234,6 +240,19 @@ class Questions:
         if found is TOO_MANY and len(keys) > 1:
             found = _ask(question, [_with_fewest_values(question, keys, run)], run)
         return found
+
+
+def clock_answer(terms: Sequence[Questions] | None, run: Spark) -> Answer:
+    """Return what a clock that moved reaches: all terms that read it together. None: it is read in other places too."""
+    if terms is None:
+        return NotListed("cannot be asked: not only terms of a WHERE read it")
+    found: tuple[TupleDomain, ...] = ()
+    for term in terms:
+        answer = term.reached(CLOCK.index, run)
+        if not isinstance(answer, tuple):
+            return answer or NotListed("have no column in common that can be asked")
+        found += answer
+    return found
 
 
 def _before(base: BaseTableStatus, now: IcebergSource) -> IcebergSource | None:
@@ -256,7 +275,7 @@ def _ask(question: str, keys: Sequence[Column], run: Spark) -> Answer:
     if len(rows) > most:
         return TOO_MANY
     if any(isinstance(value, str) and "\ufffd" in value for row in rows for value in row):
-        return NotListed("its changed rows reach a key that may not be UTF-8")
+        return NotListed("reach a key that may not be UTF-8")
     names = [ColumnKey(c.name) for c in keys]
     return simplify([_region(dict(zip(names, row, strict=True))) for row in rows], MOST_KEYS)
 
@@ -273,7 +292,7 @@ def _rows(query: str, run: Spark) -> Sequence[Sequence[object]] | NotListed:
         return run(query)
     except Exception as error:
         # A clause that is left out may have kept an expression from failing.
-        return NotListed(f"its changed rows cannot be asked ({str(error).splitlines()[0][:200]})")
+        return NotListed(f"cannot be asked ({str(error).splitlines()[0][:200]})")
 
 
 def _region(values: Mapping[ColumnKey, object]) -> TupleDomain:

@@ -11,15 +11,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import stored_partitioning
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit
 from dbt.adapters.icebergmv.maintenance.lake import Lake
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.cost import changed_nearly_everywhere
 from dbt.adapters.icebergmv.maintenance.planning.kept_states import as_far_as_of_use, stored_hidden, with_states
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
-from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, references_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.planner import (
+    PlanRequest,
+    clock_to_ask,
+    plan_refresh,
+    references_to_ask,
+)
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import (
     Column,
     Columns,
@@ -124,17 +131,33 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     nearly = changed_nearly_everywhere(view.status) if options.policy == "auto" else frozenset()
     merges = options.merges and stored == hidden
     request = replace(_request(view, options, unfit), merges=merges, changed_nearly_everywhere=nearly)
-    to_ask = references_to_ask(view.definition, view.status, request)
-    if to_ask != ToAsk():
-        preferred = frozenset(column for column, _ in request.partitioning)
-        questions = Questions(view.definition, view.definition.asked, view.bases, view.status, columns, preferred)
-        request = replace(request, answers=questions.answers(to_ask, lake.spark))
+    request = _answered(lake, view, columns, request)
     plan = plan_refresh(view.definition, view.status, request)
     if isinstance(plan, NoOp):
         return Unchanged(view, plan)
     if isinstance(plan, Full):
         return _anew(view, (columns, hidden), plan, unfit)
     return Settled(view, columns, plan, unfit, stored)
+
+
+def _answered(lake: Lake, view: RefreshedView, columns: Sequence[Column], request: PlanRequest) -> PlanRequest:
+    """Return the request with what Spark says of the clock, if it moved, and then of the changed rows."""
+    definition, status = view.definition, view.status
+    preferred = frozenset(column for column, _ in request.partitioning)
+
+    def questions(asked: Asked) -> Questions:
+        return Questions(definition, asked, view.bases, status, columns, preferred)
+
+    before = clock_to_ask(definition, status, request)
+    if before is not None:
+        terms = definition.asked_since(before)
+        answer = clock_answer(None if terms is None else [questions(term) for term in terms], lake.spark)
+        request = replace(request, answers={CLOCK.index: answer})
+    to_ask = references_to_ask(definition, status, request)
+    if to_ask == ToAsk():
+        return request
+    answers = questions(definition.asked).answers(to_ask, lake.spark)
+    return replace(request, answers={**request.answers, **answers})
 
 
 def settle_build(lake: Lake, view: NewView | LostView, misfit: Misfit) -> Settled:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
+from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState
@@ -34,13 +35,14 @@ def state_after(settled: Settled, stored: StoredRows, times: tuple[str, str]) ->
         config=request.config.recorded(),
         partial=partial,
         views=() if partial else view.views,
+        clock={} if partial else _clock(view),
     )
 
 
 def moved(view: RefreshedView, config: Mapping[str, object] | None = None) -> ViewState:
-    """Return the recorded state with the ids that base tables and views have now, and a new configuration if given."""
+    """Return the recorded state with what base tables, views and clock are now, and a new configuration if given."""
     config = view.state.config if config is None else config
-    return replace(view.state, base_tables=_base_tables(view), views=view.views, config=config)
+    return replace(view.state, base_tables=_base_tables(view), views=view.views, config=config, clock=_clock(view))
 
 
 def refresh_state(view: Inspection, started_at: str) -> str:
@@ -68,3 +70,7 @@ def _base_tables(view: Inspection) -> tuple[BaseTableState, ...]:
         for b in view.status.base_tables
         if (source := b.base.source) is not None
     )
+
+
+def _clock(view: Inspection) -> Clock:
+    return {} if view.definition.clock is None else view.definition.clock.values

@@ -16,7 +16,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.publish import ViewText, publish
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, nothing_done
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import take_main_back
 from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage
-from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView, as_written
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import sql_hash
 from dbt.adapters.icebergmv.maintenance.status.session_settings import check_session
 from dbt.adapters.icebergmv.maintenance.stitching.current_rows import current_rows
@@ -41,7 +41,7 @@ def leave(lake: Lake, view: RefreshedView, reads: ReadPlan) -> RefreshResult:
 
 
 def _restitch(lake: Lake, view: RefreshedView, reads: ReadPlan) -> RefreshResult:
-    config = view.request.config
+    view, config = as_written(view), view.request.config
     if view.status.has_moved:
         check_session(lake, config.settings)
     rows = current_rows(lake, view, at_once=False)

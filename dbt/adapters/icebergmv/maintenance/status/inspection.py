@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TypeAlias, TypeVar, cast
 
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse, at_moment
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_partition_by
 from dbt.adapters.icebergmv.maintenance.errors import (
     InvalidConfig,
@@ -20,6 +21,7 @@ from dbt.adapters.icebergmv.maintenance.errors import (
 )
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.clock import clock_of, utc_now
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import is_published
 from dbt.adapters.icebergmv.maintenance.status.qualified_definition import definition_in_full
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
@@ -46,7 +48,7 @@ class RefreshRequest:
     """What a run asks for one view. Names without a namespace mean tables of `default_namespace`.
 
     `rebuild` is the reason to rebuild that the caller already knows (`--full-refresh`); `partial` the dbt flag
-    (`--empty`, `--sample`) whose rows are not those of the definition.
+    (`--empty`, `--sample`) whose rows are not those of the definition. `now` is the clock, read at every inspection.
     """
 
     view: TableName
@@ -56,6 +58,7 @@ class RefreshRequest:
     owner: str
     rebuild: str | None = None
     partial: str | None = None
+    now: Callable[[], datetime] = utc_now
 
     @property
     def name(self) -> str:
@@ -73,6 +76,7 @@ class _Inspected:
     """What is known of every view.
 
     `definition` reads the plain views of the request's SQL, and those below them, as their SQL; `views` are these.
+    It is the one of this moment: literals are in place of its clock functions.
     `storage` is the table that now has the name of the storage table.
     """
 
@@ -177,7 +181,8 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, expand_views: bool
     expanded = ExpandedSql(request.sql)
     if expand_views:
         expanded = expand(request.sql, request.default_namespace, bases, utc)
-    definition = analyse(expanded.sql, request.default_namespace, bases.columns_of, utc)
+    written = analyse(expanded.sql, request.default_namespace, bases.columns_of, utc)
+    definition = at_moment(written, bases.columns_of, clock_of(request.config.settings, request.now()))
     setting = not_understood(request.config.settings)
     if setting is not None:
         definition = replace(definition, always_full=f"the session setting {setting} may change what its SQL means")
@@ -221,6 +226,11 @@ def inspect_recorded(catalog: CatalogReader, name: TableName) -> LostView | Refr
         raise NotReadable("it was dropped at this moment. Name another one.")
     # A view is read as it was configured.
     return replace(inspection, changes=ConfigurationChanges())
+
+
+def as_written(view: View) -> View:
+    """Return the inspection with the definition as readers see it, which gives other rows at another time."""
+    return replace(view, definition=view.definition.as_written)
 
 
 def untracked(view: View, reason: str) -> View:

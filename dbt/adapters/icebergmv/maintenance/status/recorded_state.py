@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
+from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show, split_name
 
@@ -59,7 +60,8 @@ class ViewState:
     read; states of former versions have none. `partial` names the dbt flag (`--empty`, `--sample`) under which
     the rows were built: such rows are not those of the definition. `view_sql_hash` is that of the SQL which the view
     holds; empty where that is a plain read of the storage table. `stale_read_behavior` is the one that readers get,
-    which may be less than was asked for. Times are ISO 8601 in UTC.
+    which may be less than was asked for. `clock` holds what the clock functions that it reads gave; states of former
+    versions have none. Times are ISO 8601 in UTC.
     """
 
     definition: str
@@ -79,6 +81,7 @@ class ViewState:
     views: tuple[ExpandedView, ...] = ()
     view_sql_hash: str = ""
     stale_read_behavior: str = "use_data_table"
+    clock: Clock = field(default_factory=dict)
 
     @property
     def refreshed_for_people(self) -> str:
@@ -106,6 +109,7 @@ class ViewState:
             PREFIX + "views": json.dumps([_view_to_json(v) for v in self.views], ensure_ascii=False),
             PREFIX + "view-sql-hash": self.view_sql_hash,
             PREFIX + "stale-read-behavior": self.stale_read_behavior,
+            PREFIX + "clock": json.dumps(dict(self.clock), sort_keys=True),
         }
         return {**properties, _CHECKSUM_KEY: _checksum(properties)}
 
@@ -188,6 +192,7 @@ def _parse(recorded: Mapping[str, str]) -> ViewState:
         views=tuple(_view_from_json(v) for v in json.loads(recorded.get(PREFIX + "views", "[]"))),
         view_sql_hash=recorded.get(PREFIX + "view-sql-hash", ""),
         stale_read_behavior=recorded.get(PREFIX + "stale-read-behavior", "use_data_table"),
+        clock={str(kind): str(value) for kind, value in json.loads(recorded.get(PREFIX + "clock", "{}")).items()},
     )
 
 

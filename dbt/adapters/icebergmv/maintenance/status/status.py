@@ -9,6 +9,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables, IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange, clock_change
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState
 from dbt.adapters.icebergmv.maintenance.status.schema_change import changed_meaning
 
@@ -25,9 +26,10 @@ class BaseTableStatus:
 
 @dataclass(frozen=True)
 class MaterializedViewStatus:
-    """The status of every base table."""
+    """The status of every base table, and how the clock moved (None: it did not, or is not read)."""
 
     base_tables: tuple[BaseTableStatus, ...]
+    clock: ClockChange | None = None
 
     @property
     def has_moved(self) -> bool:
@@ -46,7 +48,7 @@ class MaterializedViewStatus:
 
 
 def status_of(definition: ViewDefinition, bases: BaseTables, state: ViewState | None) -> MaterializedViewStatus:
-    """Compare every base table of the definition with the state of the last refresh (None: there was none)."""
+    """Compare what the definition reads with the state of the last refresh (None: there was none)."""
     occurrences: dict[TableName, list[int]] = {}
     found: dict[TableName, BaseTable] = {}
     for reference in definition.references:
@@ -56,7 +58,8 @@ def status_of(definition: ViewDefinition, bases: BaseTables, state: ViewState | 
             occurrences.setdefault(base.name, []).append(reference.index)
     recorded = {b.name: b for b in state.base_tables} if state is not None else {}
     return MaterializedViewStatus(
-        tuple(_status(definition, base, tuple(occurrences[name]), recorded) for name, base in found.items())
+        tuple(_status(definition, base, tuple(occurrences[name]), recorded) for name, base in found.items()),
+        None if definition.clock is None or state is None else clock_change(definition.clock.values, state.clock),
     )
 
 

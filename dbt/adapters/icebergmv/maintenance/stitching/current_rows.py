@@ -24,6 +24,7 @@ from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualifi
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     LostView,
     RefreshedView,
+    as_written,
     inspect_recorded,
 )
 from dbt.adapters.icebergmv.maintenance.status.session_settings import check_reader
@@ -38,7 +39,7 @@ def current_query(lake: Lake, view: TableName, *, at_once: bool = True) -> str:
     name, where those rows cannot be known.
     """
     with naming("read", show(view)):
-        inspection = inspect_recorded(lake.catalog, view)
+        inspection = as_written(inspect_recorded(lake.catalog, view))
         check_reader(lake, inspection.request.config.settings)
         return current_rows(lake, inspection, at_once=at_once).query
 

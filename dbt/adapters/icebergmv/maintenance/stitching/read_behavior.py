@@ -48,7 +48,8 @@ class ReadPlan:
 
 def read_plan(inspection: Inspection) -> ReadPlan:
     """Return the behaviour that the definition allows. Raises InvalidConfig where none like the wanted one is right."""
-    config, definition, bases = inspection.request.config, inspection.definition, inspection.bases
+    config, bases = inspection.request.config, inspection.bases
+    definition = inspection.definition.as_written
     wanted = config.stale_read_behavior
     if wanted == "use_data_table" or inspection.request.partial is not None:
         return ReadPlan("use_data_table")
@@ -139,7 +140,7 @@ def reader_guard(inspection: Inspection, groups: Sequence[KeyGroup] = ()) -> str
 def _behaving_text(plan: ReadPlan, reader: Reader, inspection: Inspection, state: ViewState) -> str:
     definition, bases = inspection.definition, inspection.bases
     if plan.always_definition:
-        return definition_text(reader, definition)
+        return definition_text(reader, definition.as_written)
     if plan.behavior == "use_stitching":
         return stitched_text(reader, watched(definition, bases, state.base_tables, plan.groups), plan.groups)
     if plan.behavior == "fail":

@@ -7,6 +7,8 @@ columns.
 - Filter: a term of the condition that reads answered columns is as true of the answer as of the changed row. Any other
   is left out, and so are HAVING and QUALIFY. A subquery in it that does not read the occurrence is a function of the
   columns that it names outside itself.
+- A term that reads the clock, which moved: FROM stays what it is, so all its columns are answered for CLOCK. The term
+  stands for the rows that one value of the clock lets pass and the other may not (see moved_clock.py).
 - Join: the other side did not change, so all its columns are answered. A condition must see answered columns only. A
   row behind an outer join with NULL in place of the changed side appears or goes as the other row finds a partner among
   the changed rows: an inner join shows it, and a semi join those that an anti join shows.
@@ -28,6 +30,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conju
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
+    CLOCK,
     EditKind,
     Occurrence,
     Question,
@@ -109,12 +112,23 @@ def answered_slots(sources: Sources) -> Answered:
 
 def filtered(sources: Sources, where: exp.Where, names: Names) -> Sources:
     """Return FROM after a WHERE, without what subqueries in it read."""
+    terms = list(conjuncts(where.this))
+    if names.scope.moved in terms:
+        sources = _asked_about_the_clock(sources)
     answered, questions = answered_slots(sources), dict(sources.relation.questions)
-    for term in conjuncts(where.this):
+    for term in terms:
+        if term == names.scope.moved:
+            continue
         read = slots_read(term, names)
         for o in questions if read is None else (o for o in questions if not read <= answered[o]):
             questions[o] = questions[o].with_edit("all rows", term)
     return with_questions(sources, questions)
+
+
+def _asked_about_the_clock(sources: Sources) -> Sources:
+    every = frozenset(range(len(sources.slots)))
+    answered = {**answered_slots(sources), CLOCK: every}
+    return with_answers(sources, answered, {**sources.relation.questions, CLOCK: Question()})
 
 
 def filtered_by(sources: Sources, query: exp.Query, inside: TrackedRelation, rows: Collection[Occurrence]) -> Sources:

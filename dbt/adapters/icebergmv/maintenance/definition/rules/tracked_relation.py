@@ -21,6 +21,10 @@ class Occurrence:
     uses: tuple[int, ...] = ()
 
 
+CLOCK = Occurrence(-1)
+"""The clock, where it is asked what another value of it reaches. It comes before all tables."""
+
+
 @dataclass(frozen=True)
 class Track:
     """A column with value k depends, of the base occurrence, only on the rows whose column leads to k by `function`."""
@@ -189,6 +193,7 @@ class Scope:
     `units_are_literals`: every date_trunc and trunc of the SQL names its unit by a string literal that Spark knows. The
     parser shows columns, abbreviations and literals alike, so this is read off the text.
     `outer_names` are the columns and the relations in FROM of the queries around a subquery, in lower case.
+    `moved` is the term of a WHERE that holds for the rows which another value of the clock may let pass, or not.
     """
 
     columns: Mapping[int, tuple[ColumnInfo, ...] | None]
@@ -198,6 +203,7 @@ class Scope:
     items: Mapping[int, Sequence[Token]] = field(default_factory=dict)
     ctes: Mapping[str, TrackedRelation] = field(default_factory=dict)
     outer_names: frozenset[str] = frozenset()
+    moved: exp.Expr | None = None
 
     def with_cte(self, name: str, relation: TrackedRelation) -> Scope:
         """Return the scope with one more common table expression in sight."""

@@ -1,0 +1,60 @@
+"""The sentences that say what changed, and why a refresh is full."""
+
+from __future__ import annotations
+
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import NotListed
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
+from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+
+
+def changes(status: MaterializedViewStatus) -> str:
+    """Return what changed since the last refresh: base tables, and the clock."""
+    stale = (b for b in status.base_tables if b.change.status == "stale")
+    tables = [f"{b.base.name[2]}: {count(b.change.changed_partitions, b.change.unit)} changed" for b in stale]
+    return "; ".join(tables if status.clock is None else [*tables, str(status.clock)])
+
+
+def clock_unanswered(clock: ClockChange, answer: NotListed | None) -> str:
+    """Return why a clock that moved asks for a full refresh."""
+    return str(clock) if answer is None else f"{clock}, and the rows that this moves {answer.reason}"
+
+
+def count(number: int, unit: str) -> str:
+    """Return a number of things."""
+    return f"{number} {unit}{'' if number == 1 else 's'}"
+
+
+def unknown(base: BaseTableStatus) -> str:
+    """Return why a table whose change cannot be followed asks for a full refresh."""
+    reason = base.change.reason or "changed in a way that cannot be followed"
+    return reason if base.base.source is None else f"{base.base.name[2]} {reason}"
+
+
+def untracked(
+    definition: ViewDefinition, base: BaseTableStatus, occurrence: Occurrence, answer: NotListed | None
+) -> str:
+    """Return why a change that reaches any row, as far as is known, asks for a full refresh."""
+    name = base.base.name[2]
+    if answer is not None:
+        return f"{name} changed and its changed rows {answer.reason}"
+    computed = _computed(definition, occurrence)
+    if computed is not None:
+        return f"{name} changed and Spark cannot say what {computed} makes of the values that did"
+    obstacle = definition.obstacles.get(occurrence)
+    if obstacle is not None:
+        return f"{name} changed and is not tracked through {obstacle}"
+    source = base.base.source
+    if source is not None and source.table.spec().is_unpartitioned():
+        return f"{name} changed and is not partitioned"
+    if source is None:
+        return f"{name} is not partitioned by anything the view keeps"
+    columns = dict.fromkeys(source.table_schema.find_column_name(f.source_id) for f in source.table.spec().fields)
+    return f"{name} is partitioned by {', '.join(str(c) for c in columns)}, which no output column follows"
+
+
+def _computed(definition: ViewDefinition, occurrence: Occurrence) -> str | None:
+    tracks = (t for found in definition.tracks_of(occurrence).values() for t in found)
+    return next((step.name for t in tracks for step in t.function if isinstance(step, Computed)), None)

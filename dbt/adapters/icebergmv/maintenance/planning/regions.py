@@ -1,0 +1,100 @@
+"""From changed base rows to the output rows that they can affect, and back to the base rows that these depend on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import KeyFunction, OrNull, image, preimage
+from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify
+from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
+
+REGION_LIMIT = 1000
+"""Disjuncts beyond which a region is widened to one: Spark plans an OR of 2,000 two-column terms in about a second."""
+
+Partitioning: TypeAlias = Sequence[tuple[str, str]]
+"""The (column, transform) pairs that partition the storage; constraints on these columns are preferred."""
+
+
+def affected_rows(
+    definition: ViewDefinition, base: BaseTableStatus, occurrence: Occurrence, partitioning: Partitioning
+) -> list[TupleDomain]:
+    """Return the output rows that the changes of a base can affect through one of its occurrences."""
+    tracks = definition.tracks_of(occurrence)
+    mapped = [_to_output(d, tracks, partitioning) for d in base.change.constraints.data_disjuncts]
+    if base.change.unit == "file":
+        mapped = [_on_partitions(m, partitioning) for m in mapped]
+    return [in_terms_of(m, partitioning) for m in mapped]
+
+
+def _to_output(
+    disjunct: TupleDomain, tracks: Mapping[str, tuple[Track, ...]], partitioning: Partitioning
+) -> TupleDomain:
+    """Return the output rows that the base rows in a disjunct can affect; constraints that map nowhere are dropped."""
+    preferred = {column for column, _ in partitioning}
+    constraints: dict[ColumnKey, Domain] = {}
+    for key, domain in disjunct.constraints:
+        candidates = [
+            (name, track, mapped)
+            for name, found in tracks.items()
+            for track in found
+            if track.column == key.column and (mapped := _image(track.function, key, domain)) is not None
+        ]
+        if not candidates:
+            continue
+        # The columns that partition the storage come first, if they say anything at all.
+        name, _, (transform, affected) = min(
+            candidates, key=lambda c: (c[2][1].is_all, OrNull() in c[1].function, c[0] not in preferred)
+        )
+        target = ColumnKey(name, transform)
+        constraints[target] = affected.intersect(constraints[target]) if target in constraints else affected
+    return TupleDomain.where(constraints)
+
+
+def _on_partitions(rows: TupleDomain, partitioning: Partitioning) -> TupleDomain:
+    """Return a superset that constrains partition columns alone, if there are any in it.
+
+    Column bounds constrain every column a little; whole partitions are replaced in one commit and without a scan.
+    """
+    columns = {column for column, _ in partitioning}
+    kept = {key: domain for key, domain in rows.constraints if key.column in columns}
+    return TupleDomain.where(kept) if kept and not rows.is_none else rows
+
+
+def _image(function: KeyFunction, key: ColumnKey, domain: Domain) -> tuple[str | None, Domain] | None:
+    """Return what a constraint becomes on the output column: a transform of it stays one only where values do."""
+    if key.transform is None or all(step.only_adds_null for step in function):
+        return key.transform, image(function, domain)
+    column, plain = next(iter(in_terms_of(TupleDomain.where({key: domain}), ()).constraints), (key, domain))
+    return (None, image(function, plain)) if column.transform is None else None
+
+
+def base_filters(definition: ViewDefinition, region: Sequence[TupleDomain]) -> dict[int, tuple[TupleDomain, ...]]:
+    """Return, per base occurrence, the only rows that output rows in the region depend on (the preimage of the region).
+
+    By the definition of tracking a row outside the preimage belongs to no output row inside the region. Occurrences
+    that cannot be rewritten, or of which all rows are needed, are left out.
+    """
+    filters: dict[int, tuple[TupleDomain, ...]] = {}
+    for index in definition.rewritable:
+        uses = [definition.tracks_of(use) for use in definition.uses_of(index)]
+        needed = simplify([_to_base(d, tracks) for d in region for tracks in uses], REGION_LIMIT)
+        if uses and not any(d.is_all for d in needed):
+            filters[index] = needed
+    return filters
+
+
+def _to_base(disjunct: TupleDomain, tracks: Mapping[str, tuple[Track, ...]]) -> TupleDomain:
+    constraints: dict[ColumnKey, Domain] = {}
+    for key, domain in disjunct.constraints:
+        for track in tracks.get(key.column, ()):
+            if key.transform is not None and not all(step.only_adds_null for step in track.function):
+                continue
+            source = ColumnKey(track.column, key.transform)
+            mapped = preimage(track.function, domain)
+            constraints[source] = mapped.intersect(constraints[source]) if source in constraints else mapped
+    return TupleDomain.where(constraints)
