@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from dbt.adapters.icebergmv.maintenance.sql.rendering import literal
 from tests.randomised.choices import Choices
+from tests.randomised.clocks import OF_ANY, OF_TYPE
 from tests.randomised.tables import POOLS, SPARK_TYPES, TABLES
 
 _GROUP_AND_MEASURE = {
@@ -24,6 +25,8 @@ _GROUP_AND_MEASURE = {
     "v": ("region", "id"),
     "x": ("region", "v"),
 }
+CLOCK = "the clock"
+"""It changes as a table does."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,9 @@ class Builder:
     def predicate(self, alias: str) -> str:
         """Return a predicate over the columns of a relation."""
         key, group, measure = (f"{alias}.{c}" for c in self.columns)
+        if self.choices.chance(0.15):
+            self.note("clock in a filter", [CLOCK])
+            return self.choices.pick((*OF_TYPE.get(self.key_type, ()), *OF_ANY)).format(key=key, measure=measure)
         kind = self.choices.below(8)
         return [
             f"{measure} > 0",

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import duckdb
 
+from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.table_references import with_edits
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED, can_merge
@@ -19,9 +20,11 @@ from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.hidden_columns import is_hidden
 from tests.randomised.choices import Choices
+from tests.randomised.clocks import MOMENTS, at, clock_at, reads_clock
 from tests.randomised.database import Bag, Database
+from tests.randomised.grammar import CLOCK
 from tests.randomised.iceberg_tables import base_table, storage_table
-from tests.randomised.planners import Planner, Session, analysed
+from tests.randomised.planners import Planner, Session, analysed, analysed_at
 from tests.randomised.tables import ZONES, Change, Row, RowMaker, Spec, make_partitioning, make_spec
 from tests.randomised.views import View, make_view
 from tests.randomised.writes import Target, statements
@@ -34,8 +37,9 @@ Step = Mapping[str, Change]
 class Case:
     """A view over tables that hold `start`, and the changes before each refresh.
 
-    `appends`: the engine knows of changes that only add rows. `partitioning` is that of the storage. `merges`: it
-    keeps what groups are merged by.
+    `appends`: the engine knows of changes that only add rows. `partitioning` is that of the storage. `clock` has the
+    moment of the first build and of each refresh, or nothing where the view reads no clock. `merges`: the storage keeps
+    what groups are merged by.
     """
 
     view: View
@@ -45,12 +49,17 @@ class Case:
     zone: str = ZONES[0]
     appends: bool = False
     partitioning: tuple[tuple[str, str], ...] = ()
+    clock: tuple[str, ...] = ()
     merges: bool = False
+
+    def clock_of(self, refresh: int) -> Clock:
+        """Return what the clock functions give at a refresh; 0 is the first build."""
+        return clock_at(self.clock[refresh] if self.clock else MOMENTS[0], self.zone)
 
 
 @dataclass(frozen=True)
 class Refreshed:
-    """One refresh of a history: its plan, the tables that changed before it, and what was wrong with it."""
+    """One refresh of a history: its plan, the tables (and CLOCK) that changed before it, and what was wrong with it."""
 
     plan: RefreshPlan
     changed: frozenset[str]
@@ -71,15 +80,25 @@ def make_case(choices: Choices, view: View | None = None) -> Case:
     start = {table: rows.rows(0.8, 6) for table in tables}
     now = dict(start)
     steps: list[Step] = []
+    reads_it = reads_clock(view.sql)
     while len(steps) < 4 and (not steps or choices.chance(0.65)):
         step: dict[str, Change] = {}
-        for _ in range(choices.weighted([(8, 1), (2, 2), (0.3, 0)])):
+        for _ in range(choices.weighted([(8, 1), (2, 2), (5 if reads_it else 0.3, 0)])):
             table = choices.pick(tables)
             if table not in step:
                 step[table] = rows.change(now[table], view.key, specs[table])
                 now[table] = step[table].after
         steps.append(step)
-    return Case(view, specs, start, tuple(steps), zone, appends, partitioning, choices.chance(0.6))
+    clock = _moments(choices, len(steps) + 1) if reads_it else ()
+    return Case(view, specs, start, tuple(steps), zone, appends, partitioning, clock, choices.chance(0.6))
+
+
+def _moments(choices: Choices, count: int) -> tuple[str, ...]:
+    """Return moments of which some are the same as those before."""
+    moments = [choices.pick(MOMENTS)]
+    while len(moments) < count:
+        moments.append(choices.pick(MOMENTS) if choices.chance(0.75) else moments[-1])
+    return tuple(moments)
 
 
 def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]:
@@ -92,29 +111,32 @@ def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]
         database.load(table, rows)
         database.load_before(table, rows, ())
     is_utc = case.zone == ZONES[0]
-    stored, merges = stored_columns(database, analysed(sql, is_utc))
+    stored, merges = stored_columns(database, analysed_at(sql, case.clock_of(0), is_utc))
     columns = [c for c in stored if not is_hidden(c.name)]
     merges = merges and case.merges
     session = Session(is_utc, database.run, now, case.appends, case.partitioning, bases, columns, merges)
     storage = storage_table({c.name: c.type for c in stored}, case.partitioning)
-    before = database.rows(sql)
-    for step in case.steps:
+    before = database.rows(at(sql, case.clock_of(0)))
+    for number, step in enumerate(case.steps, start=1):
+        session = session._replace(before=case.clock_of(number - 1), now=case.clock_of(number))
         for table, change in step.items():
             database.load(table, change.after)
             database.load_before(table, now[table], change.added)
             now[table] = change.after
-        changed = frozenset(table for table, change in step.items() if change.removed or change.added)
-        expected = database.rows(sql)
-        target = Target(planner.definition(analysed(sql, is_utc)), bases, storage)
+        changed = {table for table, change in step.items() if change.removed or change.added}
+        changed |= {CLOCK} if at(sql, session.before) != at(sql, session.now) else set()
+        expected = database.rows(at(sql, session.now))
+        target = Target(planner.definition(analysed_at(sql, session.now, is_utc)), bases, storage)
         plan = planner.run(sql, case.specs, step, session)
         found = _refresh(database, planner, plan, target, before, expected)
         if found is not None and isinstance(plan, Merge) and NOT_MERGED in found[0]:
             plan = planner.run(sql, case.specs, step, session._replace(merges=False))
             found = _refresh(database, planner, plan, target, before, expected)
         wrong, text = found or (None, "")
-        if wrong is None and planner.run(sql, case.specs, {}, session).kind != "none":
+        again = session._replace(before=session.now)
+        if wrong is None and planner.run(sql, case.specs, {}, again).kind != "none":
             wrong = "a second refresh does something"
-        yield Refreshed(plan, changed, wrong, text)
+        yield Refreshed(plan, frozenset(changed), wrong, text)
         if wrong is not None:
             return
         if not isinstance(plan, NoOp):

@@ -8,16 +8,26 @@ from functools import lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableChange, TableVersion
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
+from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse, at_moment
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Answer, Questions, ToAsk
+from dbt.adapters.icebergmv.maintenance.lake import Spark
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Answer, Questions, ToAsk, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import Run, evaluated
 from dbt.adapters.icebergmv.maintenance.planning.plan import RefreshPlan
-from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, references_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.planner import (
+    PlanRequest,
+    clock_to_ask,
+    plan_refresh,
+    references_to_ask,
+)
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.write import Write
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables
+from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange, clock_change
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 from tests.randomised.database import BEFORE
@@ -28,14 +38,20 @@ Disjuncts = tuple[TupleDomain, ...]
 
 @lru_cache(maxsize=64)
 def analysed(sql: str, is_utc: bool = True) -> ViewDefinition:
-    """Analyse a view over base tables."""
+    """Analyse a view over base tables, as it is written."""
     return analyse(sql, "ns", lambda _: COLUMN_INFOS, is_utc)
+
+
+def analysed_at(sql: str, clock: Clock, is_utc: bool = True) -> ViewDefinition:
+    """Analyse a view over base tables at a moment of the clock."""
+    return at_moment(analysed(sql, is_utc), lambda _: COLUMN_INFOS, clock)
 
 
 class Session(NamedTuple):
     """What a refresh finds: a Spark in its time zone, what the tables hold, how the storage is partitioned.
 
     `appends` says whether it is known of a change that it only adds rows, `merges` whether groups may be merged.
+    `before` and `now` are what the clock was at the last refresh and is at this one.
     """
 
     is_utc: bool
@@ -46,14 +62,31 @@ class Session(NamedTuple):
     bases: BaseTables
     columns: Sequence[Column] = ()
     merges: bool = False
+    before: Clock = {}
+    now: Clock = {}
 
 
 Ask: TypeAlias = Callable[[Questions, ToAsk, Run], dict[int, Answer]]
+AskClock: TypeAlias = Callable[[Questions, Clock, Run], Answer]
 
 
 def answers_of(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
     """Ask what the changed rows reach. An error of DuckDB is none of the kind that the engine expects of Spark."""
+    return questions.answers(to_ask, _strict(run))
 
+
+def answer_of_clock(questions: Questions, before: Clock, run: Run) -> Answer:
+    """Ask what the clock reaches, which had other values before."""
+    return answer_of_terms(questions, questions.definition.asked_since(before), run)
+
+
+def answer_of_terms(questions: Questions, terms: Sequence[Asked] | None, run: Run) -> Answer:
+    """Ask what the terms reach that read the clock."""
+    asked = None if terms is None else [replace(questions, asked=term) for term in terms]
+    return clock_answer(asked, _strict(run))
+
+
+def _strict(run: Run) -> Spark:
     def run_it(sql: str) -> Sequence[Sequence[object]]:
         try:
             return run(sql)
@@ -62,7 +95,7 @@ def answers_of(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answe
                 raise  # The subquery is tied to the rows around it.
             raise Unanswerable(f"{error}\n{sql}") from error
 
-    return questions.answers(to_ask, run_it)
+    return run_it
 
 
 class Unanswerable(BaseException):
@@ -81,10 +114,12 @@ class Planner:
     is_append: Callable[[Change], bool] = lambda change: not change.removed
     write: Callable[[Write, RefreshPlan], Write] = lambda write, plan: write
     ask: Ask = answers_of
+    clock: Callable[[ClockChange | None], ClockChange | None] = lambda change: change
+    ask_clock: AskClock = answer_of_clock
 
     def run(self, sql: str, specs: Mapping[str, Spec], changes: Mapping[str, Change], session: Session) -> RefreshPlan:
         """Return the plan of a refresh after the changes; tables that are not among them are fresh."""
-        definition = self.definition(analysed(sql, session.is_utc))
+        definition = self.definition(analysed_at(sql, session.now, session.is_utc))
         raw = {
             table: self.disjuncts(table, changed_partitions(self.rows(table, change), specs[table]))
             for table, change in changes.items()
@@ -99,7 +134,8 @@ class Planner:
             # Of some changes the planner knows only that the table was made anew.
             is_replaced = table in changes and len(changes[table].removed) % 3 == 2
             bases.append(_base(session.bases.of(found[0]), indexes, raw.get(table, ()), is_append, is_replaced))
-        status = MaterializedViewStatus(tuple(bases))
+        moved = None if definition.clock is None else clock_change(definition.clock.values, session.before)
+        status = MaterializedViewStatus(tuple(bases), self.clock(moved))
 
         def live(base: BaseTableStatus, column: str) -> Domain | None:
             table = base.base.name[2]
@@ -107,11 +143,21 @@ class Planner:
 
         definition = evaluated(definition, status, session.run, live)
         request = PlanRequest("auto", partitioning=session.partitioning, merges=session.merges)
-        to_ask = references_to_ask(definition, status, request)
-        if to_ask != ToAsk():
-            questions = Questions(definition, definition.asked, session.bases, status, session.columns)
-            request = replace(request, answers=self.ask(questions, to_ask, session.run))
+        request = self._answered(definition, status, request, session)
         return self.plan(plan_refresh(definition, status, request), raw, definition)
+
+    def _answered(
+        self, definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest, session: Session
+    ) -> PlanRequest:
+        """Ask the clock, then the tables, as planning/settle.py does."""
+        questions = Questions(definition, definition.asked, session.bases, status, session.columns)
+        before = clock_to_ask(definition, status, request)
+        if before is not None:
+            request = replace(request, answers={CLOCK.index: self.ask_clock(questions, before, session.run)})
+        to_ask = references_to_ask(definition, status, request)
+        if to_ask == ToAsk():
+            return request
+        return replace(request, answers={**request.answers, **self.ask(questions, to_ask, session.run)})
 
 
 def _base(

@@ -149,6 +149,8 @@ def describe(failure: Failure) -> str:
     lines.append(f"columns: {', '.join(COLUMNS)}; session in {case.zone}")
     for table, rows in case.start.items():
         lines.append(f"{table} {case.specs[table]}: {list(rows)}")
+    if case.clock:
+        lines.append(f"clock: {', '.join(case.clock)}")
     for number, step in enumerate(case.steps, start=1):
         for table, change in step.items():
             lines.append(f"before refresh {number}, {table}: removed {list(change.removed)} added {list(change.added)}")

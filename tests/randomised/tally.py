@@ -5,24 +5,30 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
+from tests.randomised.grammar import CLOCK
 from tests.randomised.histories import Refreshed
 from tests.randomised.views import View
 
 
 class Tally:
-    """Counts refreshes that had something to do, per shape whose tables hold all that changed."""
+    """Counts refreshes that had something to do, per shape whose tables hold all that changed.
+
+    `clock` counts all refreshes before which nothing but the clock moved.
+    """
 
     def __init__(self) -> None:
         self.kinds: dict[str, Counter[str]] = defaultdict(Counter)
         self.reasons: dict[str, Counter[str]] = defaultdict(Counter)
         self.histories = 0
         self.refreshes: Counter[str] = Counter()
+        self.clock: Counter[str] = Counter()
 
     def add(self, view: View, refreshes: Iterable[Refreshed]) -> None:
         """Count the refreshes of one history."""
         self.histories += 1
         for refreshed in refreshes:
             self.refreshes[refreshed.plan.kind] += 1
+            self.clock[refreshed.plan.kind] += refreshed.changed == {CLOCK}
             if refreshed.plan.kind == "none":
                 continue
             for shape, tables in view.shapes:
@@ -44,7 +50,8 @@ class Tally:
             full = self.kinds[shape]["full"]
             lines.append(f"{shape:58} {self.incremental(shape):6} {full:6}  {reason[0][0] if reason else ''}")
         refreshes = ", ".join(f"{n} {kind}" for kind, n in sorted(self.refreshes.items()))
-        return "\n".join([*lines, f"{self.histories} histories: {refreshes}"])
+        clock = ", ".join(f"{n} {kind}" for kind, n in sorted(self.clock.items()) if n)
+        return "\n".join([*lines, f"{self.histories} histories: {refreshes}", f"the clock alone moved: {clock}"])
 
 
 def _general(reason: str) -> str:

@@ -82,6 +82,55 @@ def test_definitions_that_are_easily_misread(sql: str, key: str, database: Datab
     assert histories_of(sql, key, database, 10).incremental("this one")
 
 
+ON_THE_CLOCK = [
+    "SELECT region, count(*) AS c, sum(v) AS s FROM t0 WHERE d >= current_date - INTERVAL 1 day GROUP BY region",
+    "SELECT d, region, v FROM t0 WHERE d BETWEEN date_add(current_date(), -1) AND curdate()",
+    "SELECT id, d FROM t0 WHERE NOT (d < current_date OR d IS NULL) OR v = 3",
+    "SELECT id, d FROM t0 WHERE nullif(d <= current_date, false) AND d > current_date - 100",
+    "SELECT ts, v FROM t0 WHERE ts < now() AND CAST(ts AS date) = current_date",
+    "SELECT region, max(ts) AS m FROM t0 WHERE ts >= current_timestamp - INTERVAL 2 day GROUP BY region",
+    "SELECT count(*) AS c, sum(v) AS s FROM t0 WHERE d = current_date",
+    "SELECT region, v, sum(v) OVER (PARTITION BY region) AS s FROM t0 WHERE d <= current_date",
+    "SELECT a.id, b.v FROM t0 a LEFT JOIN (SELECT id, v FROM t0 WHERE d > current_date - 1) b ON a.id = b.id",
+    "SELECT a.id, b.v FROM t0 a FULL JOIN (SELECT id, v FROM t0 WHERE d > current_date - 1) b ON a.id = b.id",
+    "WITH c AS (SELECT * FROM t0 WHERE d >= current_date) SELECT a.region, count(*) AS n FROM c a JOIN c b "
+    "ON a.id = b.v GROUP BY a.region",
+    "SELECT a.id, a.v FROM t0 a WHERE a.v NOT IN (SELECT v FROM t0 WHERE d < current_date)",
+    "SELECT a.id, a.v FROM t0 a WHERE EXISTS (SELECT 1 FROM t0 b WHERE b.id = a.id AND b.d >= current_date)",
+    "SELECT a.id, a.v FROM t0 a WHERE a.v > (SELECT min(v) FROM t0 WHERE d < current_date)",
+    "SELECT d, v FROM t0 WHERE d < current_date UNION ALL SELECT d, id FROM t0 WHERE d >= current_date - 1",
+    "SELECT region, v FROM t0 WHERE d < current_date EXCEPT ALL SELECT region, id FROM t0 WHERE d > current_date",
+    "SELECT DISTINCT region FROM t0 WHERE year(d) = year(current_date) AND v > 0",
+    "SELECT q.region, q.n FROM (SELECT region, count(*) AS n FROM t0 WHERE d <= current_date GROUP BY region) q "
+    "WHERE q.n > day(current_date) - 2",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sql", ON_THE_CLOCK)
+def test_the_clock_moves(sql: str, database: Database) -> None:
+    tally = histories_of(sql, "d", database, 15)
+    assert tally.clock["overwrite"] + tally.clock["none"] > 0
+    assert (tally.clock["full"] > 0) == (" sum(v) AS s FROM t0 WHERE d = " in sql)
+
+
+ELSEWHERE = [
+    "SELECT id, current_date AS today FROM t0",
+    "SELECT a.id, b.v FROM t0 a LEFT JOIN t0 b ON a.id = b.id AND b.d > current_date",
+    "SELECT region, count(*) FILTER (WHERE d > current_date) AS c FROM t0 GROUP BY region",
+    "SELECT region, max(d) AS m FROM t0 GROUP BY region HAVING max(d) > current_date",
+    "SELECT id, datediff('day', d, current_date) AS age FROM t0 WHERE d < current_date",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sql", ELSEWHERE)
+def test_a_clock_outside_of_where_asks_for_all_rows_when_it_moves(sql: str, database: Database) -> None:
+    tally = histories_of(sql, "d", database, 15)
+    assert tally.clock["full"] == tally.clock.total() > 0
+    assert tally.incremental("this one")
+
+
 ANSWERED = frozenset(["string", "bigint", "int", "date", "timestamp", "boolean"])
 """Types of which the changed rows can say which values they reach."""
 

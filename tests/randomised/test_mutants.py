@@ -6,13 +6,14 @@ import pytest
 
 from tests.randomised.asking_mutants import ASKING_MUTANTS
 from tests.randomised.choices import Choices
+from tests.randomised.clock_mutants import CLOCK_MUTANTS
 from tests.randomised.database import Database
 from tests.randomised.histories import Case, make_case, run
 from tests.randomised.merging_mutants import MERGING_MUTANTS
 from tests.randomised.mutants import MUTANTS, Mutant
 from tests.randomised.planners import RIGHT, Planner
 
-ALL = {**MUTANTS, **ASKING_MUTANTS, **MERGING_MUTANTS}
+ALL = {**MUTANTS, **ASKING_MUTANTS, **MERGING_MUTANTS, **CLOCK_MUTANTS}
 pytestmark = pytest.mark.slow
 
 
