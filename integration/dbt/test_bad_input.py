@@ -108,7 +108,7 @@ def test_refusal_leaves_an_existing_view_alone(lake: LakeProject, base: str) -> 
 
 
 def test_non_deterministic_sql_is_warned_of_and_always_full(lake: LakeProject, base: str) -> None:
-    expressions = {"rand": "rand()", "now": "current_timestamp()", "uuid": "uuid()", "today": "current_date"}
+    expressions = {"rand": "rand()", "seconds": "unix_timestamp()", "uuid": "uuid()"}
     names = [f"moody_{name}" for name in expressions]
     for name, expression in zip(names, expressions.values(), strict=True):
         lake.model(name, f"select k, {expression} as x from {base}")
@@ -121,6 +121,18 @@ def test_non_deterministic_sql_is_warned_of_and_always_full(lake: LakeProject, b
     lake.fail("--warn-error", "--select", *names)
     for name in names:
         assert f"{name} is refreshed in full at every run" in lake.failures()[name]
+
+
+def test_a_clock_outside_of_where_is_warned_of(lake: LakeProject, base: str) -> None:
+    lake.model("aging", f"select k, current_date as today from {base}")
+    lake.fail("--warn-error", "--select", "aging")
+    warned = "aging is refreshed in full when the clock moves: not only terms of a WHERE read it"
+    assert warned in lake.failures()["aging"]
+    assert lake.run("--select", "aging")["aging"]["refresh_kind"] == "full"
+    assert any(warned in warning for warning in lake.warnings)
+    lake.model("recent", f"select k from {base} where current_date > date '2024-01-01'")
+    lake.run("--select", "recent")
+    assert lake.warnings == []
 
 
 def test_base_that_is_not_iceberg(lake: LakeProject) -> None:

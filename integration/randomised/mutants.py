@@ -14,7 +14,7 @@ from pyiceberg.table.snapshots import Operation
 
 from dbt.adapters.icebergmv.maintenance.catalog import table_changes
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import changed_entries
-from dbt.adapters.icebergmv.maintenance.planning import planner
+from dbt.adapters.icebergmv.maintenance.planning import planner, regions
 from dbt.adapters.icebergmv.maintenance.planning.write import Write
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.refresh import statements
@@ -103,7 +103,7 @@ def _compaction_is_data(patch: pytest.MonkeyPatch) -> None:
 
 
 def _base_filter_without_null(patch: pytest.MonkeyPatch) -> None:
-    right = planner.base_filters
+    right = regions.base_filters
 
     def narrow(disjunct: TupleDomain) -> TupleDomain:
         return TupleDomain.where({key: replace(domain, null=False) for key, domain in disjunct.constraints})

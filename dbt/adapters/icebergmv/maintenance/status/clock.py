@@ -11,7 +11,8 @@ from zoneinfo import ZoneInfo
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
 from dbt.adapters.icebergmv.maintenance.status.session_settings import TIME_ZONE, UTC_ZONES
 
-_REGION = re.compile(r"(Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Europe|Indian|Pacific)(/[A-Za-z_-]+)+")
+_AREAS = "Africa|America|Antarctica|Arctic|Asia|Atlantic|Australia|Canada|Etc|Europe|Indian|Pacific|US"
+_REGION = re.compile(rf"({_AREAS})(/[A-Za-z0-9_+-]+)+")
 _OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
 _WIDEST = timedelta(hours=18)
 """No zone is further from UTC (java.time.ZoneOffset)."""
