@@ -25,8 +25,8 @@ SUMS = Group(
             (
                 Step("first build", "full", "10", 1),
                 Step("T8 the recorded snapshot has expired", "full", "22", 1),
-                Step("T9 more rows", "full", "34", 1),
-                Step("T9 the base is rolled back", "full", "22", 1),
+                Step("T9 more rows", "merge", "34", 1),
+                Step("T9 the base is rolled back", "merge", "22", 1),
             ),
         ),
     ),
