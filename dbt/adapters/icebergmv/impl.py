@@ -33,6 +33,7 @@ from dbt.adapters.icebergmv.maintenance.sql.names import split_name
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified, string_literal
 from dbt.adapters.icebergmv.materialized_views import BEHAVIOR_FLAGS, MaterializedViewMixin
 from dbt.adapters.icebergmv.relation import IcebergMVRelation
+from dbt.adapters.icebergmv.seeds import SeedMixin
 from dbt.adapters.icebergmv.spark.settings import setting_text
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class IcebergMVConfig(SparkConfig):
     staleness_window: str | None = None
 
 
-class IcebergMVAdapter(MaterializedViewMixin, SparkAdapter):
+class IcebergMVAdapter(MaterializedViewMixin, SeedMixin, SparkAdapter):
     """Spark and Iceberg, with three-part names and a catalog that is read without a JVM."""
 
     Relation = IcebergMVRelation  # type: ignore[assignment]

@@ -1,5 +1,15 @@
-{# The comments of relation, and of a view's columns, are written when it is created; what is left is a table's columns. #}
+{#
+  The comments of a view, and of its columns, are written when it is created, which is at every run. A table may be older
+  than its description.
+#}
 {% macro icebergmv__persist_docs(relation, model, for_relation, for_columns) -%}
+  {%- if for_relation and config.persist_relation_docs() and model.description and not relation.is_view -%}
+    {%- if model.description != (adapter.comment_of_table(relation) or '') -%}
+      {%- call statement('alter_table_comment') -%}
+        comment on table {{ relation }} is {{ adapter.string_literal(model.description) }}
+      {%- endcall -%}
+    {%- endif -%}
+  {%- endif -%}
   {%- if for_columns and config.persist_column_docs() and model.columns and not relation.is_view -%}
     {%- do alter_column_comment(relation, model.columns) -%}
   {%- endif -%}

@@ -1,0 +1,178 @@
+"""The adapter's side of `dbt seed`: is what would be loaded in the table already?
+
+A load leaves three properties with the table: a hash of all that decides the stored rows, the snapshot that it ended
+in, and the table's UUID. They are written after the rows, and only when the table's history shows that these rows are
+all that the table holds. So a load that is killed, or that another writer got in between, leaves no hash that counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.base.meta import AdapterMeta
+from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Operation, Snapshot
+
+from dbt.adapters.icebergmv.maintenance.catalog.append_window import operation
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
+from dbt.adapters.icebergmv.maintenance.status.base_tables import shape
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX
+from dbt.adapters.icebergmv.maintenance.status.session_settings import meaning_settings
+from dbt.adapters.icebergmv.spark.seed_values import literal
+from dbt.adapters.icebergmv.spark.settings import spark_conf
+
+if TYPE_CHECKING:
+    from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
+    from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
+
+HASH_KEY = PREFIX + "seed-hash"
+SNAPSHOT_KEY = PREFIX + "seed-snapshot-id"
+UUID_KEY = PREFIX + "seed-table-uuid"
+LOAD_KEY = PREFIX + "seed-load"
+"""Snapshot property of every INSERT of a load: which load it belongs to."""
+
+_MEANING = 1
+"""Raise it when the same file, columns and settings come to be stored as other rows: every seed is loaded again."""
+
+
+@dataclass(frozen=True)
+class SeedLoad:
+    """What a load puts into the table: `hash` covers all that decides the stored rows.
+
+    `names` are the columns in order, `rows` is their number. `settings` give the statements their meaning.
+    """
+
+    hash: str
+    names: tuple[str, ...]
+    rows: int
+    settings: Mapping[str, str]
+
+
+def seed_load(
+    columns: Sequence[Sequence[str]], rows: Sequence[Sequence[object]], settings: Mapping[str, str]
+) -> SeedLoad:
+    """Return what a load of the rows into columns, each as (name, Spark type), puts into the table.
+
+    The delimiter, `quote_columns` and `column_types` count by what they make of the file.
+    """
+    digest = hashlib.sha256()
+    for part in ([_MEANING, sorted(settings.items()), [list(c) for c in columns]], *([*map(literal, r)] for r in rows)):
+        digest.update(json.dumps(part).encode() + b"\n")
+    return SeedLoad(digest.hexdigest(), tuple(c[0] for c in columns), len(rows), settings)
+
+
+def is_loaded(table: Table, load: SeedLoad) -> bool:
+    """Return whether the table holds exactly the rows of the load, as it recorded them; no row is read."""
+    recorded = {key: table.properties.get(key) for key in (HASH_KEY, SNAPSHOT_KEY, UUID_KEY)}
+    return recorded == _properties(table, load)
+
+
+def properties_after(table: Table, load: SeedLoad, invocation: str) -> dict[str, str] | None:
+    """Return the table properties that record a load which `invocation` has ended.
+
+    None when it cannot be proven that the table holds the rows of the load and no others.
+    """
+    is_proven = _has_columns_of(table, load) and _holds_only(table, load.rows, invocation)
+    return _properties(table, load) if is_proven else None
+
+
+def _properties(table: Table, load: SeedLoad) -> dict[str, str]:
+    """Return what is recorded of the load; the hash is over the stored columns too, which may be renamed or altered."""
+    stored = [[str(part) for part in shape(f)] for f in table.schema().fields]
+    return {
+        HASH_KEY: hashlib.sha256(json.dumps([load.hash, stored]).encode()).hexdigest(),
+        SNAPSHOT_KEY: str(_last_change(table) or ""),
+        UUID_KEY: str(table.metadata.table_uuid),
+    }
+
+
+def _last_change(table: Table) -> int | None:
+    """Return the last snapshot that changed a row: compaction (`replace`) changes none."""
+    head = table.metadata.current_snapshot_id
+    made = () if head is None else ancestry(table.metadata, head)
+    return next((s.snapshot_id for s in made if operation(s) != Operation.REPLACE), head)
+
+
+def _has_columns_of(table: Table, load: SeedLoad) -> bool:
+    """Return whether the columns are those of the load, and were when the last rows were written."""
+    snapshot, now = table.current_snapshot(), [shape(f) for f in table.schema().fields]
+    if [name for _, name, _ in now] != list(load.names):
+        return False
+    if snapshot is None:
+        return True
+    written = table.schemas().get(-1 if snapshot.schema_id is None else snapshot.schema_id)
+    return written is not None and [shape(f) for f in written.fields] == now
+
+
+def _holds_only(table: Table, rows: int, invocation: str) -> bool:
+    """Return whether the history, back to where the table was empty, is that of one load of so many rows."""
+    snapshot = table.current_snapshot()
+    if rows == 0:
+        return snapshot is None or _count(snapshot, "total-records") == 0
+    if snapshot is None or _count(snapshot, "total-records") != rows:
+        return False
+    for made in ancestry(table.metadata, snapshot.snapshot_id):
+        if made.summary is None or made.summary.get(LOAD_KEY) != invocation:
+            return False
+        if _count(made, "added-records") == _count(made, "total-records"):
+            return True
+    return False
+
+
+def _count(snapshot: Snapshot, key: str) -> int:
+    """Return a count of the summary; -1 where it does not say."""
+    count = None if snapshot.summary is None else snapshot.summary.get(key)
+    return int(count) if count is not None and count.isdecimal() else -1
+
+
+class SeedMixin(metaclass=AdapterMeta):
+    """Methods that the seed materialization calls."""
+
+    if TYPE_CHECKING:
+        credentials: IcebergMVCredentials
+
+        def catalog_reader_of(self, database: str | None) -> CatalogReader:
+            """Return the reader of a catalog."""
+
+        def execute(self, sql: str, fetch: bool = False) -> tuple[Any, Any]:
+            """Run a statement."""
+
+    @available.parse(lambda *_, **__: None)
+    def seed_load(self, relation: BaseRelation, columns: Sequence[Sequence[str]], agate_table: Any) -> SeedLoad:
+        """Return what a load of the file puts into the columns, each as [name, Spark type]."""
+        catalog = self.credentials.catalog_settings(str(relation.database))
+        conf = spark_conf(catalog, self.credentials.schema, self.credentials.server_side_parameters, "")
+        return seed_load(columns, agate_table.rows, meaning_settings(conf))
+
+    @available.parse(lambda *_, **__: False)
+    def is_seed_loaded(self, relation: BaseRelation, load: SeedLoad) -> bool:
+        """Return whether the table holds the rows of the load already. Spark is not started, no row is read."""
+        table = self._seed_table(relation)
+        return table is not None and is_loaded(table, load)
+
+    @available.parse(lambda *_, **__: {})
+    def seed_properties(self, relation: BaseRelation, load: SeedLoad, invocation: str) -> dict[str, str]:
+        """Return the table properties that record a finished load, none when the next run has to load again.
+
+        A session with other settings than the profile's may have given the values another meaning.
+        """
+        table = self._seed_table(relation)
+        found = None if table is None else properties_after(table, load, invocation)
+        if not found:
+            return {}
+        _, session = self.execute("set", fetch=True)
+        return found if meaning_settings({str(row[0]): str(row[1]) for row in session}) == load.settings else {}
+
+    @available.parse_none
+    def comment_of_table(self, relation: BaseRelation) -> str | None:
+        """Return the comment of a table, none when it has none or is absent."""
+        table = self._seed_table(relation)
+        return None if table is None else table.properties.get("comment")
+
+    def _seed_table(self, relation: BaseRelation) -> Table | None:
+        return self.catalog_reader_of(relation.database).table(str(relation.schema), str(relation.identifier))
