@@ -152,6 +152,15 @@ class IcebergMVAdapter(MaterializedViewMixin, SeedMixin, SparkAdapter):
             for relation in found
         ]
 
+    def _make_match(
+        self, relations_list: list[BaseRelation], database: str, schema: str, identifier: str
+    ) -> list[BaseRelation]:
+        """Compare only relations of the name with dbt's rules, which take long over all those of a big project."""
+        if identifier:
+            name = identifier.lower().strip("`")
+            relations_list = [r for r in relations_list if str(r.identifier).lower().strip("`") == name]
+        return super()._make_match(relations_list, database, schema, identifier)
+
     def get_columns_in_relation(self, relation: BaseRelation) -> list[IcebergMVColumn]:  # type: ignore[override]
         """Return the columns of a relation, none when it is absent.
 

@@ -58,9 +58,9 @@ class CatalogReader(Protocol):
 
     What is absent is empty or None, never an error. Whatever else fails raises CatalogUnavailable.
 
-    One reader serves all threads of a process at once, so its methods are called concurrently. A reader keeps no state
-    between calls, and a client below it that serves one thread at a time (a single connection or transport) needs a
-    lock, or one client a thread. Every answer is the catalog's state at that moment: nothing is cached.
+    One reader serves all threads of a process at once, so its methods are called concurrently. A client below it that
+    serves one thread at a time (a single connection or transport) needs a lock, or one client a thread. Every answer is
+    the catalog's state at that moment: no answer is kept between calls. Only what an immutable file holds may be.
     """
 
     @property

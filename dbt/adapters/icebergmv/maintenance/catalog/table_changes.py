@@ -17,7 +17,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Operation, Snapshot
 
-from dbt.adapters.icebergmv.maintenance.catalog.append_window import AppendWindow, operation
+from dbt.adapters.icebergmv.maintenance.catalog.append_window import Appended, AppendWindow, operation
 from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows, changed_rows
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import (
     PartitionKey,
@@ -26,6 +26,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.manifests import (
     partition_key,
     referenced_data_file,
 )
+from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 
 
@@ -79,14 +80,40 @@ class _Window:
     done: tuple[Snapshot, ...]
 
 
+@dataclass(frozen=True)
+class _WindowFiles:
+    """The files that the snapshots of a window added or removed, and what they appended if that is all they did."""
+
+    changed: tuple[DataFile, ...]
+    appended: Appended | None
+
+
+_FILES: Remembered[_WindowFiles] = Remembered(20_000, lambda w: 1 + len(w.changed))
+_CHANGES: Remembered[TableChange] = Remembered(50_000, lambda c: 1 + len(c.constraints.data_disjuncts))
+_COUNTS: Remembered[int] = Remembered(1_000)
+
+
 def change_since(
     recorded: TableVersion, now: TableVersion, table: Table, schema: Schema, tracked: frozenset[str]
 ) -> TableChange:
     """Return how the rows of the table, as read `now`, differ from those at the recorded snapshot.
 
-    The constraints name the columns as `schema`, the one that is read now, does. `tracked` are the columns (named so)
-    whose constraints are of use: a file whose partition constrains none of them is described by its column bounds.
+    The constraints name the columns as `schema`, one of the table's that is read now, does. `tracked` are the columns
+    (named so) whose constraints are of use: a file whose partition constrains none of them is described by its column
+    bounds. All of it is in immutable files, so the same question is answered once a process.
     """
+
+    def find_out() -> TableChange:
+        return _change_since(recorded, now, table, schema, tracked)
+
+    if recorded.snapshot_id == now.snapshot_id or not table.metadata_location:
+        return find_out()
+    return _CHANGES.get((table.metadata_location, recorded, now, schema.schema_id, tracked), find_out)
+
+
+def _change_since(
+    recorded: TableVersion, now: TableVersion, table: Table, schema: Schema, tracked: frozenset[str]
+) -> TableChange:
     metadata = table.metadata
     if now.uuid != recorded.uuid:
         return TableChange("unknown", moved=True, reason="was dropped and created again")
@@ -109,14 +136,37 @@ def change_since(
     if window is None:
         return replace(_change_of(rows, *_difference(table, start, target)), replaced=True)
     straight = not window.undone and recorded.schema_id == now.schema_id
-    appends = AppendWindow(table.io, start) if straight else None
-    return _change_of(rows, _changed_files(table, window, appends), _unchanged_files(table, window, start), appends)
+    files = _files_of(table, window, start, target, straight)
+    return _change_of(rows, files.changed, _unchanged_files(table, window, start), files.appended)
+
+
+def _files_of(table: Table, window: _Window, start: Snapshot, target: Snapshot, straight: bool) -> _WindowFiles:
+    """Return the changed files of a window; manifests are opened once for it, whatever columns are tracked."""
+
+    def find_out() -> _WindowFiles:
+        appends = AppendWindow(table.io, start) if straight else None
+        changed = tuple(_changed_files(table, window, appends))
+        return _WindowFiles(changed, None if appends is None else appends.appended)
+
+    if not table.metadata_location:
+        return find_out()
+    return _FILES.get((table.metadata_location, start.snapshot_id, target.snapshot_id, straight), find_out)
 
 
 def partitions_of(table: Table, snapshot_id: int) -> set[PartitionKey]:
     """Return the partitions, as (spec id, values), that hold data files at a snapshot; reads all its manifests."""
     snapshot = table.metadata.snapshot_by_id(snapshot_id)
     return set() if snapshot is None else {partition_key(f) for f in _live_files(table, snapshot)}
+
+
+def partition_count(table: Table, snapshot_id: int) -> int:
+    """Return how many partitions hold data files at a snapshot; reads all its manifests, once a process."""
+
+    def find_out() -> int:
+        return len(partitions_of(table, snapshot_id))
+
+    location = table.metadata_location
+    return _COUNTS.get((location, snapshot_id), find_out) if location else find_out()
 
 
 def changed_partitions(table: Table, from_snapshot_id: int, to_snapshot_id: int) -> set[PartitionKey]:
@@ -193,13 +243,12 @@ def _file_key(file: DataFile) -> tuple[object, ...]:
 
 
 def _change_of(
-    rows: FileRows, files: Iterable[DataFile], others: Iterable[DataFile], appends: AppendWindow | None = None
+    rows: FileRows, files: Iterable[DataFile], others: Iterable[DataFile], appended: Appended | None = None
 ) -> TableChange:
     """Return the change that the changed files make; `others` are those that delete files among them can be about."""
     changed = changed_rows(rows, files, others)
     if changed.count == 0:
         return TableChange("fresh", moved=True)
-    appended = appends.appended if appends is not None else None
     return TableChange(
         "stale",
         moved=True,

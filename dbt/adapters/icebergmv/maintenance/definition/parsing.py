@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import sqlglot
 import sqlglot.dialects.spark  # loaded now, not inside the first refresh of a run
@@ -35,7 +36,7 @@ class NotParsed:
 def parse(sql: str) -> ParsedSql | NotParsed:
     """Return the first statement of the text, or why sqlglot cannot parse it. No text raises an error."""
     try:
-        return ParsedSql(sqlglot.parse_one(sql, dialect=DIALECT), sqlglot.tokenize(sql, dialect=DIALECT))
+        return ParsedSql(sqlglot.parse_one(sql, dialect=DIALECT), _tokens(sql))
     except _FAILURES as error:
         return NotParsed(str(error).splitlines()[0] if str(error) else type(error).__name__)
 
@@ -54,9 +55,15 @@ def parse_query(sql: str) -> exp.Query | None:
 def tokens_of(sql: str) -> Sequence[Token] | None:
     """Return the tokens of the text; None for text that has none, such as one with an open quote."""
     try:
-        return sqlglot.tokenize(sql, dialect=DIALECT)
+        return _tokens(sql)
     except _FAILURES:
         return None
+
+
+@lru_cache(maxsize=64)
+def _tokens(sql: str) -> tuple[Token, ...]:
+    """Return the tokens of the text, which several steps of one inspection look at. Raises what sqlglot raises."""
+    return tuple(sqlglot.tokenize(sql, dialect=DIALECT))
 
 
 def definition_hash(sql: str) -> str:

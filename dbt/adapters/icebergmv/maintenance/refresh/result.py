@@ -8,7 +8,12 @@ from typing import Literal
 
 from pyiceberg.table import Table
 
-from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry, changed_partitions, partitions_of
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import (
+    ancestry,
+    changed_partitions,
+    partition_count,
+    partitions_of,
+)
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import stored_partitioning
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
@@ -86,7 +91,7 @@ def _partitions(base: BaseTable) -> int | None:
     snapshot = source.table.metadata.snapshot_by_id(snapshot_id)
     manifests = snapshot.manifests(source.table.io) if snapshot is not None else []
     files = sum((m.added_files_count or 0) + (m.existing_files_count or 0) for m in manifests)
-    return len(partitions_of(source.table, snapshot_id)) if files <= _COUNTED_FILES else None
+    return partition_count(source.table, snapshot_id) if files <= _COUNTED_FILES else None
 
 
 def _rows(table: Table, start: int, snapshot_id: int) -> tuple[int, int]:
