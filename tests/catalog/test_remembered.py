@@ -24,7 +24,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.table_changes import (
     TableChange,
     TableVersion,
     change_since,
-    partition_count,
+    partitions_of,
 )
 from tests.support.metadata_tables import UUID_OF_TABLE, MetadataTable, file_of
 
@@ -148,10 +148,13 @@ def test_the_next_commit_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert opened.since_start("day").appended_since is None
 
 
-def test_partitions_are_counted_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_partitions_of_a_manifest_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened = Opened(tmp_path, monkeypatch)
-    assert [partition_count(opened.table(), opened.start) for _ in range(3)] == [3, 3, 3]
-    assert list(opened.manifests.values()) == [1]
+    opened.made.commit(Operation.DELETE, removed=[file_of("d0", (0,)), file_of("e0", (0,))])
+    table, ids = opened.table(), [s.snapshot_id for s in opened.made.snapshots]
+    found = [partitions_of(table, snapshot_id) for snapshot_id in ids * 2]
+    assert found == [{(0, (n,)) for n in days} for days in ([0, 1, 2],) * 4 + ([1, 2],)] * 2
+    assert set(opened.manifests.values()) == {1}
 
 
 def test_a_metadata_file_is_read_once(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal
 
-from pyiceberg.manifest import DataFile, ManifestContent
+from pyiceberg.manifest import DataFile, ManifestContent, ManifestFile
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
@@ -90,7 +90,7 @@ class _WindowFiles:
 
 _FILES: Remembered[_WindowFiles] = Remembered(20_000, lambda w: 1 + len(w.changed))
 _CHANGES: Remembered[TableChange] = Remembered(50_000, lambda c: 1 + len(c.constraints.data_disjuncts))
-_COUNTS: Remembered[int] = Remembered(1_000)
+_PARTITIONS: Remembered[frozenset[PartitionKey]] = Remembered(100_000, lambda keys: 1 + len(keys))
 
 
 def change_since(
@@ -154,19 +154,17 @@ def _files_of(table: Table, window: _Window, start: Snapshot, target: Snapshot, 
 
 
 def partitions_of(table: Table, snapshot_id: int) -> set[PartitionKey]:
-    """Return the partitions, as (spec id, values), that hold data files at a snapshot; reads all its manifests."""
+    """Return the partitions, as (spec id, values), that hold files at a snapshot; each manifest is opened once."""
     snapshot = table.metadata.snapshot_by_id(snapshot_id)
-    return set() if snapshot is None else {partition_key(f) for f in _live_files(table, snapshot)}
+    manifests = [] if snapshot is None else snapshot.manifests(table.io)
+    return {key for manifest in manifests for key in _partitions_in(table, manifest)}
 
 
-def partition_count(table: Table, snapshot_id: int) -> int:
-    """Return how many partitions hold data files at a snapshot; reads all its manifests, once a process."""
+def _partitions_in(table: Table, manifest: ManifestFile) -> frozenset[PartitionKey]:
+    def find_out() -> frozenset[PartitionKey]:
+        return frozenset(partition_key(file) for file in live_files(table.io, [manifest]))
 
-    def find_out() -> int:
-        return len(partitions_of(table, snapshot_id))
-
-    location = table.metadata_location
-    return _COUNTS.get((location, snapshot_id), find_out) if location else find_out()
+    return _PARTITIONS.get(manifest.manifest_path, find_out)
 
 
 def changed_partitions(table: Table, from_snapshot_id: int, to_snapshot_id: int) -> set[PartitionKey]:

@@ -11,7 +11,6 @@ from pyiceberg.table import Table
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import (
     ancestry,
     changed_partitions,
-    partition_count,
     partitions_of,
 )
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import stored_partitioning
@@ -91,7 +90,7 @@ def _partitions(base: BaseTable) -> int | None:
     snapshot = source.table.metadata.snapshot_by_id(snapshot_id)
     manifests = snapshot.manifests(source.table.io) if snapshot is not None else []
     files = sum((m.added_files_count or 0) + (m.existing_files_count or 0) for m in manifests)
-    return partition_count(source.table, snapshot_id) if files <= _COUNTED_FILES else None
+    return len(partitions_of(source.table, snapshot_id)) if files <= _COUNTED_FILES else None
 
 
 def _rows(table: Table, start: int, snapshot_id: int) -> tuple[int, int]:
