@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange, TableVersion
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import NotListed, ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import NotListed
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, references_to_ask
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain

@@ -8,7 +8,8 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import at_moment
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Answer, NotListed, ToAsk, clock_answer
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk, clock_answer
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer, NotListed
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, NoOp, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
     PlanRequest,

@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Reach
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Answer, Questions, ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Questions, ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import Run
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from tests.randomised.mutants import Mutant, view
 from tests.randomised.planners import Ask, Planner, answers_of
@@ -127,6 +128,11 @@ def not_edited(of: View) -> Mutant:
     return Mutant((of,), reaching(lambda reach, _: replace(reach, edits=())))
 
 
+def own_keys(ask: Ask) -> Mutant:
+    """Return a mutant that looks for keys in the changed rows first."""
+    return Mutant((GROUPED, COUNTED), Planner(ask=ask), own_keys_first=True)
+
+
 ASKING_MUTANTS: dict[str, Mutant] = {
     # The changed rows.
     "rows that went are not asked": Mutant((GROUPED,), Planner(ask=said(lambda q: q.replace(_CHANGED, ONLY_MORE)))),
@@ -156,6 +162,10 @@ ASKING_MUTANTS: dict[str, Mutant] = {
     "NOT IN is asked as IN": Mutant(
         (NOT_IN,), Planner(ask=said(lambda q: q.replace("EXISTS (SELECT b.v", "a.v IN (SELECT b.v")))
     ),
+    # Keys of the changed rows themselves.
+    "own keys of rows that came alone": own_keys(said(lambda q: q.replace(_CHANGED, ONLY_MORE))),
+    "own keys of rows that went alone": own_keys(said(lambda q: q.replace(_CHANGED, ONLY_LESS))),
+    "an own key NULL is not heard": own_keys(heard(without_null)),
     # What else is known of a SELECT.
     "a column equal to an answered one is answered": Mutant((EQUATED,), reaching(with_equal_columns)),
     "one use of a common table expression is asked": Mutant((CTE_TWICE,), asking(first_copies)),

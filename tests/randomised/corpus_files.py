@@ -44,6 +44,7 @@ def read(file: Path) -> Kept:
         appends=found["appends are seen"],
         partitioning=_pairs(found["storage partitioned by"]),
         merges=found.get("groups are merged", False),
+        own_keys_first=found.get("own keys come first", False),
         clock=tuple(found.get("clock", ())),
     )
     return Kept(found["because"], case, tuple(refresh["kind"] for refresh in found["refreshes"]))
@@ -58,6 +59,7 @@ def write(name: str, kept: Kept) -> Path:
         "time zone": case.zone,
         "appends are seen": case.appends,
         "groups are merged": case.merges,
+        "own keys come first": case.own_keys_first,
         "storage partitioned by": case.partitioning,
         **({"clock": case.clock} if case.clock else {}),
         "tables": {

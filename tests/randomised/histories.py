@@ -39,7 +39,7 @@ class Case:
 
     `appends`: the engine knows of changes that only add rows. `partitioning` is that of the storage. `clock` has the
     moment of the first build and of each refresh, or nothing where the view reads no clock. `merges`: the storage keeps
-    what groups are merged by.
+    what groups are merged by. `own_keys_first`: changed rows are asked for keys of their own first.
     """
 
     view: View
@@ -51,6 +51,7 @@ class Case:
     partitioning: tuple[tuple[str, str], ...] = ()
     clock: tuple[str, ...] = ()
     merges: bool = False
+    own_keys_first: bool = False
 
     def clock_of(self, refresh: int) -> Clock:
         """Return what the clock functions give at a refresh; 0 is the first build."""
@@ -90,7 +91,8 @@ def make_case(choices: Choices, view: View | None = None) -> Case:
                 now[table] = step[table].after
         steps.append(step)
     clock = _moments(choices, len(steps) + 1) if reads_it else ()
-    return Case(view, specs, start, tuple(steps), zone, appends, partitioning, clock, choices.chance(0.6))
+    merges, own_keys_first = choices.chance(0.6), choices.chance(0.3)
+    return Case(view, specs, start, tuple(steps), zone, appends, partitioning, clock, merges, own_keys_first)
 
 
 def _moments(choices: Choices, count: int) -> tuple[str, ...]:
@@ -114,7 +116,9 @@ def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]
     stored, merges = stored_columns(database, analysed_at(sql, case.clock_of(0), is_utc))
     columns = [c for c in stored if not is_hidden(c.name)]
     merges = merges and case.merges
-    session = Session(is_utc, database.run, now, case.appends, case.partitioning, bases, columns, merges)
+    session = Session(
+        is_utc, database.run, now, case.appends, case.partitioning, bases, columns, merges, case.own_keys_first
+    )
     storage = storage_table({c.name: c.type for c in stored}, case.partitioning)
     before = database.rows(at(sql, case.clock_of(0)))
     for number, step in enumerate(case.steps, start=1):

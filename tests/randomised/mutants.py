@@ -32,6 +32,7 @@ class Mutant:
     wrong: Planner
     right: Planner = RIGHT
     seeds: int = 200
+    own_keys_first: bool = False
 
 
 def on(reference: int, column: str, *steps: Step) -> Track:

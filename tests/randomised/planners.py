@@ -14,8 +14,9 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.lake import Spark
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Answer, Questions, ToAsk, clock_answer
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Questions, ToAsk, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import Run, evaluated
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.planning.plan import RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
     PlanRequest,
@@ -51,7 +52,7 @@ class Session(NamedTuple):
     """What a refresh finds: a Spark in its time zone, what the tables hold, how the storage is partitioned.
 
     `appends` says whether it is known of a change that it only adds rows, `merges` whether groups may be merged.
-    `before` and `now` are what the clock was at the last refresh and is at this one.
+    `before` and `now` are what the clock was at the last refresh and is at this one. `own_keys_first`: see Questions.
     """
 
     is_utc: bool
@@ -62,6 +63,7 @@ class Session(NamedTuple):
     bases: BaseTables
     columns: Sequence[Column] = ()
     merges: bool = False
+    own_keys_first: bool = False
     before: Clock = {}
     now: Clock = {}
 
@@ -150,7 +152,10 @@ class Planner:
         self, definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest, session: Session
     ) -> PlanRequest:
         """Ask the clock, then the tables, as planning/settle.py does."""
-        questions = Questions(definition, definition.asked, session.bases, status, session.columns)
+        first = frozenset(r.index for r in definition.references if session.own_keys_first)
+        questions = Questions(
+            definition, definition.asked, session.bases, status, session.columns, own_keys_first=first
+        )
         before = clock_to_ask(definition, status, request)
         if before is not None:
             request = replace(request, answers={CLOCK.index: self.ask_clock(questions, before, session.run)})

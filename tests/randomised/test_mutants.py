@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tests.randomised.asking_mutants import ASKING_MUTANTS
@@ -28,7 +30,8 @@ def wrong_rows(database: Database, case: Case, planner: Planner) -> str | None:
 def killer(database: Database, mutant: Mutant) -> Case | None:
     """Return the first case on which the mutant leaves wrong rows."""
     for seed in range(mutant.seeds):
-        case = make_case(Choices(seed), mutant.views[seed % len(mutant.views)])
+        made = make_case(Choices(seed), mutant.views[seed % len(mutant.views)])
+        case = replace(made, own_keys_first=mutant.own_keys_first)
         if wrong_rows(database, case, mutant.wrong) is not None:
             return case
     return None

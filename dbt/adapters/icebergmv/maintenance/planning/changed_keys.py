@@ -13,10 +13,10 @@ which its two ends differ; a row in which the old and the new rows differ does s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, ScalarSubquery
@@ -24,18 +24,24 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, part_of, splice
 from dbt.adapters.icebergmv.maintenance.lake import Spark
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
+    TOO_MANY,
+    Answer,
+    NotListed,
+    ask,
+    none_of,
+    rows_of,
+    values_of,
+    with_fewest_values,
+)
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_appended, read_pinned
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
-from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, Value
-from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, TupleDomain
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import image
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, identifier
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource, at_snapshot
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
-
-MOST_KEYS = 1000
-_MOST_TERMS = 2000
-"""Beyond this many terms Spark takes seconds to plan the predicate of a region."""
 
 _Version = Literal["now", "before", "changed"]
 _VERSIONS: tuple[_Version, _Version] = ("now", "before")
@@ -48,19 +54,6 @@ _SIGN = "icebergmv_sign"
 _FLOATS = frozenset(["float", "double"])
 _COUNTED = frozenset(["boolean", "int", "bigint", "string", "binary", "date", "timestamp", "timestamp_ntz", *_FLOATS])
 """Types of which GROUP BY keeps apart what can be kept apart (floats as texts, for the sake of -0.0)."""
-
-
-@dataclass(frozen=True)
-class NotListed:
-    """The keys that some rows reach are not known; `reason` goes on a sentence that names these rows."""
-
-    reason: str
-
-
-TOO_MANY = NotListed(f"its changed rows reach more than {MOST_KEYS} keys")
-
-Answer: TypeAlias = tuple[TupleDomain, ...] | NotListed
-"""The output rows that the changed rows of a reference reach."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +73,8 @@ class Questions:
     """What is asked: of a definition and its text, its base tables and their status, and the columns Spark gives it.
 
     `preferred` are columns by which fewer and larger parts of the view are replaced; they are asked for where all
-    answered columns have too many values.
+    answered columns have too many values. For references in `own_keys_first` it is dear to run the definition, so keys
+    are first looked for in the changed rows themselves.
     """
 
     definition: ViewDefinition
@@ -89,6 +83,7 @@ class Questions:
     status: MaterializedViewStatus
     columns: Sequence[Column]
     preferred: frozenset[str] = frozenset()
+    own_keys_first: frozenset[int] = frozenset()
 
     def answers(self, to_ask: ToAsk, run: Spark) -> dict[int, Answer]:
         """Return what the references reach. Of the needed ones none is asked after one that cannot say it."""
@@ -106,6 +101,41 @@ class Questions:
         return all(copy in self.asked.reach for copy in self.asked.copies_of(origin))
 
     def _answer_of(self, origin: int, run: Spark) -> Answer | None:
+        """Return what a reference reaches: by the keys in its changed rows, or by the definition over these rows."""
+        own = self._own_keys(origin, run) if origin in self.own_keys_first else None
+        if isinstance(own, tuple):
+            return own
+        answer = self._reached_by(origin, run)
+        if answer is TOO_MANY and origin not in self.own_keys_first:
+            own = self._own_keys(origin, run)
+        return own if isinstance(own, tuple) else answer
+
+    def _own_keys(self, origin: int, run: Spark) -> Answer | None:
+        """Return the output rows that columns say which are tracked: those with the values that changed rows have.
+
+        Every output row depends only on base rows that lead to its value of such a column. None where some use of the
+        reference has no such column, or its values cannot be listed.
+        """
+        reference = self.asked.references[self.asked.copies_of(origin)[0]]
+        source = self.bases.of(reference).source
+        changed = None if source is None else self._changed_rows(reference, source)
+        types = {} if source is None else {c.name: c.type for c in schema_columns(source.table_schema)}
+        reached: list[TupleDomain] = []
+        for use in self.definition.uses_of(origin):
+            tracks = [(k, t) for k, found in self.definition.tracks_of(use).items() for t in found]
+            keys = [(k, t) for k, t in tracks if all(step.only_adds_null for step in t.function)]
+            listed = [(k, t) for k, t in keys if internal_form(types.get(t.column, ""), "") is not None]
+            if changed is None or not listed:
+                return None
+            name, track = min(listed, key=lambda key: (key[0] not in self.preferred, key[0]))
+            value = internal_form(types[track.column], identifier(track.column))
+            values = values_of(f"SELECT DISTINCT {value} FROM {changed}", run)
+            if isinstance(values, NotListed):
+                return None
+            reached += [] if values.is_none else [TupleDomain.where({ColumnKey(name): image(track.function, values)})]
+        return tuple(reached)
+
+    def _reached_by(self, origin: int, run: Spark) -> Answer | None:
         """Return what all copies of a reference reach together; None if one of them cannot say it."""
         reached: tuple[TupleDomain, ...] = ()
         copies = self.asked.copies_of(origin)
@@ -205,7 +235,7 @@ class Questions:
         reference = self.asked.references[index]
         source = self.bases.of(reference).source
         changed = None if source is None else self._changed_rows(reference, source)
-        return None if changed is None else _none_of(f"SELECT 1 FROM {changed}", run)
+        return None if changed is None else none_of(f"SELECT 1 FROM {changed}", run)
 
     def _is_same(self, subquery: ScalarSubquery, index: int, run: Spark) -> bool:
         """Return whether a scalar subquery has one value before and after the changes of a reference that it reads."""
@@ -217,7 +247,7 @@ class Questions:
             with_ = part_of(self.asked.sql, texts, 0, subquery.with_end)
             values.append(f"({with_}{part_of(self.asked.sql, texts, subquery.start, subquery.end)})")
         now, before = values
-        rows = _rows(f"{SAME_VALUE} FROM (SELECT {now} AS icebergmv_now, {before} AS icebergmv_before)", run)
+        rows = rows_of(f"{SAME_VALUE} FROM (SELECT {now} AS icebergmv_now, {before} AS icebergmv_before)", run)
         return not isinstance(rows, NotListed) and bool(rows[0][0])
 
     def reached(self, index: int, run: Spark) -> Answer | None:
@@ -232,13 +262,13 @@ class Questions:
         if question is None:
             return None
         if not keys:
-            return _none_of(f"SELECT 1 FROM (\n{question}\n)", run)
-        found = _ask(question, keys, run)
+            return none_of(f"SELECT 1 FROM (\n{question}\n)", run)
+        found = ask(question, keys, run)
         preferred = [c for c in keys if c.name in self.preferred]
         if found is TOO_MANY and preferred:
-            found = _ask(question, preferred, run)
+            found = ask(question, preferred, run)
         if found is TOO_MANY and len(keys) > 1:
-            found = _ask(question, [_with_fewest_values(question, keys, run)], run)
+            found = ask(question, [with_fewest_values(question, keys, run)], run)
         return found
 
 
@@ -258,48 +288,3 @@ def clock_answer(terms: Sequence[Questions] | None, run: Spark) -> Answer:
 def _before(base: BaseTableStatus, now: IcebergSource) -> IcebergSource | None:
     """Return the table as the last refresh read it, under the columns of today; None if that cannot be shown."""
     return None if base.recorded is None else at_snapshot(now, base.recorded.version.snapshot_id)
-
-
-def _none_of(query: str, run: Spark) -> Answer | None:
-    """Return that nothing is reached, if a query gives no row."""
-    rows = _rows(f"{query} LIMIT 1", run)
-    return rows if isinstance(rows, NotListed) else None if rows else ()
-
-
-def _ask(question: str, keys: Sequence[Column], run: Spark) -> Answer:
-    most = max(1, min(MOST_KEYS, _MOST_TERMS // len(keys)))
-    values = ", ".join(f"{internal_form(c.type, identifier(c.name))} AS k{n}" for n, c in enumerate(keys))
-    rows = _rows(f"SELECT DISTINCT {values} FROM (\n{question}\n) LIMIT {most + 1}", run)
-    if isinstance(rows, NotListed):
-        return rows
-    if len(rows) > most:
-        return TOO_MANY
-    if any(isinstance(value, str) and "\ufffd" in value for row in rows for value in row):
-        return NotListed("reach a key that may not be UTF-8")
-    names = [ColumnKey(c.name) for c in keys]
-    return simplify([_region(dict(zip(names, row, strict=True))) for row in rows], MOST_KEYS)
-
-
-def _with_fewest_values(question: str, keys: Sequence[Column], run: Spark) -> Column:
-    """Return the column that has the fewest values among what is reached, as far as an estimate says."""
-    estimates = ", ".join(f"approx_count_distinct({identifier(c.name)})" for c in keys)
-    (counts,) = run(f"SELECT {estimates} FROM (\n{question}\n)")
-    return min(zip(map(int, map(str, counts)), range(len(keys)), keys, strict=True))[2]
-
-
-def _rows(query: str, run: Spark) -> Sequence[Sequence[object]] | NotListed:
-    try:
-        return run(query)
-    except Exception as error:
-        # A clause that is left out may have kept an expression from failing.
-        return NotListed(f"cannot be asked ({str(error).splitlines()[0][:200]})")
-
-
-def _region(values: Mapping[ColumnKey, object]) -> TupleDomain:
-    return TupleDomain.where({key: Domain.of(_value(value)) for key, value in values.items()})
-
-
-def _value(value: object) -> Value | None:
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    raise TypeError(f"Cannot use a {type(value).__name__} as a key")

@@ -12,6 +12,9 @@ from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, Ma
 FEW_ROWS = 100_000
 """Up to this many rows in all base tables, every plan costs about the same."""
 
+_MANY_ROWS = 2_000_000
+"""From this many rows in all base tables, one scan of them takes seconds."""
+
 _MOST_ASKED = 0.5
 """The share of all rows that may be read to ask. A full refresh reads all of them, and writes."""
 
@@ -40,8 +43,15 @@ def rows_to_ask(base: BaseTableStatus) -> int:
     if base.change.appended_since is not None:
         return base.change.appended_rows
     if any(d.is_all for d in base.change.constraints.data_disjuncts):
-        return 2 * (0 if base.base.source is None else base.base.source.row_count)
+        return 2 * _rows(base)
     return base.change.changed_rows
+
+
+def small_beside_large(status: MaterializedViewStatus) -> frozenset[int]:
+    """Return the references to small stale tables, where the others are so large that to read them is dear."""
+    dear = _rows_in_all(status) > _MANY_ROWS
+    small = (b for b in status.base_tables if b.change.status == "stale" and dear and _rows(b) <= FEW_ROWS)
+    return frozenset(index for base in small for index in base.occurrences)
 
 
 def changed_nearly_everywhere(status: MaterializedViewStatus) -> frozenset[TableName]:
@@ -69,4 +79,8 @@ def _count_partitions(source: IcebergSource) -> int | None:
 
 
 def _rows_in_all(status: MaterializedViewStatus) -> int:
-    return sum(b.base.source.row_count for b in status.base_tables if b.base.source is not None)
+    return sum(_rows(base) for base in status.base_tables)
+
+
+def _rows(base: BaseTableStatus) -> int:
+    return 0 if base.base.source is None else base.base.source.row_count

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, Occurrence
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Answer, ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.cost import FEW_ROWS, is_rough, reads_too_much, rows_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.deltas import appended_deltas, signed_deltas
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes, clock_unanswered, count, unknown, untracked
 from dbt.adapters.icebergmv.maintenance.planning.regions import REGION_LIMIT, affected_rows, base_filters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import NotListed
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import NotListed
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus

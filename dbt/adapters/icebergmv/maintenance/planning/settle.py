@@ -17,7 +17,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk, clock_answer
-from dbt.adapters.icebergmv.maintenance.planning.cost import changed_nearly_everywhere
+from dbt.adapters.icebergmv.maintenance.planning.cost import changed_nearly_everywhere, small_beside_large
 from dbt.adapters.icebergmv.maintenance.planning.kept_states import as_far_as_of_use, stored_hidden, with_states
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
@@ -146,7 +146,7 @@ def _answered(lake: Lake, view: RefreshedView, columns: Sequence[Column], reques
     preferred = frozenset(column for column, _ in request.partitioning)
 
     def questions(asked: Asked) -> Questions:
-        return Questions(definition, asked, view.bases, status, columns, preferred)
+        return Questions(definition, asked, view.bases, status, columns, preferred, small_beside_large(status))
 
     before = clock_to_ask(definition, status, request)
     if before is not None:
