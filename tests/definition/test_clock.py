@@ -28,6 +28,10 @@ SPLICED = {
     "SELECT id FROM t WHERE CAST(ts AS timestamp_ntz) < localtimestamp()": (
         "SELECT id FROM t WHERE CAST(ts AS timestamp_ntz) < TIMESTAMP_NTZ '2026-11-23 00:30:00.000001'"
     ),
+    "SELECT id AS current_date_key, now() AS now FROM t WHERE d < current_date": (
+        "SELECT id AS current_date_key, TIMESTAMP '2026-11-22 23:30:00.000001Z' AS now FROM t "
+        "WHERE d < DATE '2026-11-22'"
+    ),
     "SELECT id, current_date AS today, 'x' AS now FROM t": "SELECT id, DATE '2026-11-22' AS today, 'x' AS now FROM t",
 }
 

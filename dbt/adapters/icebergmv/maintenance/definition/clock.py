@@ -6,6 +6,7 @@ what they give at that moment, so that every statement of the refresh sees the s
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -109,13 +110,13 @@ def _literal(spark_type: str, clock: Clock) -> str:
 def _may_mean_columns(parsed: ParsedSql, tables: Collection[tuple[ColumnInfo, ...] | None]) -> bool:
     """Return whether the name of a clock function may mean a column, which Spark then takes for meant.
 
-    Names of columns are written as such, are those of tables and of fields in them, or come from a text.
+    Names of columns are written as such, are those of tables, of fields in them, or of fields that a text names.
     """
     columns = [column for table in tables for column in table or ()]
-    texts = [c.name for c in columns] + [c.type or "" for c in columns]
-    texts += [i.name for i in parsed.tree.find_all(exp.Identifier)]
-    texts += [t.text for t in parsed.tokens if t.token_type == TokenType.STRING]
-    return None in tables or any(name in text.lower() for text in texts for name in CLOCK_TYPES if name != "now")
+    names = {*(c.name.lower() for c in columns), *(i.name.lower() for i in parsed.tree.find_all(exp.Identifier))}
+    texts = [*(c.type or "" for c in columns), *(t.text for t in parsed.tokens if t.token_type == TokenType.STRING)]
+    words = {word for text in texts for word in re.findall(r"\w+", text.lower())}
+    return None in tables or any(n in names | words for n in CLOCK_TYPES if known_of(n).without_parentheses)
 
 
 def _makes_a_name(call: exp.Expr) -> bool:
