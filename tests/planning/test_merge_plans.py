@@ -1,0 +1,181 @@
+"""When groups are merged, and when an overwrite of nearly everything is not done."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.partitioning import PartitionField, PartitionSpec
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.transforms import IdentityTransform
+from pyiceberg.types import LongType, NestedField
+
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange, TableVersion
+from dbt.adapters.icebergmv.maintenance.definition.merging import HIDDEN
+from dbt.adapters.icebergmv.maintenance.planning import cost
+from dbt.adapters.icebergmv.maintenance.planning.cost import changed_nearly_everywhere, small_beside_large
+from dbt.adapters.icebergmv.maintenance.planning.deltas import signed_deltas
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, TOO_MANY, ask, values_of
+from dbt.adapters.icebergmv.maintenance.planning.merged_groups import can_merge
+from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Merge, NoOp, Overwrite, SignedDelta
+from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.hidden_columns import is_hidden, shown
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
+from tests.support.bare_tables import bare_table
+from tests.support.bases import COLUMNS, analysed, base_status, change, partition_rows, status
+
+BY_REGION = analysed("SELECT region, count(*) AS c FROM t GROUP BY region")
+BY_DAY = analysed("SELECT d, count(*) AS c FROM t GROUP BY d")
+JOINED = analysed("SELECT u.region, sum(t.v) AS s FROM t JOIN u ON t.id = u.id GROUP BY u.region")
+ONE_DAY = change([partition_rows([("identity", "d")], (10,))])
+EU = (TupleDomain.where({ColumnKey("region"): Domain.of("EU")}),)
+T = ("lake", "ns", "t")
+
+
+def stale(changed: TableChange, rows: int = 10, name: str = "t", index: int = 0) -> BaseTableStatus:
+    """Return the status of a table that has so many rows."""
+    table = bare_table(name, {column: kind for column, (kind, _) in COLUMNS.items()}, (), (1, 2), rows)
+    source = IcebergSource(table, ("lake", "ns", name), TableVersion("uuid", 2, 0), table.schema(), table.schema())
+    found = base_status(changed, name, (index,))
+    return replace(found, base=BaseTable(found.base.name, source))
+
+
+def test_groups_are_merged_where_no_partition_follows_them() -> None:
+    plan = plan_refresh(BY_REGION, status(stale(ONE_DAY)), PlanRequest("auto", merges=True))
+    assert plan == Merge("t: 1 partition changed", (SignedDelta(0, 1, ONE_DAY.constraints.data_disjuncts),))
+
+
+@pytest.mark.parametrize(
+    ("request_", "kind"),
+    [
+        (PlanRequest("auto"), Full),
+        (PlanRequest("auto", merges=True, answers={0: EU}), Merge),
+        (PlanRequest("auto", merges=True, answers={0: ()}), NoOp),
+        (PlanRequest("auto", merges=True, rebuild="--full-refresh"), Full),
+        (PlanRequest("full", merges=True), Full),
+    ],
+)
+def test_what_else_decides(request_: PlanRequest, kind: type) -> None:
+    assert isinstance(plan_refresh(BY_REGION, status(stale(ONE_DAY)), request_), kind)
+
+
+def test_what_partitions_say_is_overwritten() -> None:
+    plan = plan_refresh(BY_DAY, status(stale(ONE_DAY)), PlanRequest("auto", merges=True))
+    assert isinstance(plan, Overwrite)
+
+
+def test_a_change_that_is_most_of_all_rows_is_not_read_twice() -> None:
+    large = stale(replace(ONE_DAY, changed_rows=900_000), rows=1_000_000)
+    assert isinstance(plan_refresh(BY_REGION, status(large), PlanRequest("auto", merges=True)), Full)
+
+
+def test_tables_are_read_one_after_the_other() -> None:
+    appended = replace(ONE_DAY, appended_since=1, appended_rows=3)
+    assert signed_deltas(JOINED, [stale(appended), stale(change([TupleDomain.all()], unit="file"), 10, "u", 1)]) == (
+        SignedDelta(0, 1, ONE_DAY.constraints.data_disjuncts, appended=True, before={1: 1}),
+        SignedDelta(1, 1, None),
+    )
+
+
+def test_a_table_whose_former_version_is_gone() -> None:
+    base = stale(ONE_DAY)
+    assert base.recorded is not None
+    expired = replace(base.recorded, version=TableVersion("uuid", 99, 0))
+    assert signed_deltas(BY_REGION, [replace(base, recorded=expired)]) is None
+
+
+NEARLY = frozenset([T])
+
+
+@pytest.mark.parametrize(
+    ("definition", "request_", "kind"),
+    [
+        (BY_DAY, PlanRequest("auto", changed_nearly_everywhere=NEARLY), Full),
+        (BY_DAY, PlanRequest("auto", changed_nearly_everywhere=NEARLY, merges=True), Merge),
+        (BY_DAY, PlanRequest("auto"), Overwrite),
+        (BY_REGION, PlanRequest("auto", changed_nearly_everywhere=NEARLY, answers={0: EU}), Overwrite),
+    ],
+)
+def test_nearly_everything(definition: object, request_: PlanRequest, kind: type) -> None:
+    plan = plan_refresh(definition, status(stale(ONE_DAY)), request_)  # type: ignore[arg-type]
+    assert isinstance(plan, kind)
+
+
+@pytest.fixture
+def by_day(tmp_path: Path) -> Table:
+    """Return a table with five days."""
+    catalog = SqlCatalog("lake", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse=tmp_path.as_uri())
+    catalog.create_namespace("ns")
+    schema = Schema(NestedField(1, "day", LongType(), required=False))
+    spec = PartitionSpec(PartitionField(1, 1000, IdentityTransform(), "day"))
+    table = catalog.create_table("ns.t", schema, partition_spec=spec)
+    table.append(pa.table({"day": [1, 2, 3, 4, 5, 5]}))
+    catalog.close()
+    return table
+
+
+@pytest.mark.parametrize(("days", "few", "found"), [(4, 1, NEARLY), (3, 1, frozenset()), (5, 100, frozenset())])
+def test_partitions_are_counted(
+    by_day: Table, days: int, few: int, found: frozenset[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cost, "FEW_ROWS", few)
+    head = by_day.metadata.current_snapshot_id
+    source = IcebergSource(by_day, T, TableVersion("uuid", head, 0), by_day.schema(), by_day.schema())
+    changed = change([partition_rows([("identity", "v")], (n,)) for n in range(days)])
+    base = replace(base_status(changed), base=BaseTable(T, source))
+    assert changed_nearly_everywhere(status(base)) == found
+    assert changed_nearly_everywhere(status(replace(base, change=replace(changed, unit="file")))) == frozenset()
+
+
+def test_a_small_table_beside_a_large_one() -> None:
+    facts, dims = stale(change(status="fresh"), 5_000_000), stale(ONE_DAY, 1000, "u", 1)
+    assert small_beside_large(status(facts, dims)) == {1}
+    assert small_beside_large(status(replace(facts, change=ONE_DAY), dims)) == {1}
+    assert small_beside_large(status(stale(change(status="fresh"), 5000), dims)) == frozenset()
+
+
+def test_more_keys_than_a_predicate_takes() -> None:
+    def run(sql: str) -> list[tuple[object, ...]]:
+        return [(n, None) for n in range(int(sql.split("LIMIT ")[1]))]
+
+    assert ask("SELECT 1", [Column("a", "int"), Column("b", "string")], run) is TOO_MANY
+    assert values_of("SELECT 1", run) is TOO_MANY
+    assert values_of("SELECT 1", lambda sql: [(1,), (None,)]) == Domain.of(1, None)
+    assert MOST_KEYS == 1000
+
+
+@pytest.mark.parametrize(
+    ("sql", "types", "merges"),
+    [
+        ("SELECT sum(v) AS s FROM t", ("bigint", "bigint", "bigint"), True),
+        ("SELECT sum(v) AS s FROM t", ("double", "bigint", "bigint"), False),
+        ("SELECT sum(v) AS s FROM t", ("decimal(38,4)", "bigint", "bigint"), True),
+        ("SELECT avg(v) AS s FROM t", ("double", "bigint", "double", "bigint", "decimal(30,0)"), False),
+        ("SELECT avg(v) AS s FROM t", ("decimal(16,6)", "bigint", "decimal(25,2)", "bigint", "decimal(30,0)"), True),
+        ("SELECT avg(v) AS s FROM t", ("decimal(16,6)", "bigint", "decimal(26,2)", "bigint", "decimal(30,0)"), False),
+        ("SELECT max(v) AS m FROM t", ("float", "bigint"), False),
+        ("SELECT max(v) AS m FROM t", ("array<int>", "bigint"), False),
+        ("SELECT region, count(*) AS c FROM t GROUP BY region", ("double", "bigint"), False),
+    ],
+)
+def test_types_that_add_up_exactly(sql: str, types: tuple[str, ...], merges: bool) -> None:
+    definition = analysed(sql)
+    assert definition.merging is not None and definition.columns is not None
+    hidden = [f"{HIDDEN}{n}" for n in range(len(definition.merging.hidden))]
+    names = [*(c.name for c in definition.columns), *hidden]
+    columns = [Column(name, of) for name, of in zip(names, types, strict=True)]
+    assert can_merge(definition.merging, columns) == merges
+
+
+def test_hidden_columns_are_not_shown() -> None:
+    schema = Schema(NestedField(1, "n", LongType()), NestedField(2, f"{HIDDEN}0", LongType()), schema_id=3)
+    assert [f.name for f in shown(schema).fields] == ["n"]
+    assert shown(schema).schema_id == 3
+    assert is_hidden("ICEBERGMV_STATE_7") and not is_hidden("icebergmv_state")
