@@ -8,10 +8,6 @@ DESCRIBE QUERY SELECT * FROM (
 SELECT region, sum(amount) AS total FROM `lake`.`ns`.`orders` VERSION AS OF 1002 GROUP BY region
 );
 
-DESCRIBE QUERY SELECT * FROM (
-SELECT * FROM `lake`.`ns`.`__mv_storage__sales`
-);
-
 CALL `lake`.system.set_current_snapshot(table => '`ns`.`__mv_storage__sales`', snapshot_id => 3002);
 
 ALTER TABLE `lake`.`ns`.`__mv_storage__sales` CREATE BRANCH `icebergmv_20240101T000000_00000001` AS OF VERSION 3002 RETAIN 36500 DAYS;

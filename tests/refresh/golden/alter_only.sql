@@ -8,10 +8,6 @@ DESCRIBE QUERY SELECT * FROM (
 SELECT region, sum(amount) AS total FROM `lake`.`ns`.`orders` VERSION AS OF 1001 GROUP BY region
 );
 
-DESCRIBE QUERY SELECT * FROM (
-SELECT * FROM `lake`.`ns`.`__mv_storage__sales`
-);
-
 ALTER TABLE `lake`.`ns`.`__mv_storage__sales` SET TBLPROPERTIES ('write.target-file-size-bytes' = '1048576');
 
 CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`region`, `total`) COMMENT 'Sales by region' TBLPROPERTIES (

@@ -8,10 +8,6 @@ DESCRIBE QUERY SELECT * FROM (
 SELECT id, region, amount FROM `lake`.`ns`.`orders` VERSION AS OF 1002 WHERE amount > 0
 );
 
-DESCRIBE QUERY SELECT * FROM (
-SELECT * FROM `lake`.`ns`.`__mv_storage__sales`
-);
-
 ALTER TABLE `lake`.`ns`.`__mv_storage__sales` CREATE BRANCH `icebergmv_20240101T000000_00000001` AS OF VERSION 3002 RETAIN 36500 DAYS;
 
 INSERT INTO `lake`.`ns`.`__mv_storage__sales`.`branch_icebergmv_20240101T000000_00000001` WITH (`snapshot-property.refresh-state` = '{"refresh-start-timestamp-ms": 1704067200000, "source-states": [{"type": "table", "catalog": "lake", "namespace": ["ns"], "name": "orders", "uuid": "00000000-0000-0000-0000-000000000001", "snapshot-id": 1002}]}') SELECT `id`, `region`, `amount` FROM (

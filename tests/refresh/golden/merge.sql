@@ -8,10 +8,6 @@ DESCRIBE QUERY SELECT * FROM (
 SELECT day, sum(amount) AS total, avg(amount) AS mean, count(1) AS icebergmv_state_0, count(amount) AS icebergmv_state_1, try_sum(abs(try_cast(amount AS DECIMAL(20, 0)))) AS icebergmv_state_2 FROM `lake`.`ns`.`orders` VERSION AS OF 1002 GROUP BY day
 );
 
-DESCRIBE QUERY SELECT * FROM (
-SELECT * FROM `lake`.`ns`.`__mv_storage__sales`
-);
-
 ALTER TABLE `lake`.`ns`.`__mv_storage__sales` CREATE BRANCH `icebergmv_20240101T000000_00000001` AS OF VERSION 3002 RETAIN 36500 DAYS;
 
 INSERT INTO `lake`.`ns`.`__mv_storage__sales`.`branch_icebergmv_20240101T000000_00000001` WITH (`snapshot-property.refresh-state` = '{"refresh-start-timestamp-ms": 1704067200000, "source-states": [{"type": "table", "catalog": "lake", "namespace": ["ns"], "name": "orders", "uuid": "00000000-0000-0000-0000-000000000001", "snapshot-id": 1002}]}') REPLACE WHERE true SELECT `day`, `total`, `mean`, `icebergmv_state_0`, `icebergmv_state_1`, `icebergmv_state_2` FROM (

@@ -8,10 +8,6 @@ DESCRIBE QUERY SELECT * FROM (
 SELECT region, sum(amount) AS total FROM `lake`.`ns`.`orders` VERSION AS OF 1002 GROUP BY region
 );
 
-DESCRIBE QUERY SELECT * FROM (
-SELECT * FROM `lake`.`ns`.`__mv_storage__sales`
-);
-
 ALTER TABLE `lake`.`ns`.`__mv_storage__sales` CREATE BRANCH `icebergmv_20240101T000000_00000001` AS OF VERSION 3002 RETAIN 36500 DAYS;
 
 DELETE FROM `lake`.`ns`.`__mv_storage__sales`.`branch_icebergmv_20240101T000000_00000001` WHERE (`region` <=> 'EU');

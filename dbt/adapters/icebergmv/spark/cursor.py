@@ -121,7 +121,7 @@ class SessionCursor:
     def _loaded(self, limit: int | None) -> list[Row]:
         if self._rows is None and self._frame is not None:
             frame = self._frame
-            self._rows = self._guarded(lambda _: frame.collect() if limit is None else frame.take(limit))
+            self._rows = self._guarded(lambda _: _rows_of(frame, limit))
         return self._rows or []
 
     def _guarded(self, action: Callable[[SparkSession], Any]) -> Any:
@@ -134,3 +134,10 @@ class SessionCursor:
                 session.sparkContext.removeJobTag(self._tag)
         except SPARK_ERRORS as error:
             raise database_error(error, self._secrets) from error
+
+
+def _rows_of(frame: DataFrame, limit: int | None) -> list[Row]:
+    """Return the rows; fetching none of a command (no columns), which has run already, takes as long as a small job."""
+    if not frame.columns:
+        return []
+    return frame.collect() if limit is None else frame.take(limit)

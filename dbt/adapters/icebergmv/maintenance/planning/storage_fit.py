@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dbt.adapters.icebergmv.maintenance.catalog.reader import table_columns
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
     PartitionField,
     derive_partitioning,
@@ -13,6 +14,7 @@ from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, describe
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.status.hidden_columns import is_hidden
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
@@ -29,8 +31,23 @@ def misfit_to_write(lake: Lake, view: Inspection, columns: Sequence[Column]) -> 
         wanted = parse_partition_by(config.partition_by, [c.name for c in columns])
         if wanted != stored_partitioning(view.storage):
             return "its storage table is partitioned otherwise"
-    stored = describe(lake, f"SELECT * FROM {qualified(*config.storage_table)}")
-    return None if tuple(c for c in stored if not is_hidden(c.name)) == tuple(columns) else _OTHER_COLUMNS
+    return None if _shows(lake, config.storage_table, tuple(columns)) else _OTHER_COLUMNS
+
+
+def _shows(lake: Lake, storage: TableName, columns: tuple[Column, ...]) -> bool:
+    """Return whether these are the columns of the storage table now, hidden ones aside.
+
+    Spark is asked where the catalog shows others.
+    """
+    table = lake.catalog.table(storage[1], storage[2])
+    found = () if table is None else tuple(Column(c.name, c.type) for c in table_columns(table))
+    if _without_hidden(found) == columns:
+        return True
+    return _without_hidden(describe(lake, f"SELECT * FROM {qualified(*storage)}")) == columns
+
+
+def _without_hidden(columns: Sequence[Column]) -> tuple[Column, ...]:
+    return tuple(c for c in columns if not is_hidden(c.name))
 
 
 def misfit_to_read(lake: Lake, view: Inspection, columns: Sequence[Column]) -> str | None:
