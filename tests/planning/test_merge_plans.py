@@ -28,6 +28,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Doma
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.hidden_columns import is_hidden, shown
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
+from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 from tests.support.bare_tables import bare_table
 from tests.support.bases import COLUMNS, analysed, base_status, change, partition_rows, status
 
@@ -89,6 +90,26 @@ def test_a_table_whose_former_version_is_gone() -> None:
     assert base.recorded is not None
     expired = replace(base.recorded, version=TableVersion("uuid", 99, 0))
     assert signed_deltas(BY_REGION, [replace(base, recorded=expired)]) is None
+
+
+APPENDED = replace(ONE_DAY, appended_since=1, appended_rows=3)
+
+
+@pytest.mark.parametrize(
+    ("facts", "dims", "rows", "policy", "kind"),
+    [
+        (APPENDED, APPENDED, 10, "auto", Merge),
+        (ONE_DAY, APPENDED, 10, "auto", Full),
+        (ONE_DAY, APPENDED, 10, "incremental", Merge),
+        (ONE_DAY, APPENDED, 1_000_000, "auto", Merge),
+        (replace(ONE_DAY, changed_rows=400_000), ONE_DAY, 1_000_000, "auto", Full),
+    ],
+)
+def test_merging_has_to_pay(
+    facts: TableChange, dims: TableChange, rows: int, policy: RefreshPolicy, kind: type
+) -> None:
+    bases = status(stale(facts, rows), stale(dims, 100, "u", 1))
+    assert isinstance(plan_refresh(JOINED, bases, PlanRequest(policy, merges=True)), kind)
 
 
 NEARLY = frozenset([T])

@@ -144,7 +144,7 @@ class Planner:
             return live_values(session.rows[table], specs[table], column)
 
         definition = evaluated(definition, status, session.run, live)
-        request = PlanRequest("auto", partitioning=session.partitioning, merges=session.merges)
+        request = PlanRequest("incremental", partitioning=session.partitioning, merges=session.merges)
         request = self._answered(definition, status, request, session)
         return self.plan(plan_refresh(definition, status, request), raw, definition)
 

@@ -15,7 +15,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, Occurrence
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk
-from dbt.adapters.icebergmv.maintenance.planning.cost import FEW_ROWS, is_rough, reads_too_much, rows_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.cost import FEW_ROWS, is_rough, merge_pays, reads_too_much, rows_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.deltas import appended_deltas, signed_deltas
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
@@ -155,7 +155,9 @@ def _merge(
     if partitions_say_it or reads_too_much(stale, status):
         return None
     deltas = signed_deltas(definition, stale)
-    return None if deltas is None else Merge(changes(status), deltas)
+    if deltas is None or (request.policy == "auto" and not merge_pays(deltas, status)):
+        return None
+    return Merge(changes(status), deltas)
 
 
 def _not_everything(
