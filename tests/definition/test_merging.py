@@ -31,7 +31,7 @@ def merging(sql: str) -> Merging:
         ("SELECT max(d) AS m, min(v) AS l FROM t", ("count(1)",)),
         (
             "SELECT count(*) AS n, avg(v + 1) AS a FROM t",
-            ("try_sum(v + 1)", "count(v + 1)", "try_sum(abs(try_cast(v + 1 AS DECIMAL(20, 0))))"),
+            ("try_sum(v + 1)", "count(v + 1)", "try_sum(abs(try_cast(v + 1 AS DECIMAL(30, 11))))"),
         ),
         (
             "SELECT count(*) AS n, 2 * sum(v) FILTER (WHERE d IS NULL) / count(w) AS a FROM t",
@@ -60,13 +60,19 @@ def test_the_text_with_hidden_columns() -> None:
 def test_items_keep_their_text() -> None:
     (item,) = merging("SELECT 100.0 * sum(v) / count(*) AS ratio FROM t").items
     assert [part if isinstance(part, str) else part.kind for part in item.parts] == [
-        "100.0 * ",
+        "100.0 *",
         "sum",
-        "/ ",
+        "/",
         "count",
         "",
     ]
     assert all(call.count is not None for call in item.parts if isinstance(call, Call) and call.kind == "sum")
+
+
+def test_comments_behind_items_are_no_part_of_them() -> None:
+    found = merging("SELECT sum(v -- of what\n) * 100 -- in cents\n AS cents, count(*) AS n FROM t")
+    assert found.items[0].parts[2] == "* 100"
+    assert found.hidden == ("try_sum(v)", "count(v)")
 
 
 @pytest.mark.parametrize(
@@ -116,6 +122,10 @@ def test_whose_changes_are_merged(sql: str, additive: dict[int, frozenset[int]])
         "SELECT region, collect_list(v) AS n FROM t GROUP BY region",
         "SELECT region, sum(sum(v)) OVER () AS n FROM t GROUP BY region",
         "SELECT region, sum(v) AS n, n + 1 AS m FROM t GROUP BY region",
+        "SELECT region AS col, count(*) AS n FROM t LATERAL VIEW explode(array(v, w)) e GROUP BY region, col",
+        "SELECT 'all' AS col, count(*) AS n FROM t LATERAL VIEW explode(array(v, w)) e GROUP BY col",
+        "SELECT explode(array(count(*), sum(v))) AS n FROM t",
+        "SELECT count(*) AS n, transform(array(1, 2), n -> n + count(*)) AS a FROM t",
         "SELECT region, sum(v) + (SELECT max(id) FROM u) AS n FROM t GROUP BY region",
         "SELECT region, v FROM t",
         "SELECT n FROM (SELECT count(*) AS n FROM t) q",

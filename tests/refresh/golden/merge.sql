@@ -5,7 +5,7 @@
 SET;
 
 DESCRIBE QUERY SELECT * FROM (
-SELECT day, sum(amount) AS total, avg(amount) AS mean, count(1) AS icebergmv_state_0, count(amount) AS icebergmv_state_1, try_sum(abs(try_cast(amount AS DECIMAL(20, 0)))) AS icebergmv_state_2 FROM `lake`.`ns`.`orders` VERSION AS OF 1002 GROUP BY day
+SELECT day, sum(amount) AS total, avg(amount) AS mean, count(1) AS icebergmv_state_0, count(amount) AS icebergmv_state_1, try_sum(abs(try_cast(amount AS DECIMAL(30, 11)))) AS icebergmv_state_2 FROM `lake`.`ns`.`orders` VERSION AS OF 1002 GROUP BY day
 );
 
 ALTER TABLE `lake`.`ns`.`__mv_storage__sales` CREATE BRANCH `icebergmv_20240101T000000_00000001` AS OF VERSION 3002 RETAIN 36500 DAYS;
@@ -18,7 +18,7 @@ SELECT `day`, `total`, `mean`, `icebergmv_state_0`, `icebergmv_state_1`, `iceber
 )
 UNION ALL
 SELECT `day`, `total`, `icebergmv_state_0`, `icebergmv_state_1`, `icebergmv_state_2`, 1 AS icebergmv_state_sign FROM (
-SELECT day, sum(amount) AS total, avg(amount) AS mean, count(1) AS icebergmv_state_0, count(amount) AS icebergmv_state_1, try_sum(abs(try_cast(amount AS DECIMAL(20, 0)))) AS icebergmv_state_2 FROM (SELECT * FROM `lake`.`ns`.`orders` WITH (`start-snapshot-id` = '1001', `end-snapshot-id` = '1002')) AS `orders` GROUP BY day
+SELECT day, sum(amount) AS total, avg(amount) AS mean, count(1) AS icebergmv_state_0, count(amount) AS icebergmv_state_1, try_sum(abs(try_cast(amount AS DECIMAL(30, 11)))) AS icebergmv_state_2 FROM (SELECT * FROM `lake`.`ns`.`orders` WITH (`start-snapshot-id` = '1001', `end-snapshot-id` = '1002')) AS `orders` GROUP BY day
 )
 ) GROUP BY `day`
 ) WHERE `icebergmv_state_0` <> 0

@@ -20,6 +20,7 @@ from sqlglot.tokens import TokenType
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import closing, from_of, token_at
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse, parse_expression
+from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
@@ -42,7 +43,9 @@ _CALLS: Mapping[type[exp.Expr], tuple[CallKind, frozenset[str]]] = {
     exp.Max: ("max", frozenset({"max"})),
 }
 _COUNT_ROWS = "count(1)"
-_MAGNITUDE = "try_sum(abs(try_cast({} AS DECIMAL(20, 0))))"
+_MAGNITUDE = "try_sum(abs(try_cast({} AS DECIMAL(30, 11))))"
+"""Exact for whole numbers, and for the decimals whose average Spark computes with doubles."""
+
 _READS = (exp.Column, exp.Star, exp.Window, exp.Query)
 
 
@@ -197,6 +200,8 @@ class _Reader:
         inside = {id(node) for call in calls for node in _with_filter(call).walk()}
         if any(isinstance(node, _READS) and id(node) not in inside for node in item.walk()) or item.find(exp.Query):
             raise _NotMerged
+        if is_generator(item) or any(call.find_ancestor(exp.Lambda) for call in calls):
+            raise _NotMerged  # It gives several rows, or a variable may hide the column of a state.
         start, end = self._expression(item)
         parts: list[str | Call] = []
         for words, call in sorted(((self._words(call), call) for call in calls), key=lambda found: found[0].start):
@@ -225,10 +230,10 @@ class _Reader:
         closed = self._closing(start + 1)
         if name not in _CALLS[type(call)][1]:
             raise _NotMerged
-        argument, end, of = self._text(start + 2, closed).strip(), closed + 1, ""
+        argument, end, of = self._text(start + 2, closed), closed + 1, ""
         if isinstance(call.parent, exp.Filter):
             end = self._closing(closed + 2) + 1
-            of = f" {self._text(closed + 1, end).strip()}"
+            of = f" {self._text(closed + 1, end)}"
         return _Words(start, end, name, argument, of)
 
     def _closing(self, opened: int) -> int:
@@ -254,9 +259,8 @@ class _Reader:
         return start, end
 
     def _text(self, start: int, end: int) -> str:
-        """Return the text from one token to another, which is left out, with what is between them."""
-        last = self._tokens[end].start if end < len(self._tokens) else len(self._sql)
-        return self._sql[self._tokens[start].start : last] if start < end else ""
+        """Return the text of some tokens, end exclusive; a comment behind the last of them is no part of it."""
+        return self._sql[self._tokens[start].start : self._tokens[end - 1].end + 1] if start < end else ""
 
     def _edit(self, select: exp.Select) -> TextEdit | None:
         """Return the edit that adds the hidden columns to the SELECT list."""

@@ -36,7 +36,7 @@ def with_states(view: View, columns: Columns) -> tuple[View, tuple[Column, ...]]
     merging = view.definition.merging
     if merging is None:
         return view, ()
-    is_known = len(columns.hidden) == len(merging.hidden)
+    is_known = len(columns.hidden) == len(merging.hidden) and not columns.widened
     if is_known and can_merge(merging, (*columns.output, *columns.hidden)):
         return view, columns.hidden
     return _without_merging(view), ()

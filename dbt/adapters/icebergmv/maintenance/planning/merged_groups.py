@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 
 from dbt.adapters.icebergmv.maintenance.definition.merging import HIDDEN, Call, Item, Merging, State
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
@@ -32,6 +33,9 @@ _EXACT = frozenset(["boolean", "int", "bigint", "string", "binary", "date", "tim
 _EXACT_DIGITS = 34
 _MOST_AVERAGED = 25
 """The precision of a sum of decimals up to which its average is computed; see `_average_of_decimals`."""
+
+_MOST_IN_DOUBLE = 21
+"""The precision of a sum of decimals up to which Spark computes its average with doubles (DecimalAggregates)."""
 
 
 def can_merge(merging: Merging, columns: Sequence[Column]) -> bool:
@@ -170,14 +174,21 @@ class MergedGroups:
     def _inexact(self, call: Call, of: str) -> str:
         """Return whether an average may be another one than Spark computes of all values."""
         count = identifier(self._name(call.count or call.value))
-        if of.startswith("decimal("):
-            return f"{count} >= {10 ** (_EXACT_DIGITS - _precision(of)[0])}"
+        precision, scale = _precision(of) if of.startswith("decimal(") else (0, 0)
+        if precision > _MOST_IN_DOUBLE:
+            return f"{count} >= {10 ** (_EXACT_DIGITS - precision)}"
         magnitude = identifier(self._name(call.magnitude or call.value))
-        return f"{count} <> 0 AND coalesce({magnitude} >= {_EXACT_IN_DOUBLE}, true)"
+        return f"{count} <> 0 AND coalesce({magnitude} >= {Decimal(_EXACT_IN_DOUBLE).scaleb(-scale):f}, true)"
 
     def _value(self, item: Item) -> str:
-        """Return the text of an item over merged states."""
-        return "".join(part if isinstance(part, str) else self._of_call(part) for part in item.parts).strip()
+        """Return the text of an item over merged states.
+
+        In other words a state is no mere column: `struct` would take its name for that of a field.
+        """
+        texts = [part if isinstance(part, str) else self._of_call(part) for part in item.parts]
+        if any(isinstance(part, str) and part for part in item.parts):
+            texts = [t if isinstance(p, str) else f"coalesce({t})" for t, p in zip(texts, item.parts, strict=True)]
+        return " ".join(texts).strip()
 
     def _of_call(self, call: Call) -> str:
         value = identifier(self._name(call.value))
@@ -208,9 +219,14 @@ def _average(total: str, count: str) -> str:
 def _average_of_decimals(total: str, count: str, of: str) -> str:
     """Return the average that Spark gives of decimals: of a sum with ten digits more, with four digits more behind.
 
-    Spark divides to 38 digits and rounds to the type of the average. Here the quotient is rounded to 28 - p + s digits
-    behind the point before that (p and s of the values, decimalOperations.allowPrecisionLoss as by default). Both round
-    alike as long as the quotient cannot be so near to a boundary: for fewer than 10 ^ (24 - p) values.
+    Of values of up to 11 digits Spark averages the digits as whole numbers, with doubles, and sets the point behind
+    that; what is rounded on the way may be seen in the last digit. Otherwise it divides to 38 digits and rounds to the
+    type of the average. Here the quotient is rounded to 28 - p + s digits behind the point before that (p and s of the
+    values, decimalOperations.allowPrecisionLoss as by default). Both round alike as long as the quotient cannot be so
+    near to a boundary: for fewer than 10 ^ (24 - p) values.
     """
     precision, scale = _precision(of)
-    return f"CAST({total} / CAST({count} AS decimal(20, 0)) AS decimal({precision - 6}, {scale + 4}))"
+    average = f"{total} / CAST({count} AS decimal(20, 0))"
+    if precision <= _MOST_IN_DOUBLE:
+        average = f"{_average(f'({total} * {10**scale}BD)', count)} / {10**scale}D"
+    return f"CAST({average} AS decimal({precision - 6}, {scale + 4}))"

@@ -126,7 +126,7 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     if view.rebuild is None and isinstance(first_plan(view, options), Overwrite | Full):
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
     unfit, stored = misfit(lake, view, columns), stored_hidden(view.storage)
-    if stored not in ((), hidden):
+    if stored not in ((), hidden) or not view.stored.has_hidden_of_today:
         unfit = unfit or _OTHER_HIDDEN
     nearly = changed_nearly_everywhere(view.status) if options.policy == "auto" else frozenset()
     merges = options.merges and stored == hidden

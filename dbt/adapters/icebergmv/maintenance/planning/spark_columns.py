@@ -29,15 +29,24 @@ class Column:
 
 def describe(lake: Lake, query: str) -> tuple[Column, ...]:
     """Return the columns of a query, as Spark's analyser sees them; no job runs."""
-    return tuple(Column(str(row[0]), _stored_type(str(row[1]))) for row in lake.spark(describe_query(query)))
+    return tuple(replace(c, type=_stored_type(c.type)) for c in _as_computed(lake, query))
+
+
+def _as_computed(lake: Lake, query: str) -> tuple[Column, ...]:
+    """Return the columns of a query with the types that expressions over them have."""
+    return tuple(Column(str(row[0]), str(row[1])) for row in lake.spark(describe_query(query)))
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a definition: those of its output, and the hidden ones by which its groups are merged."""
+    """The columns of a definition: those of its output, and the hidden ones by which its groups are merged.
+
+    `widened`: some are stored as another type, in which an expression may give what it does not give in the SELECT.
+    """
 
     output: tuple[Column, ...]
     hidden: tuple[Column, ...] = ()
+    widened: bool = False
 
 
 def pinned_definition(inspection: Inspection) -> str:
@@ -66,10 +75,16 @@ def _described(lake: Lake, inspection: Inspection) -> Columns:
     merging = inspection.definition.merging
     if merging is not None and merging.edits:
         with suppress(Exception):
-            found = describe(lake, pinned_query(inspection.definition, inspection.bases, {}, merging.edits))
-            hidden = tuple(c for c in found if is_hidden(c.name))
-            return Columns(tuple(c for c in found if c not in hidden), hidden)
-    return Columns(describe(lake, pinned_definition(inspection)))
+            return _columns(
+                _as_computed(lake, pinned_query(inspection.definition, inspection.bases, {}, merging.edits))
+            )
+    return _columns(_as_computed(lake, pinned_definition(inspection)))
+
+
+def _columns(computed: Sequence[Column]) -> Columns:
+    found = tuple(replace(c, type=_stored_type(c.type)) for c in computed)
+    hidden = tuple(c for c in found if is_hidden(c.name))
+    return Columns(tuple(c for c in found if c not in hidden), hidden, found != tuple(computed))
 
 
 def check_columns(view: View, columns: Sequence[Column]) -> View:

@@ -8,9 +8,8 @@ from datetime import datetime, timezone
 from pyiceberg.table import Table
 from typing_extensions import assert_never
 
-from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict, naming
+from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, RefreshConflict, naming
 from dbt.adapters.icebergmv.maintenance.lake import Lake
-from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED
 from dbt.adapters.icebergmv.maintenance.planning.plan import Merge
 from dbt.adapters.icebergmv.maintenance.planning.policy import enforce
 from dbt.adapters.icebergmv.maintenance.planning.settle import (
@@ -100,9 +99,12 @@ def _bring_up_to_date(lake: Lake, view: RefreshedView, reads: ReadPlan, started_
         return _alter_only(lake, settled, reads)
     try:
         return _carry_out(lake, view, settled, reads, started_at)
-    except Exception as error:
-        # The statement itself finds out that some group cannot be merged exactly. Nothing was published.
-        if not isinstance(settled.plan, Merge) or NOT_MERGED not in str(error):
+    except MaintenanceError:
+        raise
+    except Exception:
+        # The statement itself finds out that some group cannot be merged exactly. It may also fail of values that no
+        # full refresh meets: rows of two tables that were never there together, a sum that overflows on the way.
+        if not isinstance(settled.plan, Merge):
             raise
     settled = settle(lake, view, replace(options, merges=False), misfit_to_write)
     if isinstance(settled, Unchanged):

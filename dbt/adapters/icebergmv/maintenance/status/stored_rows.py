@@ -12,7 +12,7 @@ from dbt.adapters.icebergmv.maintenance.definition.partitioning import can_prune
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
-from dbt.adapters.icebergmv.maintenance.status.hidden_columns import shown
+from dbt.adapters.icebergmv.maintenance.status.hidden_columns import is_hidden, shown
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
 
 
@@ -27,10 +27,26 @@ class StoredRows:
     @property
     def schema(self) -> Schema:
         """Return the schema under which the snapshot is read, without hidden columns."""
+        return shown(self._schema)
+
+    @property
+    def has_hidden_of_today(self) -> bool:
+        """Return whether the rows have the hidden columns that the table has now.
+
+        They have others where a refresh made the table anew and died before it wrote rows.
+        """
+        hidden = (
+            [(f.field_id, f.name, f.field_type) for f in schema.fields if is_hidden(f.name)]
+            for schema in (self._schema, self.table.schema())
+        )
+        return next(hidden) == next(hidden)
+
+    @property
+    def _schema(self) -> Schema:
         snapshot = self.table.metadata.snapshot_by_id(self.snapshot_id)
         if snapshot is None or snapshot.schema_id is None:
-            return shown(self.table.schema())
-        return shown(self.table.schemas()[snapshot.schema_id])
+            return self.table.schema()
+        return self.table.schemas()[snapshot.schema_id]
 
     @property
     def never_null(self) -> frozenset[str]:

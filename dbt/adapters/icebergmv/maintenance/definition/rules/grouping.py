@@ -53,9 +53,12 @@ def grouping_of(select: exp.Select, names: Names) -> Grouping | None:
 
 
 def key_positions(select: exp.Select, names: Names) -> tuple[int, ...] | None:
-    """Return where the SELECT list shows each expression of a plain GROUP BY; None when it does not show them all."""
+    """Return where the SELECT list shows each expression of a plain GROUP BY; None when it does not show them all.
+
+    Where FROM has columns that are not known, a name in GROUP BY may be one of those rather than an alias.
+    """
     grouping = grouping_of(select, names)
-    if grouping is None or not grouping.always:
+    if grouping is None or not grouping.always or names.sources.unknown:
         return None
     found: list[int] = []
     for key in (e.unalias() for e in grouping.always):
