@@ -77,7 +77,7 @@ def tables(lake: LakeProject) -> dict[str, str]:
         "('format-version'='2', 'write.delete.mode'='merge-on-read', 'write.update.mode'='copy-on-write') AS "
         "SELECT cast(id AS int) AS id, cast(id % 3 + 1 AS int) AS customer, date_add(date'2024-01-01', "
         "cast(id % 4 AS int)) AS day, cast(id % 5 AS int) AS amount, cast(id * 1.37 AS decimal(12, 2)) AS price,"
-        " id * 1000 AS big, if(id % 2 = 0, concat('n', id), null) AS note, cast(id AS double) / 3 AS score"
+        " id * 1000 AS big, if(id % 2 = 0, concat('n', id), null) AS note, cast(id AS double) / 2 AS score"
         " FROM range(24)"
     )
     lake.sql(

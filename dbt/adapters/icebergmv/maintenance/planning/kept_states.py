@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
 from pyiceberg.table import Table
 
+from dbt.adapters.icebergmv.maintenance.definition.merging import Merging
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import can_merge
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, Columns
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.hidden_columns import is_hidden
 from dbt.adapters.icebergmv.maintenance.status.inspection import View
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX
+
+STATES_KEY = f"{PREFIX}hidden-columns"
+"""The property of a storage table that says what its hidden columns hold."""
 
 
 def as_far_as_of_use(view: View) -> View:
@@ -40,6 +46,19 @@ def with_states(view: View, columns: Columns) -> tuple[View, tuple[Column, ...]]
     if is_known and can_merge(merging, (*columns.output, *columns.hidden)):
         return view, columns.hidden
     return _without_merging(view), ()
+
+
+def keeps(storage: Table | None, hidden: tuple[Column, ...], merging: Merging | None) -> bool:
+    """Return whether the hidden columns of a storage table are just these, and hold what the definition says."""
+    if stored_hidden(storage) != hidden:
+        return False
+    return not hidden or (storage is not None and storage.properties.get(STATES_KEY) == states_property(merging))
+
+
+def states_property(merging: Merging | None) -> str:
+    """Return what is recorded with a storage table of the texts of its hidden columns."""
+    texts = () if merging is None else merging.hidden
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
 
 
 def stored_hidden(storage: Table | None) -> tuple[Column, ...]:

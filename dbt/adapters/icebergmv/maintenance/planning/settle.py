@@ -18,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import TextE
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.cost import changed_nearly_everywhere, small_beside_large
-from dbt.adapters.icebergmv.maintenance.planning.kept_states import as_far_as_of_use, stored_hidden, with_states
+from dbt.adapters.icebergmv.maintenance.planning.kept_states import as_far_as_of_use, keeps, stored_hidden, with_states
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
@@ -126,10 +126,11 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     if view.rebuild is None and isinstance(first_plan(view, options), Overwrite | Full):
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
     unfit, stored = misfit(lake, view, columns), stored_hidden(view.storage)
-    if stored not in ((), hidden) or not view.stored.has_hidden_of_today:
+    kept = keeps(view.storage, hidden, view.definition.merging)
+    if (stored and not kept) or not view.stored.has_hidden_of_today:
         unfit = unfit or _OTHER_HIDDEN
     nearly = changed_nearly_everywhere(view.status) if options.policy == "auto" else frozenset()
-    merges = options.merges and stored == hidden
+    merges = options.merges and kept
     request = replace(_request(view, options, unfit), merges=merges, changed_nearly_everywhere=nearly)
     request = _answered(lake, view, columns, request)
     plan = plan_refresh(view.definition, view.status, request)
@@ -172,7 +173,7 @@ def _anew(
 ) -> Settled:
     """Return how every row is computed, into a new storage table if the hidden columns of the stored one are others."""
     output, hidden = columns
-    if stored_hidden(view.storage) != hidden:
+    if not keeps(view.storage, hidden, view.definition.merging):
         misfit = misfit or _OTHER_HIDDEN
     return Settled(view, output, plan, misfit, hidden)
 

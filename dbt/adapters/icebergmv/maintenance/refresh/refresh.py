@@ -10,6 +10,7 @@ from typing_extensions import assert_never
 
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, RefreshConflict, naming
 from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED
 from dbt.adapters.icebergmv.maintenance.planning.plan import Merge
 from dbt.adapters.icebergmv.maintenance.planning.policy import enforce
 from dbt.adapters.icebergmv.maintenance.planning.settle import (
@@ -49,6 +50,14 @@ from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan, read_plan
 
 ATTEMPTS = 3
+
+
+class _NotMerged(Exception):
+    """Groups could not be merged; nothing was written."""
+
+    def __init__(self, error: Exception) -> None:
+        first = "not exact" if NOT_MERGED in str(error) else str(error).splitlines()[0][:200]
+        super().__init__(f"groups were not merged: {first}")
 
 
 def refresh(lake: Lake, inspection: Inspection, reads: ReadPlan) -> RefreshResult:
@@ -99,16 +108,11 @@ def _bring_up_to_date(lake: Lake, view: RefreshedView, reads: ReadPlan, started_
         return _alter_only(lake, settled, reads)
     try:
         return _carry_out(lake, view, settled, reads, started_at)
-    except MaintenanceError:
-        raise
-    except Exception:
-        # The statement itself finds out that some group cannot be merged exactly. It may also fail of values that no
-        # full refresh meets: rows of two tables that were never there together, a sum that overflows on the way.
-        if not isinstance(settled.plan, Merge):
-            raise
-    settled = settle(lake, view, replace(options, merges=False), misfit_to_write)
-    if isinstance(settled, Unchanged):
-        raise AssertionError("groups that change cannot be merged, and yet nothing changes")
+    except _NotMerged as error:
+        again = settle(lake, view, replace(options, merges=False), misfit_to_write)
+        if isinstance(again, Unchanged):
+            raise AssertionError("groups that change cannot be merged, and yet nothing changes") from error
+        settled = replace(again, plan=replace(again.plan, reason=f"{again.plan.reason}; {error}"))
     return _carry_out(lake, view, settled, reads, started_at)
 
 
@@ -131,7 +135,16 @@ def _write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Re
         alter_storage(lake, view)
     start = _start(settled, load_storage(lake, storage))
     summary = {"refresh-state": refresh_state(view, started_at)}
-    stored = write_storage(lake, start, write_of(settled, start), summary)
+    try:
+        stored = write_storage(lake, start, write_of(settled, start), summary)
+    except MaintenanceError:
+        raise
+    except Exception as error:
+        # The statement itself finds out that some group cannot be merged exactly. It may also fail of values that no
+        # full refresh meets: rows of two tables that were never there together, a sum that overflows on the way.
+        if isinstance(settled.plan, Merge):
+            raise _NotMerged(error) from error
+        raise
     state = state_after(settled, stored, (started_at, _now()))
     behavior = publish_view(lake, view, reads, state, stored)
     drop_unneeded_branches(lake, storage, lake.catalog.view(*view.request.view[1:]))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField
 from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.planning.kept_states import STATES_KEY, states_property
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import partitioning_of
 from dbt.adapters.icebergmv.maintenance.planning.write import query_of
@@ -66,6 +67,8 @@ def _create_statement(
 ) -> str:
     config = settled.view.request.config
     properties = {**_DEFAULT_PROPERTIES, **config.tblproperties, STORAGE_OF: settled.view.request.name}
+    if settled.hidden:
+        properties[STATES_KEY] = states_property(settled.view.definition.merging)
     return statements.create_storage(config.storage_table, columns, query, partitioning, properties)
 
 
