@@ -101,6 +101,7 @@ def test_groups_are_merged(lake: LakeProject, tables: dict[str, str], change: st
     assert {name: found[name]["refresh_kind"] for name in kinds} == kinds, {
         name: found[name]["refresh_reason"] for name in kinds
     }
+    assert all((found[name]["bytes_written"] > 0) == (found[name]["rows_affected"] > 0) for name in kinds)
 
 
 def test_hidden_columns_are_shown_to_nobody(lake: LakeProject, tables: dict[str, str]) -> None:

@@ -23,6 +23,10 @@ from dbt.adapters.icebergmv.responses import response_of
             "append: t: 1 partition changed; 1 row written in 2.5s",
         ),
         (
+            {"kind": "merge", "reason": "t: 1 partition changed", "rows_written": 3, "bytes_written": 700},
+            "merge: t: 1 partition changed; 3 rows written in 2.5s",
+        ),
+        (
             {
                 "kind": "overwrite",
                 "reason": "t: 2 partitions changed",
@@ -56,4 +60,5 @@ def test_result_line(result: dict[str, Any], line: str) -> None:
         stale_read_behavior="use_data_table",
         **result,
     )
-    assert response_of(made, 2.5)._message == line
+    response = response_of(made, 2.5)
+    assert (response._message, response.bytes_written) == (line, result.get("bytes_written", 0))

@@ -19,6 +19,7 @@ class MaterializedViewResponse(AdapterResponse):
     refresh_kind: str = ""
     refresh_reason: str = ""
     rows_deleted: int = 0
+    bytes_written: int = 0
     stale_partitions: int = 0
     total_partitions: int | None = None
     seconds: float = 0.0
@@ -38,6 +39,7 @@ def response_of(result: RefreshResult, seconds: float) -> MaterializedViewRespon
         refresh_kind=result.kind,
         refresh_reason=result.reason,
         rows_deleted=result.rows_deleted,
+        bytes_written=result.bytes_written,
         stale_partitions=result.stale_partitions,
         total_partitions=result.total_partitions,
         seconds=round(seconds, 3),

@@ -101,6 +101,11 @@ class Merging:
     additive: Mapping[int, frozenset[int]]
 
     @property
+    def calls(self) -> tuple[Call, ...]:
+        """Return the calls in all items."""
+        return tuple(part for item in self.items for part in item.parts if isinstance(part, Call))
+
+    @property
     def edits(self) -> tuple[TextEdit, ...]:
         """Return what the text needs so that the query gives the hidden columns too."""
         return () if self.edit is None else (self.edit,)

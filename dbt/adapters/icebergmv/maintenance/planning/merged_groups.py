@@ -42,8 +42,7 @@ def can_merge(merging: Merging, columns: Sequence[Column]) -> bool:
     """Return whether groups of these types are merged exactly. `columns` are the output columns and the hidden ones."""
     types = _types(merging, columns)
     keys = all(_is_exact(columns[position].type) for position in merging.keys)
-    calls = [part for item in merging.items for part in item.parts if isinstance(part, Call)]
-    return keys and all(_merges(call, types) for call in calls)
+    return keys and all(_merges(call, types) for call in merging.calls)
 
 
 def _merges(call: Call, types: Mapping[State, str]) -> bool:
@@ -125,7 +124,7 @@ class MergedGroups:
 
     def _refusals(self) -> list[str]:
         """Return the conditions on the parts of a group under which it is not merged."""
-        calls = [part for item in self.merging.items for part in item.parts if isinstance(part, Call)]
+        calls = self.merging.calls
         refusals = [f"coalesce(bool_or({self._lost(call)}), false)" for call in calls if call.count is not None]
         extremes = dict.fromkeys(call.value for call in calls if call.kind in ("min", "max"))
         return [*dict.fromkeys(refusals), *(self._extreme_went(state) for state in extremes)]
@@ -161,10 +160,9 @@ class MergedGroups:
 
     def _refused(self) -> str:
         """Return the condition on a merged group under which it is not what a full refresh gives."""
-        calls = [part for item in self.merging.items for part in item.parts if isinstance(part, Call)]
         found = [_REFUSED, f"{identifier(self._name(self.merging.rows))} < 0"]
         types = _types(self.merging, self.columns)
-        for call in calls:
+        for call in self.merging.calls:
             if call.count is not None:
                 found.append(f"({self._lost(call)})")
             if call.kind == "avg":

@@ -43,6 +43,7 @@ class RefreshResult:
     stale_read_behavior: str
     rows_written: int = 0
     rows_deleted: int = 0
+    bytes_written: int = 0
     stale_partitions: int = 0
     total_partitions: int | None = None
     base_partitions: Mapping[TableName, int] = field(default_factory=dict)
@@ -64,7 +65,7 @@ def nothing_done(view: RefreshedView, reason: str, behavior: str) -> RefreshResu
 def done(settled: Settled, stored: StoredRows, start: int, behavior: str) -> RefreshResult:
     """Return the result of a refresh that built the stored rows on the snapshot `start`."""
     table, snapshot_id, base_tables = stored.table, stored.snapshot_id, settled.view.status.base_tables
-    written, deleted = _rows(table, start, snapshot_id)
+    written, deleted, size = _written(table, start, snapshot_id)
     return RefreshResult(
         kind=settled.plan.kind,
         reason=settled.plan.reason,
@@ -74,6 +75,7 @@ def done(settled: Settled, stored: StoredRows, start: int, behavior: str) -> Ref
         stale_read_behavior=behavior,
         rows_written=written,
         rows_deleted=deleted,
+        bytes_written=size,
         stale_partitions=len(changed_partitions(table, start, snapshot_id)),
         total_partitions=len(partitions_of(table, start) | partitions_of(table, snapshot_id)),
         base_partitions={b.base.name: n for b in base_tables if (n := _partitions(b.base)) is not None},
@@ -93,20 +95,21 @@ def _partitions(base: BaseTable) -> int | None:
     return len(partitions_of(source.table, snapshot_id)) if files <= _COUNTED_FILES else None
 
 
-def _rows(table: Table, start: int, snapshot_id: int) -> tuple[int, int]:
-    """Return rows written and rows deleted by the snapshots after `start` up to `snapshot_id`.
+def _written(table: Table, start: int, snapshot_id: int) -> tuple[int, int, int]:
+    """Return rows written, rows deleted and bytes of new files, by the snapshots after `start` up to `snapshot_id`.
 
     An overwrite is one snapshot. DELETE + INSERT are two, of which the first may copy rows that stay: what it adds
     is taken off what it deletes.
     """
-    counts = []
+    counts, size = [], 0
     for snapshot in ancestry(table.metadata, snapshot_id):
         if snapshot.snapshot_id == start:
             break
         properties = snapshot.summary.additional_properties if snapshot.summary else {}
         added, deleted = int(properties.get("added-records", 0)), int(properties.get("deleted-records", 0))
         counts.append((added, deleted + int(properties.get("added-position-deletes", 0))))
+        size += int(properties.get("added-files-size", 0))
     if not counts:
-        return 0, 0
+        return 0, 0, 0
     (written, deleted), *before = counts
-    return written, deleted + sum(removed - copied for copied, removed in before)
+    return written, deleted + sum(removed - copied for copied, removed in before), size
