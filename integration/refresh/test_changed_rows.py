@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.icebergmv.maintenance.planning import write
 from integration.support.lake import LakeProject
 
 JOINED = "from {orders} o join {customers} c on o.customer = c.id"
@@ -186,3 +187,32 @@ def test_one_row_that_many_rows_refer_to(lake: LakeProject, tables: dict[str, st
     found = lake.run("--select", "enriched")["enriched"]
     lake.assert_equals_definition("enriched")
     assert (found["refresh_kind"], found["rows_affected"]) == ("overwrite", 2000)
+
+
+def test_scattered_keys_of_a_large_view(
+    lake: LakeProject, tables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Few rows of every file go: they are deleted by delete files, until there are many of these."""
+    monkeypatch.setattr(write, "_MANY_ROWS", 1000)
+    facts, dims = f"lake.{lake.schema}.many_facts", f"lake.{lake.schema}.few_dims"
+    lake.sql(
+        f"CREATE TABLE {facts} USING iceberg PARTITIONED BY (day) AS SELECT id, id % 300 AS dim, id % 7 AS day"
+        " FROM range(6000)"
+    )
+    lake.sql(f"CREATE TABLE {dims} USING iceberg AS SELECT id, concat('d', id) AS name FROM range(300)")
+    lake.model("scattered", f"select f.id, f.day, d.id as dim, d.name from {facts} f join {dims} d on f.dim = d.id")
+    lake.run("--select", "scattered")
+    deletes, found = [], []
+    for number, most in enumerate((50, 50, 1)):
+        monkeypatch.setattr(write, "_MOST_DELETE_FILES", most)
+        lake.sql(f"UPDATE {dims} SET name = 'other {number}' WHERE id = {number}")
+        found.append(lake.run("--select", "scattered")["scattered"])
+        lake.assert_equals_definition("scattered")
+        summary = lake.sql(
+            f"SELECT summary FROM {found[-1]['storage_table']}.snapshots WHERE snapshot_id ="
+            f" {found[-1]['storage_snapshot_id']}"
+        )[0][0]
+        deletes.append(int(summary["total-position-deletes"]))
+    assert [r["refresh_kind"] for r in found] == ["overwrite"] * 3
+    assert deletes[0] > 0 and deletes[1] > deletes[0] and deletes[2] <= deletes[1], deletes
+    assert [r["rows_affected"] for r in found] == [20] * 3

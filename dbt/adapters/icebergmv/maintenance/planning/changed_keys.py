@@ -61,11 +61,13 @@ class ToAsk:
     """The references whose changed rows should say what they reach.
 
     Without an answer about each of the `needed` ones the refresh is full. Of the `narrower` ones it is known roughly
-    what they may reach, and an answer can only be less.
+    what they may reach, and an answer can only be less. `only_whether`: if anything is reached, groups are merged,
+    whichever they are.
     """
 
     needed: tuple[int, ...] = ()
     narrower: tuple[int, ...] = ()
+    only_whether: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,9 +86,12 @@ class Questions:
     columns: Sequence[Column]
     preferred: frozenset[str] = frozenset()
     own_keys_first: frozenset[int] = frozenset()
+    only_whether: bool = False
 
     def answers(self, to_ask: ToAsk, run: Spark) -> dict[int, Answer]:
         """Return what the references reach. Of the needed ones none is asked after one that cannot say it."""
+        if to_ask.only_whether and not self.only_whether:
+            return replace(self, only_whether=True, own_keys_first=frozenset()).answers(to_ask, run)
         found: dict[int, Answer] = {}
         for origin in sorted(to_ask.needed, key=self._is_in_reach):
             answer = self._answer_of(origin, run)
@@ -261,7 +266,7 @@ class Questions:
         keys = [c for c in answered if internal_form(c.type, "") is not None]
         if question is None:
             return None
-        if not keys:
+        if not keys or self.only_whether:
             return none_of(f"SELECT 1 FROM (\n{question}\n)", run)
         found = ask(question, keys, run)
         preferred = [c for c in keys if c.name in self.preferred]

@@ -19,6 +19,9 @@ _MANY_ROWS = 2_000_000
 _MOST_ASKED = 0.5
 """The share of all rows that may be read to ask. A full refresh reads all of them, and writes."""
 
+_CHEAPLY_ASKED = 0.1
+"""The same share, where it is known without asking, but roughly, what a change affects."""
+
 _NEARLY_EVERYWHERE = 0.8
 """The share of changed partitions from which a full refresh is cheaper: an overwrite of all takes 1.3 to 2 times it."""
 
@@ -38,6 +41,11 @@ def is_rough(base: BaseTableStatus) -> bool:
 def reads_too_much(bases: Iterable[BaseTableStatus], status: MaterializedViewStatus) -> bool:
     """Return whether to read what changed in some base tables is nearly as much as to read all of them."""
     return sum(rows_to_ask(base) for base in bases) > max(FEW_ROWS, _rows_in_all(status) * _MOST_ASKED)
+
+
+def is_cheap_to_ask(base: BaseTableStatus, status: MaterializedViewStatus) -> bool:
+    """Return whether to read what changed in a base table is little beside all that a refresh may read."""
+    return rows_to_ask(base) <= max(FEW_ROWS, _rows_in_all(status) * _CHEAPLY_ASKED)
 
 
 def rows_to_ask(base: BaseTableStatus) -> int:

@@ -15,7 +15,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, Occurrence
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk
-from dbt.adapters.icebergmv.maintenance.planning.cost import FEW_ROWS, is_rough, merge_pays, reads_too_much, rows_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.cost import is_cheap_to_ask, is_rough, merge_pays, reads_too_much
 from dbt.adapters.icebergmv.maintenance.planning.deltas import appended_deltas, signed_deltas
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
@@ -80,11 +80,12 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
         for use in _uses(definition, base):
             if _is_untracked(definition, base, use, request):
                 needed[use.index] = base
-            elif is_rough(base) and rows_to_ask(base) <= FEW_ROWS and use.index in definition.rewritable:
+            elif is_rough(base) and is_cheap_to_ask(base, status) and use.index in definition.rewritable:
                 narrower.append(use.index)
     if needed and (reads_too_much(needed.values(), status) or not definition.rewritable >= needed.keys()):
         return ToAsk()
-    return ToAsk(tuple(sorted(needed)), tuple(sorted({*narrower} - needed.keys())))
+    merges = _merge(definition, status, request, _overwrite(definition, status, request)) is not None
+    return ToAsk(tuple(sorted(needed)), tuple(sorted({*narrower} - needed.keys())), merges)
 
 
 def _stale(status: MaterializedViewStatus) -> list[BaseTableStatus]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from pyiceberg.table import Table
 from typing_extensions import assert_never
@@ -25,6 +25,7 @@ from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
@@ -62,11 +63,23 @@ class ReplacePartitions:
 
 @dataclass(frozen=True)
 class ReplaceRows:
-    """Replace the stored rows where `where` holds: they are deleted, then the new ones added."""
+    """Replace the stored rows where `where` holds: they are deleted, then the new ones added.
+
+    `delete_mode` is what the table has to be told first of how to delete, if it is told otherwise now.
+    """
 
     rows: Rows
     where: str
+    delete_mode: DeleteMode | None = None
 
+
+DeleteMode: TypeAlias = Literal["copy-on-write", "merge-on-read"]
+DELETE_MODE_KEY = "write.delete.mode"
+_MANY_ROWS = 1_000_000
+"""From this many stored rows, it is dear to write files anew for a few rows of each."""
+
+_MOST_DELETE_FILES = 50
+"""Every reader has to apply them. Only a full refresh takes them all away."""
 
 Write: TypeAlias = AddRows | ReplaceAll | ReplacePartitions | ReplaceRows
 
@@ -133,7 +146,23 @@ def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> Replac
     is_aligned = in_storage and is_whole_partitions(region, stored_partitioning(table), schema)
     if is_aligned and _is_of_one_spec(table, start.snapshot_id):
         return ReplacePartitions(rows, where)
-    return ReplaceRows(rows, where)
+    return ReplaceRows(rows, where, _delete_mode(view, plan, start))
+
+
+def _delete_mode(view: Inspection, plan: Overwrite, start: StoredRows) -> DeleteMode | None:
+    """Return how rows are deleted: scattered keys of a large table by delete files, as long as there are few of these.
+
+    None where the table is told so already, or the model says how.
+    """
+    snapshot = start.table.metadata.snapshot_by_id(start.snapshot_id)
+    summary = None if snapshot is None else snapshot.summary
+    counts = {key: int((summary.get(key) if summary else None) or 0) for key in ("total-records", "total-delete-files")}
+    few_files = counts["total-delete-files"] < _MOST_DELETE_FILES
+    of_keys = all(any(domain.is_discrete for _, domain in disjunct.constraints) for disjunct in plan.region)
+    by_files = of_keys and few_files and counts["total-records"] >= _MANY_ROWS
+    mode: DeleteMode = "merge-on-read" if by_files else "copy-on-write"
+    is_told = start.table.properties.get(DELETE_MODE_KEY, "copy-on-write") == mode
+    return None if is_told or DELETE_MODE_KEY in view.request.config.tblproperties else mode
 
 
 def _is_of_one_spec(table: Table, snapshot_id: int) -> bool:

@@ -117,6 +117,11 @@ class Domain:
         return not self.ranges and not self.null and not self.nan
 
     @property
+    def is_discrete(self) -> bool:
+        """Return whether it is a list of values."""
+        return all(r.is_single_value for r in self.ranges)
+
+    @property
     def is_all(self) -> bool:
         """Return whether the set holds every value."""
         return self.null and self.nan and self.ranges == (_EVERYTHING,)

@@ -9,6 +9,7 @@ from typing_extensions import assert_never
 
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField
 from dbt.adapters.icebergmv.maintenance.planning.write import (
+    DELETE_MODE_KEY,
     AddRows,
     ReplaceAll,
     ReplacePartitions,
@@ -111,7 +112,9 @@ def write_rows(storage: TableName, branch: str, write: Write, summary: Mapping[s
         case ReplacePartitions():
             return [f"{insert} REPLACE WHERE {write.where} {rows}"]
         case ReplaceRows():
-            return [f"DELETE FROM {target} WHERE {write.where}", f"{insert} {rows}"]
+            mode = {} if write.delete_mode is None else {DELETE_MODE_KEY: write.delete_mode}
+            told = [set_table_properties(storage, mode)] if mode else []
+            return [*told, f"DELETE FROM {target} WHERE {write.where}", f"{insert} {rows}"]
         case _:
             assert_never(write)
 
