@@ -80,13 +80,17 @@ def opened(monkeypatch: pytest.MonkeyPatch, table: MetadataTable) -> list[str]:
     return paths
 
 
+def both(rows: TupleDomain, others: TupleDomain) -> TupleDomain:
+    return TupleDomain.where({**dict(rows.constraints), **dict(others.constraints)})
+
+
 def test_partition_of_a_tracked_column_is_enough(table: MetadataTable) -> None:
     start = table.commit(Operation.APPEND, [data("a", 1, 2, ["x"], 1)])
     table.commit(Operation.APPEND, [data("b", 3, 4, ["y"], 1), data("c", 5, 6, ["y"], 1)])
     assert found(table.since(start, "region")) == ({in_region("y")}, 1, "partition")
     assert found(table.since(start, "region", "id")) == ({in_region("y")}, 1, "partition")
     assert found(table.since(start)) == ({in_region("y")}, 1, "partition")
-    assert found(table.since(start, "id")) == ({ids((3, 4), (5, 6))}, 2, "file")
+    assert found(table.since(start, "id")) == ({both(ids((3, 4), (5, 6)), in_region("y"))}, 2, "file")
 
 
 def test_partition_of_a_transform_of_a_tracked_column(table: MetadataTable) -> None:
@@ -95,7 +99,7 @@ def test_partition_of_a_transform_of_a_tracked_column(table: MetadataTable) -> N
     buckets = TupleDomain.where({ColumnKey("id", "bucket[4]"): Domain.of(0)})
     assert found(table.since(start, "id")) == ({buckets}, 1, "partition")
     expected = TupleDomain.where({ColumnKey("region"): Domain.between(Range("a", "b"))})
-    assert found(table.since(start, "region")) == ({expected}, 1, "file")
+    assert found(table.since(start, "region")) == ({both(expected, buckets)}, 1, "file")
 
 
 def test_void_field_leaves_the_bounds(table: MetadataTable) -> None:
@@ -108,10 +112,11 @@ def test_each_file_by_its_own_spec(table: MetadataTable) -> None:
     start = table.commit(Operation.APPEND, [data("a", 1, 2)])
     table.commit(Operation.APPEND, [data("b", 3, 4), data("c", 5, 6, ["y"], 1)])
     table.commit(Operation.APPEND, [data("d", 7, 8, [1], 2)])
-    both = TupleDomain.where({ColumnKey("region"): Domain.between(Range("a", "b"))})
-    assert found(table.since(start, "region")) == ({in_region("y"), both}, 3, "file")
+    bounds = TupleDomain.where({ColumnKey("region"): Domain.between(Range("a", "b"))})
     buckets = TupleDomain.where({ColumnKey("id", "bucket[4]"): Domain.of(1)})
-    assert found(table.since(start, "id")) == ({ids((3, 4), (5, 6)), buckets}, 3, "file")
+    assert found(table.since(start, "region")) == ({in_region("y"), bounds}, 3, "file")
+    later = both(ids((5, 6)), in_region("y"))
+    assert found(table.since(start, "id")) == ({ids((3, 4)), later, buckets}, 3, "file")
 
 
 def test_partition_that_no_row_can_be_in_is_not_trusted(tmp_path: Path) -> None:
