@@ -193,7 +193,7 @@ def test_scattered_keys_of_a_large_view(
     lake: LakeProject, tables: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Few rows of every file go: they are deleted by delete files, until there are many of these."""
-    monkeypatch.setattr(write, "_MANY_ROWS", 1000)
+    monkeypatch.setattr(write, "MANY_ROWS", 1000)
     facts, dims = f"lake.{lake.schema}.many_facts", f"lake.{lake.schema}.few_dims"
     lake.sql(
         f"CREATE TABLE {facts} USING iceberg PARTITIONED BY (day) AS SELECT id, id % 300 AS dim, id % 7 AS day"
@@ -204,7 +204,7 @@ def test_scattered_keys_of_a_large_view(
     lake.run("--select", "scattered")
     deletes, found = [], []
     for number, most in enumerate((50, 50, 1)):
-        monkeypatch.setattr(write, "_MOST_DELETE_FILES", most)
+        monkeypatch.setattr(write, "MOST_DELETE_FILES", most)
         lake.sql(f"UPDATE {dims} SET name = 'other {number}' WHERE id = {number}")
         found.append(lake.run("--select", "scattered")["scattered"])
         lake.assert_equals_definition("scattered")

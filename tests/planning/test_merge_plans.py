@@ -21,7 +21,7 @@ from dbt.adapters.icebergmv.maintenance.planning.cost import changed_nearly_ever
 from dbt.adapters.icebergmv.maintenance.planning.deltas import signed_deltas
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, TOO_MANY, ask, values_of
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import can_merge
-from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Merge, NoOp, Overwrite, SignedDelta
+from dbt.adapters.icebergmv.maintenance.planning.plan import Delta, Full, Merge, NoOp, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
@@ -37,6 +37,7 @@ BY_DAY = analysed("SELECT d, count(*) AS c FROM t GROUP BY d")
 JOINED = analysed("SELECT u.region, sum(t.v) AS s FROM t JOIN u ON t.id = u.id GROUP BY u.region")
 ONE_DAY = change([partition_rows([("identity", "d")], (10,))])
 EU = (TupleDomain.where({ColumnKey("region"): Domain.of("EU")}),)
+CHANGED = Delta(0, 1, appended=False, touched=ONE_DAY.constraints.data_disjuncts)
 T = ("lake", "ns", "t")
 
 
@@ -50,7 +51,7 @@ def stale(changed: TableChange, rows: int = 10, name: str = "t", index: int = 0)
 
 def test_groups_are_merged_where_no_partition_follows_them() -> None:
     plan = plan_refresh(BY_REGION, status(stale(ONE_DAY)), PlanRequest("auto", merges=True))
-    assert plan == Merge("t: 1 partition changed", (SignedDelta(0, 1, ONE_DAY.constraints.data_disjuncts),))
+    assert plan == Merge("t: 1 partition changed", (CHANGED,))
 
 
 @pytest.mark.parametrize(
@@ -80,8 +81,8 @@ def test_a_change_that_is_most_of_all_rows_is_not_read_twice() -> None:
 def test_tables_are_read_one_after_the_other() -> None:
     appended = replace(ONE_DAY, appended_since=1, appended_rows=3)
     assert signed_deltas(JOINED, [stale(appended), stale(change([TupleDomain.all()], unit="file"), 10, "u", 1)]) == (
-        SignedDelta(0, 1, ONE_DAY.constraints.data_disjuncts, appended=True, before={1: 1}),
-        SignedDelta(1, 1, None),
+        replace(CHANGED, appended=True, before={1: 1}),
+        Delta(1, 1, appended=False),
     )
 
 

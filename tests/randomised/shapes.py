@@ -104,5 +104,3 @@ MUST_BE_INCREMENTAL = INTENDED
 
 TYPES_NOT_FOLLOWED = frozenset(["double"])
 """Keys of these types are followed only as they are: what is all that a view shows must be no function of them."""
-
-MUST_BE_MERGED = frozenset(["merged groups", "merged total"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import partitions_of
-from dbt.adapters.icebergmv.maintenance.planning.plan import SignedDelta
+from dbt.adapters.icebergmv.maintenance.planning.plan import Delta
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
@@ -60,7 +60,7 @@ def rows_to_ask(base: BaseTableStatus) -> int:
     return base.change.changed_rows
 
 
-def merge_pays(deltas: Sequence[SignedDelta], status: MaterializedViewStatus) -> bool:
+def merge_pays(deltas: Sequence[Delta], status: MaterializedViewStatus) -> bool:
     """Return whether it costs less to read the deltas, each with all of the other tables, than everything once.
 
     Every delta is one query, or two if rows went. A query costs Spark a second or two however few rows it reads, and

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.planning.plan import Delta, SignedDelta
+from dbt.adapters.icebergmv.maintenance.planning.plan import Delta
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import at_snapshot
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
@@ -40,7 +40,7 @@ def appended_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]
     )
 
 
-def signed_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) -> tuple[SignedDelta, ...] | None:
+def signed_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) -> tuple[Delta, ...] | None:
     """Return the deltas that change the stored groups, if these can be merged and both versions can be read."""
     indexes = _read(definition, stale)
     additive = {} if definition.merging is None else definition.merging.additive
@@ -51,7 +51,7 @@ def signed_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) 
     if not all(_has_former_version(base) for base in stale):
         return None
     return tuple(
-        SignedDelta(
+        Delta(
             changed=i,
             since=since[i],
             touched=_touched(bases[i]),

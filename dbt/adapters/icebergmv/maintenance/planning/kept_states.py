@@ -37,15 +37,13 @@ def as_far_as_of_use(view: View) -> View:
     return view if is_of_use else _without_merging(view)
 
 
-def with_states(view: View, columns: Columns) -> tuple[View, tuple[Column, ...]]:
-    """Return the view, and the hidden columns by which its groups can be merged; without merging where they cannot."""
+def with_states(view: View, columns: Columns) -> tuple[View, Columns]:
+    """Return the view, and its columns; both without merging, and hidden columns, where groups cannot be merged."""
     merging = view.definition.merging
-    if merging is None:
-        return view, ()
-    is_known = len(columns.hidden) == len(merging.hidden) and not columns.widened
-    if is_known and can_merge(merging, (*columns.output, *columns.hidden)):
-        return view, columns.hidden
-    return _without_merging(view), ()
+    is_known = merging is not None and len(columns.hidden) == len(merging.hidden) and not columns.widened
+    if merging is not None and is_known and can_merge(merging, (*columns.output, *columns.hidden)):
+        return view, columns
+    return _without_merging(view), replace(columns, hidden=())
 
 
 def keeps(storage: Table | None, hidden: tuple[Column, ...], merging: Merging | None) -> bool:

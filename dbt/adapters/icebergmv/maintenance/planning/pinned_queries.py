@@ -1,21 +1,19 @@
-"""The definition over pinned snapshots: whole, with base filters, or over appended rows. Text in, text out."""
+"""The definition over pinned snapshots, whole or with base filters. Text in, text out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from pyiceberg.schema import Schema
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import can_prune, spec_fields
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, TextEdit, splice
-from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Delta, SignedDelta
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
-from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, identifier, qualified
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource, at_snapshot, shape
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource, shape
 
 
 def pinned_query(
@@ -140,66 +138,3 @@ def _bridge(wanted: Schema, stored: Schema | None) -> str | None:
             value = f"CAST({value} AS {spark_type(field.field_type)})"
         items.append(f"{value} AS {name}")
     return ", ".join(items)
-
-
-def appended_query(
-    definition: ViewDefinition, bases: BaseTables, plan: Append, columns: Sequence[str], edits: Sequence[TextEdit] = ()
-) -> str:
-    """Return these columns of the rows that the deltas of a plan bring, as one query."""
-    dialect = Dialect(bases.catalog_name, bases_can_prune(definition, bases, plan.base_filters))
-    texts = [_delta_texts(definition, bases, plan, delta, dialect) for delta in plan.deltas]
-    queries = [splice(definition.sql, replacements, edits) for replacements in texts]
-    return "\nUNION ALL\n".join(select_from(query, column_list(columns)) for query in queries)
-
-
-def _delta_texts(
-    definition: ViewDefinition, bases: BaseTables, plan: Append, delta: Delta, dialect: Dialect
-) -> dict[TableReference, str]:
-    """Return what is read in place of each reference for one delta."""
-    replacements: dict[TableReference, str] = {}
-    for reference in definition.references:
-        source = None if reference.pinned else bases.of(reference).source
-        if source is None:
-            continue
-        if reference.index == delta.added:
-            replacements[reference] = read_appended(reference, source, delta.since)
-        elif reference.index in delta.empty:
-            replacements[reference] = read_pinned(reference, source, (), dialect)
-        else:
-            earlier = delta.before.get(reference.index)
-            then = source if earlier is None else at_snapshot(source, earlier)
-            if then is None:
-                raise AssertionError("only tables that can be shown as they were take part in an append")
-            replacements[reference] = read_pinned(reference, then, plan.base_filters.get(reference.index), dialect)
-    return replacements
-
-
-def signed_queries(
-    definition: ViewDefinition, bases: BaseTables, delta: SignedDelta, edits: Sequence[TextEdit]
-) -> tuple[str, str | None]:
-    """Return the definition, edited, over the rows of a change that came, and over those that went (None: none did)."""
-    came = _signed_query(definition, bases, delta, edits, is_now=True)
-    return came, None if delta.appended else _signed_query(definition, bases, delta, edits, is_now=False)
-
-
-def _signed_query(
-    definition: ViewDefinition, bases: BaseTables, delta: SignedDelta, edits: Sequence[TextEdit], is_now: bool
-) -> str:
-    replacements: dict[TableReference, str] = {}
-    dialect = Dialect(bases.catalog_name, pushable=False)
-    for reference in definition.references:
-        index, source = reference.index, None if reference.pinned else bases.of(reference).source
-        if source is None:
-            continue
-        if index == delta.changed and delta.appended and delta.since is not None:
-            replacements[reference] = read_appended(reference, source, delta.since)
-            continue
-        is_before = not is_now if index == delta.changed else index in delta.before
-        then = (
-            at_snapshot(source, delta.since if index == delta.changed else delta.before[index]) if is_before else source
-        )
-        if then is None:
-            raise AssertionError("only tables that can be shown as they were are merged")
-        wanted = delta.touched if index == delta.changed else () if index in delta.empty else None
-        replacements[reference] = read_pinned(reference, then, wanted, dialect)
-    return splice(definition.sql, replacements, edits)

@@ -14,32 +14,20 @@ BaseFilters: TypeAlias = Mapping[int, tuple[TupleDomain, ...]]
 
 @dataclass(frozen=True)
 class Delta:
-    """The definition over the rows that one reference gained: of `added` only those that came after `since`.
+    """The definition over the change of one reference: over its rows that came, and over those that went.
 
-    References in `before` are read at the snapshot given there, those in `empty` as empty, all others as they are now.
-    The deltas of several references add up, as each reads those before it now and those after it as they were.
-    """
-
-    added: int
-    since: int
-    before: Mapping[int, int] = field(default_factory=dict)
-    empty: frozenset[int] = frozenset()
-
-
-@dataclass(frozen=True)
-class SignedDelta:
-    """The definition over the change of one reference: over its rows that came, less the same over those that went.
-
-    `since` is the snapshot before the change (None: there was none). Only of the rows in `touched` are both versions
-    read (None: of all); where rows were only `appended`, just these are. Other references as in Delta.
+    `since` is the snapshot before the change (None: there was none). Where rows were only `appended`, just these are
+    read; else both versions of the rows in `touched` (None: of all). References in `before` are read at the snapshot
+    given there, those in `empty` as empty, all others as they are now. The deltas of several references add up, as each
+    reads those before it now and those after it as they were.
     """
 
     changed: int
     since: int | None
-    touched: tuple[TupleDomain, ...] | None = None
-    appended: bool = False
     before: Mapping[int, int | None] = field(default_factory=dict)
     empty: frozenset[int] = frozenset()
+    appended: bool = True
+    touched: tuple[TupleDomain, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -75,7 +63,7 @@ class Merge:
     """Add the signed deltas to the stored groups. The base tables are read no further than they changed."""
 
     reason: str
-    deltas: tuple[SignedDelta, ...]
+    deltas: tuple[Delta, ...]
     kind: ClassVar[Literal["merge"]] = "merge"
 
 

@@ -122,7 +122,8 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     Raises InvalidDefinition for columns that no table can hold, InvalidConfig for a `partition_by` that they do not
     have, RefreshConflict when the view was dropped meanwhile.
     """
-    view, columns, hidden = _with_columns(lake, view)
+    view, described = _with_columns(lake, view)
+    columns, hidden = described.output, described.hidden
     if view.rebuild is None and isinstance(first_plan(view, options), Overwrite | Full):
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
     unfit, stored = misfit(lake, view, columns), stored_hidden(view.storage)
@@ -137,7 +138,7 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     if isinstance(plan, NoOp):
         return Unchanged(view, plan)
     if isinstance(plan, Full):
-        return _anew(view, (columns, hidden), plan, unfit)
+        return _anew(view, described, plan, unfit)
     return Settled(view, columns, plan, unfit, stored)
 
 
@@ -164,29 +165,25 @@ def _answered(lake: Lake, view: RefreshedView, columns: Sequence[Column], reques
 def settle_build(lake: Lake, view: NewView | LostView, misfit: Misfit) -> Settled:
     """Return how a view is built that has no rows to keep; as `settle` otherwise."""
     reason = view.rebuild or (view.lost if isinstance(view, LostView) else "")
-    view, columns, hidden = _with_columns(lake, view)
-    return _anew(view, (columns, hidden), Full(reason), misfit(lake, view, columns))
+    view, columns = _with_columns(lake, view)
+    return _anew(view, columns, Full(reason), misfit(lake, view, columns.output))
 
 
-def _anew(
-    view: Inspection, columns: tuple[tuple[Column, ...], tuple[Column, ...]], plan: Full, misfit: str | None
-) -> Settled:
+def _anew(view: Inspection, columns: Columns, plan: Full, misfit: str | None) -> Settled:
     """Return how every row is computed, into a new storage table if the hidden columns of the stored one are others."""
-    output, hidden = columns
-    if not keeps(view.storage, hidden, view.definition.merging):
+    if not keeps(view.storage, columns.hidden, view.definition.merging):
         misfit = misfit or _OTHER_HIDDEN
-    return Settled(view, output, plan, misfit, hidden)
+    return Settled(view, columns.output, plan, misfit, columns.hidden)
 
 
-def _with_columns(lake: Lake, view: View) -> tuple[View, tuple[Column, ...], tuple[Column, ...]]:
+def _with_columns(lake: Lake, view: View) -> tuple[View, Columns]:
     """Return the view with its output columns and the hidden ones that its groups could be merged by."""
     view = as_far_as_of_use(view)
     columns = columns_of_definition(lake, view)
     if columns is None:
         view = as_far_as_of_use(with_views_as_names(lake.catalog, view))
         columns = columns_of_definition(lake, view) or Columns(())
-    view, hidden = with_states(check_columns(view, columns.output), columns)
-    return view, columns.output, hidden
+    return with_states(check_columns(view, columns.output), columns)
 
 
 def _request(view: RefreshedView, options: PlanOptions, misfit: str | None) -> PlanRequest:

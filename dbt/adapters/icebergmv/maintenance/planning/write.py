@@ -14,13 +14,9 @@ from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
     is_whole_partitions,
     stored_partitioning,
 )
+from dbt.adapters.icebergmv.maintenance.planning.delta_queries import appended_query, signed_queries
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import MergedGroups
-from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import (
-    appended_query,
-    bases_can_prune,
-    pinned_query,
-    signed_queries,
-)
+from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import bases_can_prune, pinned_query
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
@@ -75,10 +71,10 @@ class ReplaceRows:
 
 DeleteMode: TypeAlias = Literal["copy-on-write", "merge-on-read"]
 DELETE_MODE_KEY = "write.delete.mode"
-_MANY_ROWS = 1_000_000
+MANY_ROWS = 1_000_000
 """From this many stored rows, it is dear to write files anew for a few rows of each."""
 
-_MOST_DELETE_FILES = 50
+MOST_DELETE_FILES = 50
 """Every reader has to apply them. Only a full refresh takes them all away."""
 
 Write: TypeAlias = AddRows | ReplaceAll | ReplacePartitions | ReplaceRows
@@ -157,9 +153,9 @@ def _delete_mode(view: Inspection, plan: Overwrite, start: StoredRows) -> Delete
     snapshot = start.table.metadata.snapshot_by_id(start.snapshot_id)
     summary = None if snapshot is None else snapshot.summary
     counts = {key: int((summary.get(key) if summary else None) or 0) for key in ("total-records", "total-delete-files")}
-    few_files = counts["total-delete-files"] < _MOST_DELETE_FILES
+    few_files = counts["total-delete-files"] < MOST_DELETE_FILES
     of_keys = all(any(domain.is_discrete for _, domain in disjunct.constraints) for disjunct in plan.region)
-    by_files = of_keys and few_files and counts["total-records"] >= _MANY_ROWS
+    by_files = of_keys and few_files and counts["total-records"] >= MANY_ROWS
     mode: DeleteMode = "merge-on-read" if by_files else "copy-on-write"
     is_told = start.table.properties.get(DELETE_MODE_KEY, "copy-on-write") == mode
     return None if is_told or DELETE_MODE_KEY in view.request.config.tblproperties else mode

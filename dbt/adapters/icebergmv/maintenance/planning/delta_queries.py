@@ -1,0 +1,64 @@
+"""The definition over rows that came, and over rows that went. Text in, text out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, TextEdit, splice
+from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import bases_can_prune, read_appended, read_pinned
+from dbt.adapters.icebergmv.maintenance.planning.plan import Append, BaseFilters, Delta
+from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
+from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource, at_snapshot
+
+
+def appended_query(
+    definition: ViewDefinition, bases: BaseTables, plan: Append, columns: Sequence[str], edits: Sequence[TextEdit] = ()
+) -> str:
+    """Return these columns of the rows that the deltas of a plan bring, as one query."""
+    dialect = Dialect(bases.catalog_name, bases_can_prune(definition, bases, plan.base_filters))
+    reader = _Reader(definition, bases, dialect, plan.base_filters)
+    queries = [reader.query(delta, edits) for delta in plan.deltas]
+    return "\nUNION ALL\n".join(select_from(query, column_list(columns)) for query in queries)
+
+
+def signed_queries(
+    definition: ViewDefinition, bases: BaseTables, delta: Delta, edits: Sequence[TextEdit]
+) -> tuple[str, str | None]:
+    """Return the definition, edited, over the rows of a change that came, and over those that went (None: none did)."""
+    reader = _Reader(definition, bases, Dialect(bases.catalog_name, pushable=False), {})
+    return reader.query(delta, edits), None if delta.appended else reader.query(delta, edits, went=True)
+
+
+class _Reader:
+    """Puts what is read in place of the names of tables. Of references in `filters` no other rows are read."""
+
+    def __init__(self, definition: ViewDefinition, bases: BaseTables, dialect: Dialect, filters: BaseFilters) -> None:
+        self._definition, self._bases, self._dialect = definition, bases, dialect
+        self._filters: Mapping[int, tuple[TupleDomain, ...]] = filters
+
+    def query(self, delta: Delta, edits: Sequence[TextEdit], went: bool = False) -> str:
+        """Return the definition over what came with a change, or over what went."""
+        live = [(r, self._bases.of(r).source) for r in self._definition.references if not r.pinned]
+        texts = {r: self._read(r, source, delta, went) for r, source in live if source is not None}
+        return splice(self._definition.sql, texts, edits)
+
+    def _read(self, reference: TableReference, now: IcebergSource, delta: Delta, went: bool) -> str:
+        index, then = reference.index, now
+        wanted = () if index in delta.empty else self._filters.get(index)
+        if index == delta.changed:
+            if delta.appended and delta.since is not None:
+                return read_appended(reference, now, delta.since)
+            then, wanted = _shown(now, delta.since) if went else now, delta.touched
+        elif index in delta.before and index not in delta.empty:
+            then = _shown(now, delta.before[index])
+        return read_pinned(reference, then, wanted, self._dialect)
+
+
+def _shown(source: IcebergSource, snapshot_id: int | None) -> IcebergSource:
+    then = at_snapshot(source, snapshot_id)
+    if then is None:
+        raise AssertionError("only tables that can be shown as they were are read so")
+    return then
