@@ -6,16 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange, TableVersion
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import NotListed
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, references_to_ask
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, IcebergSource
-from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
-from tests.support.bare_tables import bare_table
-from tests.support.bases import COLUMNS, analysed, base_status, change, partition_rows, status
+from tests.support.bases import analysed, change, partition_rows, sized, status
 
 BY_REGION = analysed("SELECT region, sum(v) AS s FROM t GROUP BY region")
 JOINED = analysed("SELECT a.region, sum(b.v) AS s FROM t a JOIN u b ON a.id = b.id GROUP BY a.region")
@@ -23,14 +20,6 @@ TOTAL = analysed("SELECT count(*) AS c FROM t")
 ONE_DAY = change([partition_rows([("day", "ts")], (10,))], unit="day")
 ANYWHERE = change([TupleDomain.all()], unit="file")
 MANY = 10_000_000
-
-
-def stale(changed: TableChange, rows: int, name: str = "t", index: int = 0) -> BaseTableStatus:
-    """Return the status of a table that says it has so many rows."""
-    table = bare_table(name, {column: kind for column, (kind, _) in COLUMNS.items()}, (), (1, 2), rows)
-    source = IcebergSource(table, ("lake", "ns", name), TableVersion("uuid", 2, 0), table.schema(), table.schema())
-    found = base_status(changed, name, (index,))
-    return replace(found, base=BaseTable(found.base.name, source))
 
 
 ASKED = {
@@ -47,12 +36,12 @@ ASKED = {
 @pytest.mark.parametrize("name", ASKED)
 def test_asking_has_to_pay(name: str) -> None:
     changed, rows, pays = ASKED[name]
-    found = references_to_ask(BY_REGION, status(stale(changed, rows)), PlanRequest("auto"))
+    found = references_to_ask(BY_REGION, status(sized(changed, rows)), PlanRequest("auto"))
     assert found == ToAsk((0,) if pays else ())
 
 
 def test_a_small_table_beside_a_large_one_is_asked() -> None:
-    bases = status(stale(change(status="fresh"), MANY), stale(ANYWHERE, 1000, "u", 1))
+    bases = status(sized(change(status="fresh"), MANY), sized(ANYWHERE, 1000, "u", 1))
     assert references_to_ask(JOINED, bases, PlanRequest("auto")) == ToAsk((1,))
 
 
@@ -66,30 +55,30 @@ def test_a_small_table_beside_a_large_one_is_asked() -> None:
     ],
 )
 def test_nobody_is_asked_where_the_answer_does_not_matter(request_: PlanRequest) -> None:
-    assert references_to_ask(BY_REGION, status(stale(ONE_DAY, 10)), request_) == ToAsk()
+    assert references_to_ask(BY_REGION, status(sized(ONE_DAY, 10)), request_) == ToAsk()
 
 
 def test_a_reference_that_reaches_no_column_may_still_have_no_changed_row() -> None:
-    bases = status(stale(ONE_DAY, 10))
+    bases = status(sized(ONE_DAY, 10))
     assert TOTAL.asked.columns_of(0) == ()
     assert references_to_ask(TOTAL, bases, PlanRequest("auto")) == ToAsk((0,))
     assert isinstance(plan_refresh(TOTAL, bases, PlanRequest("auto", answers={0: ()})), NoOp)
 
 
 def test_the_answer_is_the_region() -> None:
-    bases, region = status(stale(ONE_DAY, 10)), (TupleDomain.where({ColumnKey("region"): Domain.of("EU", None)}),)
+    bases, region = status(sized(ONE_DAY, 10)), (TupleDomain.where({ColumnKey("region"): Domain.of("EU", None)}),)
     plan = plan_refresh(BY_REGION, bases, PlanRequest("auto", answers={0: region}))
     assert plan == Overwrite("t: 1 day changed", region, {0: region})
 
 
 def test_an_answer_that_cannot_be_listed_is_the_reason() -> None:
     asked = PlanRequest("auto", answers={0: NotListed("reach more than 1000 keys")})
-    plan = plan_refresh(BY_REGION, status(stale(ONE_DAY, 10)), asked)
+    plan = plan_refresh(BY_REGION, status(sized(ONE_DAY, 10)), asked)
     assert plan == Full("t changed and its changed rows reach more than 1000 keys")
 
 
 def test_one_reference_without_an_answer_makes_it_full() -> None:
-    bases = status(stale(ONE_DAY, 10), stale(ONE_DAY, 10, "u", 1))
+    bases = status(sized(ONE_DAY, 10), sized(ONE_DAY, 10, "u", 1))
     plan = plan_refresh(JOINED, bases, PlanRequest("auto", answers={0: ()}))
     assert isinstance(plan, Full)
 
@@ -100,7 +89,7 @@ ONE_FILE = change([partition_rows([("day", "ts")], (10,))], unit="file")
 
 def test_what_is_known_roughly_is_asked_where_that_costs_little() -> None:
     def asked(changed: TableChange) -> ToAsk:
-        return references_to_ask(FOLLOWED, status(stale(changed, MANY)), PlanRequest("auto"))
+        return references_to_ask(FOLLOWED, status(sized(changed, MANY)), PlanRequest("auto"))
 
     assert asked(ONE_DAY) == ToAsk()
     assert asked(replace(ONE_FILE, changed_rows=1000)) == ToAsk(narrower=(0,))
@@ -110,7 +99,7 @@ def test_what_is_known_roughly_is_asked_where_that_costs_little() -> None:
 
 
 def test_a_narrower_answer_takes_the_place_of_what_follows() -> None:
-    bases = status(stale(replace(ONE_FILE, changed_rows=1000), MANY))
+    bases = status(sized(replace(ONE_FILE, changed_rows=1000), MANY))
     plan = plan_refresh(FOLLOWED, bases, PlanRequest("auto", answers={0: ()}))
     assert isinstance(plan, NoOp)
     assert isinstance(plan_refresh(FOLLOWED, bases, PlanRequest("auto")), Overwrite)

@@ -27,10 +27,8 @@ from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.hidden_columns import is_hidden, shown
-from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
-from tests.support.bare_tables import bare_table
-from tests.support.bases import COLUMNS, analysed, base_status, change, partition_rows, status
+from tests.support.bases import analysed, base_status, change, partition_rows, sized, status
 
 BY_REGION = analysed("SELECT region, count(*) AS c FROM t GROUP BY region")
 BY_DAY = analysed("SELECT d, count(*) AS c FROM t GROUP BY d")
@@ -41,16 +39,8 @@ CHANGED = Delta(0, 1, appended=False, touched=ONE_DAY.constraints.data_disjuncts
 T = ("lake", "ns", "t")
 
 
-def stale(changed: TableChange, rows: int = 10, name: str = "t", index: int = 0) -> BaseTableStatus:
-    """Return the status of a table that has so many rows."""
-    table = bare_table(name, {column: kind for column, (kind, _) in COLUMNS.items()}, (), (1, 2), rows)
-    source = IcebergSource(table, ("lake", "ns", name), TableVersion("uuid", 2, 0), table.schema(), table.schema())
-    found = base_status(changed, name, (index,))
-    return replace(found, base=BaseTable(found.base.name, source))
-
-
 def test_groups_are_merged_where_no_partition_follows_them() -> None:
-    plan = plan_refresh(BY_REGION, status(stale(ONE_DAY)), PlanRequest("auto", merges=True))
+    plan = plan_refresh(BY_REGION, status(sized(ONE_DAY, 10)), PlanRequest("auto", merges=True))
     assert plan == Merge("t: 1 partition changed", (CHANGED,))
 
 
@@ -65,29 +55,31 @@ def test_groups_are_merged_where_no_partition_follows_them() -> None:
     ],
 )
 def test_what_else_decides(request_: PlanRequest, kind: type) -> None:
-    assert isinstance(plan_refresh(BY_REGION, status(stale(ONE_DAY)), request_), kind)
+    assert isinstance(plan_refresh(BY_REGION, status(sized(ONE_DAY, 10)), request_), kind)
 
 
 def test_what_partitions_say_is_overwritten() -> None:
-    plan = plan_refresh(BY_DAY, status(stale(ONE_DAY)), PlanRequest("auto", merges=True))
+    plan = plan_refresh(BY_DAY, status(sized(ONE_DAY, 10)), PlanRequest("auto", merges=True))
     assert isinstance(plan, Overwrite)
 
 
 def test_a_change_that_is_most_of_all_rows_is_not_read_twice() -> None:
-    large = stale(replace(ONE_DAY, changed_rows=900_000), rows=1_000_000)
+    large = sized(replace(ONE_DAY, changed_rows=900_000), rows=1_000_000)
     assert isinstance(plan_refresh(BY_REGION, status(large), PlanRequest("auto", merges=True)), Full)
 
 
 def test_tables_are_read_one_after_the_other() -> None:
     appended = replace(ONE_DAY, appended_since=1, appended_rows=3)
-    assert signed_deltas(JOINED, [stale(appended), stale(change([TupleDomain.all()], unit="file"), 10, "u", 1)]) == (
+    assert signed_deltas(
+        JOINED, [sized(appended, 10), sized(change([TupleDomain.all()], unit="file"), 10, "u", 1)]
+    ) == (
         replace(CHANGED, appended=True, before={1: 1}),
         Delta(1, 1, appended=False),
     )
 
 
 def test_a_table_whose_former_version_is_gone() -> None:
-    base = stale(ONE_DAY)
+    base = sized(ONE_DAY, 10)
     assert base.recorded is not None
     expired = replace(base.recorded, version=TableVersion("uuid", 99, 0))
     assert signed_deltas(BY_REGION, [replace(base, recorded=expired)]) is None
@@ -109,7 +101,7 @@ APPENDED = replace(ONE_DAY, appended_since=1, appended_rows=3)
 def test_merging_has_to_pay(
     facts: TableChange, dims: TableChange, rows: int, policy: RefreshPolicy, kind: type
 ) -> None:
-    bases = status(stale(facts, rows), stale(dims, 100, "u", 1))
+    bases = status(sized(facts, rows), sized(dims, 100, "u", 1))
     assert isinstance(plan_refresh(JOINED, bases, PlanRequest(policy, merges=True)), kind)
 
 
@@ -126,7 +118,7 @@ NEARLY = frozenset([T])
     ],
 )
 def test_nearly_everything(definition: object, request_: PlanRequest, kind: type) -> None:
-    plan = plan_refresh(definition, status(stale(ONE_DAY)), request_)  # type: ignore[arg-type]
+    plan = plan_refresh(definition, status(sized(ONE_DAY, 10)), request_)  # type: ignore[arg-type]
     assert isinstance(plan, kind)
 
 
@@ -157,10 +149,10 @@ def test_partitions_are_counted(
 
 
 def test_a_small_table_beside_a_large_one() -> None:
-    facts, dims = stale(change(status="fresh"), 5_000_000), stale(ONE_DAY, 1000, "u", 1)
+    facts, dims = sized(change(status="fresh"), 5_000_000), sized(ONE_DAY, 1000, "u", 1)
     assert small_beside_large(status(facts, dims)) == {1}
     assert small_beside_large(status(replace(facts, change=ONE_DAY), dims)) == {1}
-    assert small_beside_large(status(stale(change(status="fresh"), 5000), dims)) == frozenset()
+    assert small_beside_large(status(sized(change(status="fresh"), 5000), dims)) == frozenset()
 
 
 def test_more_keys_than_a_predicate_takes() -> None:

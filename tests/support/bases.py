@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 from pyiceberg.transforms import parse_transform
@@ -14,9 +15,10 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import partition_domain
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+from tests.support.bare_tables import bare_table
 
 COLUMNS: dict[str, tuple[IcebergType, str]] = {
     "id": (IntegerType(), "int"),
@@ -71,6 +73,14 @@ def base_status(changed: TableChange, name: str = "t", occurrences: tuple[int, .
     full_name = ("lake", "ns", name)
     recorded = BaseTableState(full_name, full_name, TableVersion("uuid", 1, 0))
     return BaseTableStatus(BaseTable(full_name, None), occurrences, recorded, changed)
+
+
+def sized(changed: TableChange, rows: int, name: str = "t", index: int = 0) -> BaseTableStatus:
+    """Return the status of a table that says it has so many rows."""
+    table = bare_table(name, {column: kind for column, (kind, _) in COLUMNS.items()}, (), (1, 2), rows)
+    source = IcebergSource(table, ("lake", "ns", name), TableVersion("uuid", 2, 0), table.schema(), table.schema())
+    found = base_status(changed, name, (index,))
+    return replace(found, base=BaseTable(found.base.name, source))
 
 
 def status(*bases: BaseTableStatus) -> MaterializedViewStatus:

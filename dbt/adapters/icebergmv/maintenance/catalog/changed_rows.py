@@ -77,25 +77,20 @@ class FileRows:
         timestamp now, as old values may count days. Several fields on one column are intersected; where no row
         satisfies them all, they are not to be trusted.
         """
-        constraints: dict[ColumnKey, Domain] = {}
+        constraints: list[tuple[ColumnKey, Domain]] = []
         for partition_field, value in zip(self._specs[spec_id].fields, values, strict=True):
             source = self._columns.get(partition_field.source_id)
             if source is None or len(self._was_date[source.field_id]) > 1:
                 continue
             constraint = partition_domain(partition_field.transform, source.name, source.field_type, value)
-            if constraint is not None:
-                key, domain = constraint
-                constraints[key] = domain.intersect(constraints[key]) if key in constraints else domain
-        rows = TupleDomain.where(constraints)
+            constraints += [] if constraint is None else [constraint]
+        rows = TupleDomain.all_of(constraints)
         return TupleDomain.all() if rows.is_none else rows
 
 
 def _both(rows: TupleDomain, others: TupleDomain) -> TupleDomain:
     """Return the rows that are in both; where there are none, the others are not to be trusted."""
-    constraints = dict(rows.constraints)
-    for key, domain in others.constraints:
-        constraints[key] = domain.intersect(constraints[key]) if key in constraints else domain
-    both = TupleDomain.where(constraints)
+    both = TupleDomain.all_of((*rows.constraints, *others.constraints))
     return rows if both.is_none else both
 
 

@@ -32,7 +32,7 @@ from dbt.adapters.icebergmv.maintenance.definition.cte_copies import with_copies
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import term_span
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
-from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
+from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import term_around
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, find_references, with_edits
 
@@ -104,7 +104,7 @@ def _term_of(call: exp.Expr) -> exp.Expr | None:
     where = call.find_ancestor(exp.Where, exp.Query)
     if not isinstance(where, exp.Where) or not isinstance(where.parent, exp.Select):
         return None
-    return next((term for term in conjuncts(where.this) if any(node is call for node in term.walk())), None)
+    return term_around(where, call)
 
 
 def _place(span: Span, parsed: ParsedSql) -> tuple[int, int]:

@@ -23,7 +23,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clauses import (
     terms_of,
 )
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse, parse_expression
-from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
+from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts, term_around
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Edit, EditKind
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
 
@@ -112,8 +112,9 @@ def _require_a_row(select: exp.Expr) -> None:
 def _term_around(query: exp.Expr) -> exp.Expr:
     """Return the term of WHERE that holds a subquery."""
     where = query.find_ancestor(exp.Where)
-    terms = conjuncts(where.this if where is not None else None)
-    return next(term for term in terms if any(node is query for node in term.walk()))
+    if where is None:
+        raise AssertionError("only subqueries of a WHERE are left alone in their term")
+    return term_around(where, query)
 
 
 def _places(kind: EditKind, node: exp.Expr, tokens: Sequence[Token]) -> list[TextEdit] | None:

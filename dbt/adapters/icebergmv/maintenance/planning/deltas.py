@@ -7,6 +7,7 @@ after it as they were, so that the deltas lead from the old rows to the new.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.planning.plan import Delta
@@ -34,10 +35,7 @@ def appended_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]
         return None
     if any(b.base.source is not None and b.base.source.has_other_columns_now for b in stale):
         return None
-    return tuple(
-        Delta(i, since[i], {later: since[later] for later in indexes[n + 1 :]}, definition.additive[i])
-        for n, i in enumerate(indexes)
-    )
+    return _in_steps(indexes, since, definition.additive)
 
 
 def signed_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) -> tuple[Delta, ...] | None:
@@ -51,14 +49,16 @@ def signed_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) 
     if not all(_has_former_version(base) for base in stale):
         return None
     return tuple(
-        Delta(
-            changed=i,
-            since=since[i],
-            touched=_touched(bases[i]),
-            appended=_is_appended(bases[i]),
-            before={later: since[later] for later in indexes[n + 1 :]},
-            empty=additive[i],
-        )
+        replace(delta, appended=_is_appended(bases[delta.changed]), touched=_touched(bases[delta.changed]))
+        for delta in _in_steps(indexes, since, additive)
+    )
+
+
+def _in_steps(
+    indexes: Sequence[int], since: Mapping[int, int | None], additive: Mapping[int, frozenset[int]]
+) -> tuple[Delta, ...]:
+    return tuple(
+        Delta(i, since[i], {later: since[later] for later in indexes[n + 1 :]}, additive[i])
         for n, i in enumerate(indexes)
     )
 

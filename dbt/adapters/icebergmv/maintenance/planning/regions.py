@@ -36,7 +36,7 @@ def _to_output(
 ) -> TupleDomain:
     """Return the output rows that the base rows in a disjunct can affect; constraints that map nowhere are dropped."""
     preferred = {column for column, _ in partitioning}
-    constraints: dict[ColumnKey, Domain] = {}
+    constraints: list[tuple[ColumnKey, Domain]] = []
     for key, domain in disjunct.constraints:
         candidates = [
             (name, track, mapped)
@@ -50,9 +50,8 @@ def _to_output(
         name, _, (transform, affected) = min(
             candidates, key=lambda c: (c[2][1].is_all, OrNull() in c[1].function, c[0] not in preferred)
         )
-        target = ColumnKey(name, transform)
-        constraints[target] = affected.intersect(constraints[target]) if target in constraints else affected
-    return TupleDomain.where(constraints)
+        constraints.append((ColumnKey(name, transform), affected))
+    return TupleDomain.all_of(constraints)
 
 
 def _on_partitions(rows: TupleDomain, partitioning: Partitioning) -> TupleDomain:
@@ -89,12 +88,10 @@ def base_filters(definition: ViewDefinition, region: Sequence[TupleDomain]) -> d
 
 
 def _to_base(disjunct: TupleDomain, tracks: Mapping[str, tuple[Track, ...]]) -> TupleDomain:
-    constraints: dict[ColumnKey, Domain] = {}
+    constraints: list[tuple[ColumnKey, Domain]] = []
     for key, domain in disjunct.constraints:
         for track in tracks.get(key.column, ()):
             if key.transform is not None and not all(step.only_adds_null for step in track.function):
                 continue
-            source = ColumnKey(track.column, key.transform)
-            mapped = preimage(track.function, domain)
-            constraints[source] = mapped.intersect(constraints[source]) if source in constraints else mapped
-    return TupleDomain.where(constraints)
+            constraints.append((ColumnKey(track.column, key.transform), preimage(track.function, domain)))
+    return TupleDomain.all_of(constraints)

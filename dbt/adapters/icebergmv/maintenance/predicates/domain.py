@@ -188,6 +188,14 @@ class TupleDomain:
         kept = sorted(((k, d) for k, d in constraints.items() if not d.is_all), key=lambda kd: kd[0].order)
         return TupleDomain(tuple(kept))
 
+    @staticmethod
+    def all_of(constraints: Iterable[tuple[ColumnKey, Domain]]) -> TupleDomain:
+        """Return the rows that satisfy every constraint, of which several may be on one key."""
+        met: dict[ColumnKey, Domain] = {}
+        for key, domain in constraints:
+            met[key] = domain.intersect(met[key]) if key in met else domain
+        return TupleDomain.where(met)
+
     @property
     def is_all(self) -> bool:
         """Return whether every row is a member."""

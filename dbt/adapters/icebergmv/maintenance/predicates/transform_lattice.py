@@ -23,11 +23,7 @@ def in_terms_of(rows: TupleDomain, fields: Iterable[tuple[str, str]]) -> TupleDo
     by_column: dict[str, list[str]] = {}
     for column, transform in fields:
         by_column.setdefault(column, []).append(transform)
-    constraints: dict[ColumnKey, Domain] = {}
-    for key, domain in rows.constraints:
-        said_key, said = _said(key, domain, by_column.get(key.column, []))
-        constraints[said_key] = said.intersect(constraints[said_key]) if said_key in constraints else said
-    return TupleDomain.where(constraints)
+    return TupleDomain.all_of(_said(key, domain, by_column.get(key.column, [])) for key, domain in rows.constraints)
 
 
 def _said(key: ColumnKey, domain: Domain, transforms: list[str]) -> tuple[ColumnKey, Domain]:

@@ -24,6 +24,11 @@ def conjuncts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
         yield condition
 
 
+def term_around(where: exp.Where, node: exp.Expr) -> exp.Expr:
+    """Return the term of a WHERE that holds a node, or is it."""
+    return next(term for term in conjuncts(where.this) if any(found is node for found in term.walk()))
+
+
 def equalities(condition: exp.Expr | None, names: Names) -> list[Equality]:
     """Return the equalities between columns of FROM that hold on every row for which the condition is true."""
     found = []
