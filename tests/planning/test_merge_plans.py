@@ -15,7 +15,7 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange, TableVersion
-from dbt.adapters.icebergmv.maintenance.definition.merging import HIDDEN
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_STATE, is_hidden
 from dbt.adapters.icebergmv.maintenance.planning import cost
 from dbt.adapters.icebergmv.maintenance.planning.cost import changed_nearly_everywhere, small_beside_large
 from dbt.adapters.icebergmv.maintenance.planning.deltas import signed_deltas
@@ -26,7 +26,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, pla
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, IcebergSource
-from dbt.adapters.icebergmv.maintenance.status.hidden_columns import is_hidden, shown
+from dbt.adapters.icebergmv.maintenance.status.hidden_columns import shown
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 from tests.support.bases import analysed, base_status, change, partition_rows, sized, status
 
@@ -182,14 +182,14 @@ def test_more_keys_than_a_predicate_takes() -> None:
 def test_types_that_add_up_exactly(sql: str, types: tuple[str, ...], merges: bool) -> None:
     definition = analysed(sql)
     assert definition.merging is not None and definition.columns is not None
-    hidden = [f"{HIDDEN}{n}" for n in range(len(definition.merging.hidden))]
+    hidden = [f"{HIDDEN_STATE}{n}" for n in range(len(definition.merging.hidden))]
     names = [*(c.name for c in definition.columns), *hidden]
     columns = [Column(name, of) for name, of in zip(names, types, strict=True)]
     assert can_merge(definition.merging, columns) == merges
 
 
 def test_hidden_columns_are_not_shown() -> None:
-    schema = Schema(NestedField(1, "n", LongType()), NestedField(2, f"{HIDDEN}0", LongType()), schema_id=3)
+    schema = Schema(NestedField(1, "n", LongType()), NestedField(2, f"{HIDDEN_STATE}0", LongType()), schema_id=3)
     assert [f.name for f in shown(schema).fields] == ["n"]
     assert shown(schema).schema_id == 3
     assert is_hidden("ICEBERGMV_STATE_7") and not is_hidden("icebergmv_state")

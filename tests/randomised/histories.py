@@ -13,12 +13,13 @@ import duckdb
 
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import wanted_keys, with_keys
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden, is_key
 from dbt.adapters.icebergmv.maintenance.definition.table_references import with_edits
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED, can_merge
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
-from dbt.adapters.icebergmv.maintenance.status.hidden_columns import is_hidden
 from tests.randomised.choices import Choices
 from tests.randomised.clocks import MOMENTS, at, clock_at, reads_clock
 from tests.randomised.database import Bag, Database
@@ -39,7 +40,8 @@ class Case:
 
     `appends`: the engine knows of changes that only add rows. `partitioning` is that of the storage. `clock` has the
     moment of the first build and of each refresh, or nothing where the view reads no clock. `merges`: the storage keeps
-    what groups are merged by. `own_keys_first`: changed rows are asked for keys of their own first.
+    what groups are merged by. `own_keys_first`: changed rows are asked for keys of their own first. `keys` are the
+    hidden keys that are stored besides.
     """
 
     view: View
@@ -52,6 +54,12 @@ class Case:
     clock: tuple[str, ...] = ()
     merges: bool = False
     own_keys_first: bool = False
+    keys: tuple[str, ...] = ()
+
+    @property
+    def sql(self) -> str:
+        """Return the SELECT of what is stored: the view's, with its hidden keys."""
+        return (with_keys(self.view.sql, self.keys) if self.keys else None) or self.view.sql
 
     def clock_of(self, refresh: int) -> Clock:
         """Return what the clock functions give at a refresh; 0 is the first build."""
@@ -74,10 +82,12 @@ def make_case(choices: Choices, view: View | None = None) -> Case:
     choices.view_is_made()
     zone = choices.weighted([(10, ZONES[0]), *((0.5, z) for z in ZONES[1:])])
     appends = choices.chance(0.5)
-    partitioning = make_partitioning(choices, {c.name: c.type for c in analysed(view.sql).columns or ()})
     rows = RowMaker(choices)
     tables = sorted({r.name for r in analysed(view.sql).references} | view.tables)
     specs = {table: make_spec(choices, view.key) for table in tables}
+    keys = hidden_keys(view, specs) if choices.chance(0.6) else ()
+    sql = (with_keys(view.sql, keys) if keys else None) or view.sql
+    partitioning = make_partitioning(choices, {c.name: c.type for c in analysed(sql, keys=keys).columns or ()})
     start = {table: rows.rows(0.8, 6) for table in tables}
     now = dict(start)
     steps: list[Step] = []
@@ -92,7 +102,14 @@ def make_case(choices: Choices, view: View | None = None) -> Case:
         steps.append(step)
     clock = _moments(choices, len(steps) + 1) if reads_it else ()
     merges, own_keys_first = choices.chance(0.6), choices.chance(0.3)
-    return Case(view, specs, start, tuple(steps), zone, appends, partitioning, clock, merges, own_keys_first)
+    return Case(view, specs, start, tuple(steps), zone, appends, partitioning, clock, merges, own_keys_first, keys)
+
+
+def hidden_keys(view: View, specs: Mapping[str, Spec]) -> tuple[str, ...]:
+    """Return the hidden keys that a view gets over tables that are partitioned so."""
+    definition = analysed(view.sql)
+    columns = {name: tuple(column for _, column in spec.fields) for name, spec in specs.items()}
+    return wanted_keys(definition, {r.index: columns[r.name] for r in definition.references})
 
 
 def _moments(choices: Choices, count: int) -> tuple[str, ...]:
@@ -105,7 +122,7 @@ def _moments(choices: Choices, count: int) -> tuple[str, ...]:
 
 def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]:
     """Play a history; yields each refresh, and ends after the first wrong one."""
-    sql = case.view.sql
+    sql = case.sql
     database.in_zone(case.zone)
     now = dict(case.start)
     bases = BaseTables(StubCatalog({}, {f"ns.{t}": base_table(t, spec) for t, spec in case.specs.items()}))
@@ -113,11 +130,12 @@ def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]
         database.load(table, rows)
         database.load_before(table, rows, ())
     is_utc = case.zone == ZONES[0]
-    stored, merges = stored_columns(database, analysed_at(sql, case.clock_of(0), is_utc))
-    columns = [c for c in stored if not is_hidden(c.name)]
+    stored, merges = stored_columns(database, analysed_at(sql, case.clock_of(0), is_utc, case.keys))
+    columns = [c for c in stored if is_key(c.name) or not is_hidden(c.name)]
     merges = merges and case.merges
     session = Session(
-        is_utc, database.run, now, case.appends, case.partitioning, bases, columns, merges, case.own_keys_first
+        *(is_utc, database.run, now, case.appends, case.partitioning, bases, columns, merges, case.own_keys_first),
+        keys=case.keys,
     )
     storage = storage_table({c.name: c.type for c in stored}, case.partitioning)
     before = database.rows(at(sql, case.clock_of(0)))
@@ -130,7 +148,7 @@ def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]
         changed = {table for table, change in step.items() if change.removed or change.added}
         changed |= {CLOCK} if at(sql, session.before) != at(sql, session.now) else set()
         expected = database.rows(at(sql, session.now))
-        target = Target(planner.definition(analysed_at(sql, session.now, is_utc)), bases, storage)
+        target = Target(planner.definition(analysed_at(sql, session.now, is_utc, case.keys)), bases, storage)
         plan = planner.run(sql, case.specs, step, session)
         found = _refresh(database, planner, plan, target, before, expected)
         if found is not None and isinstance(plan, Merge) and NOT_MERGED in found[0]:
@@ -173,7 +191,7 @@ def _refresh(
             tried = {plan.kind: plan}
     for name, how in tried.items():
         written = statements(planner.write(target.write(how), how))
-        if (found := wrong_rows(database, name, (written, target.shown), expected)) is not None:
+        if (found := wrong_rows(database, name, (written, target.shown_and_keys), expected)) is not None:
             return found
     return None
 

@@ -38,14 +38,14 @@ Disjuncts = tuple[TupleDomain, ...]
 
 
 @lru_cache(maxsize=64)
-def analysed(sql: str, is_utc: bool = True) -> ViewDefinition:
-    """Analyse a view over base tables, as it is written."""
-    return analyse(sql, "ns", lambda _: COLUMN_INFOS, is_utc)
+def analysed(sql: str, is_utc: bool = True, keys: tuple[str, ...] = ()) -> ViewDefinition:
+    """Analyse a view over base tables, as it is written; the last items of its list are these hidden keys."""
+    return analyse(sql, "ns", lambda _: COLUMN_INFOS, is_utc, keys)
 
 
-def analysed_at(sql: str, clock: Clock, is_utc: bool = True) -> ViewDefinition:
-    """Analyse a view over base tables at a moment of the clock."""
-    return at_moment(analysed(sql, is_utc), lambda _: COLUMN_INFOS, clock)
+def analysed_at(sql: str, clock: Clock, is_utc: bool = True, keys: tuple[str, ...] = ()) -> ViewDefinition:
+    """Analyse a view over base tables at a moment of the clock; `keys` as above."""
+    return at_moment(analysed(sql, is_utc, keys), lambda _: COLUMN_INFOS, clock)
 
 
 class Session(NamedTuple):
@@ -53,6 +53,7 @@ class Session(NamedTuple):
 
     `appends` says whether it is known of a change that it only adds rows, `merges` whether groups may be merged.
     `before` and `now` are what the clock was at the last refresh and is at this one. `own_keys_first`: see Questions.
+    `keys` are the hidden keys that are the last items of the SELECT list.
     """
 
     is_utc: bool
@@ -66,6 +67,7 @@ class Session(NamedTuple):
     own_keys_first: bool = False
     before: Clock = {}
     now: Clock = {}
+    keys: tuple[str, ...] = ()
 
 
 Ask: TypeAlias = Callable[[Questions, ToAsk, Run], dict[int, Answer]]
@@ -121,7 +123,7 @@ class Planner:
 
     def run(self, sql: str, specs: Mapping[str, Spec], changes: Mapping[str, Change], session: Session) -> RefreshPlan:
         """Return the plan of a refresh after the changes; tables that are not among them are fresh."""
-        definition = self.definition(analysed_at(sql, session.now, session.is_utc))
+        definition = self.definition(analysed_at(sql, session.now, session.is_utc, session.keys))
         raw = {
             table: self.disjuncts(table, changed_partitions(self.rows(table, change), specs[table]))
             for table, change in changes.items()

@@ -88,6 +88,9 @@ def make_view(choices: Choices) -> View:
 def _on_top(b: Builder, relation: Relation) -> str:
     """Rename the columns, or show the key through a function of another type; perhaps group by that."""
     key = b.key.upper()
+    if b.choices.chance(0.3):
+        b.note("a key that is left out", ALL)
+        return f"SELECT {b.group} AS g, {b.measure} AS m FROM ({relation.sql}) q"
     if b.choices.chance(0.5):
         shape, text = b.choices.pick(OTHER_TYPES[b.key_type])
         b.note(shape, ALL)

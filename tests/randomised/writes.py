@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.planning.kept_states import stored_hidden
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden, is_key
+from dbt.adapters.icebergmv.maintenance.planning.kept_columns import stored_hidden
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
@@ -35,9 +36,9 @@ class Target:
     storage: Table
 
     @property
-    def shown(self) -> list[str]:
-        """Return the columns of the storage table that the view shows."""
-        return [f.name for f in shown(self.storage.schema()).fields]
+    def shown_and_keys(self) -> list[str]:
+        """Return the columns of the storage table that the view shows, and the hidden keys."""
+        return [f.name for f in self.storage.schema().fields if is_key(f.name) or not is_hidden(f.name)]
 
     def write(self, plan: Append | Overwrite | Merge | Full) -> Write:
         """Return the write of a plan."""

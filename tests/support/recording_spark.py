@@ -20,7 +20,7 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DateType, DoubleType, IcebergType, LongType, NestedField, StringType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ColumnInfo, ViewInfo
-from dbt.adapters.icebergmv.maintenance.definition.merging import HIDDEN
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_STATE
 from tests.support.duck import unescaped
 
 SETTINGS = {"spark.sql.session.timeZone": "UTC"}
@@ -103,7 +103,7 @@ class RecordingSpark:
     def _described(self, sql: str) -> Sequence[Sequence[object]]:
         stored = re.fullmatch(rf"DESCRIBE QUERY SELECT \* FROM \(\nSELECT \* FROM {_NAME}\n\)", sql)
         if stored is None:
-            hidden = [(name, "bigint") for name in re.findall(rf" AS ({HIDDEN}\d+)", sql)]
+            hidden = [(name, "bigint") for name in re.findall(rf" AS ({HIDDEN_STATE}\d+)", sql)]
             return [*self.columns, *hidden]
         spark_types = {str(kind): name for name, kind in TYPES.items()}
         return [(f.name, spark_types[str(f.field_type)]) for f in self._table(stored).schema().fields]
@@ -115,7 +115,7 @@ class RecordingSpark:
         name = f"ns.{found['name']}"
         if self.catalog.iceberg.table_exists(name):
             self.catalog.iceberg.drop_table(name)
-        hidden = [(column, "bigint") for column in re.findall(rf"`({HIDDEN}\d+)`", found["columns"])]
+        hidden = [(column, "bigint") for column in re.findall(rf"`({HIDDEN_STATE}\d+)`", found["columns"])]
         columns = enumerate([*self.columns, *hidden], start=1)
         fields = [NestedField(i, n, TYPES[t], required=False) for i, (n, t) in columns]
         ids = {f.name: f.field_id for f in fields}

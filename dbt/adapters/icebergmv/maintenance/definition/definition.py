@@ -21,7 +21,8 @@ from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Known, a
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock, at_clock
 from dbt.adapters.icebergmv.maintenance.definition.column_lists import reads_by_shape, reads_every_column
 from dbt.adapters.icebergmv.maintenance.definition.determinism import order_dependence, volatility
-from dbt.adapters.icebergmv.maintenance.definition.merging import HIDDEN, Merging, merging_of
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
+from dbt.adapters.icebergmv.maintenance.definition.merging import Merging, merging_of
 from dbt.adapters.icebergmv.maintenance.definition.moved_clock import asked_of_clock
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
@@ -32,6 +33,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     Track,
     TrackedColumn,
     TrackedRelation,
+    Unlisted,
 )
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
@@ -55,7 +57,8 @@ class ViewDefinition:
     `ansi_matters`: its values may be others in ANSI mode. `reads_unnamed`: it reads columns by no name.
     `reads_every_column`: also those that it does not name may matter, by `*` or by their place. `merging` says how its
     groups are merged, if they can be. `known` is what it was analysed with. `clock`: its clock functions have become
-    literals.
+    literals. `keys` are the texts of the last items of its list, which are stored and not shown (see hidden_keys.py);
+    `unlisted` the columns that could be such items.
     """
 
     sql: str
@@ -77,6 +80,8 @@ class ViewDefinition:
     merging: Merging | None = None
     known: Known = field(default_factory=Known)
     clock: ReadClock | None = None
+    keys: tuple[str, ...] = ()
+    unlisted: tuple[Unlisted, ...] = ()
 
     @cached_property
     def asked(self) -> Asked:
@@ -135,7 +140,8 @@ def at_moment(
     found = None if clock is None else at_clock(written.sql, clock, tables)
     if found is None:
         return written
-    definition = analyse(found.sql, written.known.default_namespace, columns_of, written.known.session_is_utc)
+    known = written.known
+    definition = analyse(found.sql, known.default_namespace, columns_of, known.session_is_utc, written.keys)
     return replace(definition, clock=ReadClock(written, found.values)) if definition.always_full is None else written
 
 
@@ -144,8 +150,9 @@ def analyse(
     default_namespace: str,
     columns_of: Callable[[TableReference], tuple[ColumnInfo, ...] | None],
     session_is_utc: bool,
+    keys: tuple[str, ...] = (),
 ) -> ViewDefinition:
-    """Analyse the compiled SQL of a materialized view.
+    """Analyse the compiled SQL of a materialized view; the last items of its list are these hidden keys.
 
     `columns_of` returns the columns of a referenced table, or None when it is not an Iceberg table of the catalog.
     Raises InvalidDefinition for output that a table cannot hold: unnamed or duplicate columns.
@@ -165,7 +172,7 @@ def analyse(
     relation = track(query, scope_of(parsed, sql, known))
     overlooked = occurrences_in(query) - relation.occurrences
     relation = relation.blocked(overlooked, "a place that is not analysed")
-    check_names([c.name for c in relation.columns or ()])
+    check_names([c.name for c in (relation.columns or ())][: -len(keys) or None])
     return ViewDefinition(
         sql=sql,
         references=references.tables,
@@ -185,6 +192,8 @@ def analyse(
         merging=merging_of(parsed, sql, relation, references.tables),
         selects_subquery=any(item.find(exp.Query) for s in query.find_all(exp.Select) for item in s.expressions),
         known=known,
+        keys=keys,
+        unlisted=relation.unlisted,
     )
 
 
@@ -269,10 +278,10 @@ def check_names(names: Sequence[str]) -> None:
     """
     seen: set[str] = set()
     for name in names:
-        if name.lower().startswith(HIDDEN):
+        if is_hidden(name):
             raise InvalidDefinition(
-                f"the SELECT outputs a column named {name}; names that begin with {HIDDEN} are kept for columns of the "
-                "storage table that the view does not show. Rename it with AS."
+                f"the SELECT outputs a column named {name}; such names are kept for columns of the storage table that "
+                "the view does not show. Rename it with AS."
             )
         if name.lower() in seen:
             raise InvalidDefinition(f"the SELECT outputs two columns named {name}. Rename one of them with AS.")

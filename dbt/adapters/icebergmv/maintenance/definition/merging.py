@@ -19,6 +19,7 @@ from sqlglot import exp
 from sqlglot.tokens import TokenType
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import closing, from_of, token_at
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_STATE
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse, parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
@@ -26,9 +27,6 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, TextEdit, with_edits
-
-HIDDEN = "icebergmv_state_"
-"""How the names of hidden columns begin. No output column of a definition may begin so."""
 
 StateKind = Literal["count", "sum", "magnitude", "min", "max"]
 """How a state is merged: counts and sums are added; the magnitude of a sum is the sum of absolute values."""
@@ -59,7 +57,7 @@ class State:
 
     def name(self, columns: Sequence[str]) -> str:
         """Return its column in the storage table, for the names of the output columns."""
-        return f"{HIDDEN}{self.hidden}" if self.position is None else columns[self.position]
+        return f"{HIDDEN_STATE}{self.hidden}" if self.position is None else columns[self.position]
 
 
 @dataclass(frozen=True)
@@ -273,7 +271,7 @@ class _Reader:
         if behind is None or not self._hidden:
             return None
         place = self._tokens[behind - 1].end + 1
-        items = [f"{text} AS {HIDDEN}{n}" for n, text in enumerate(self._hidden)]
+        items = [f"{text} AS {HIDDEN_STATE}{n}" for n, text in enumerate(self._hidden)]
         edit = TextEdit(place, place, "".join(f", {item}" for item in items))
         again, wanted = parse(with_edits(self._sql, [edit])), self._tree.copy()
         if isinstance(again, NotParsed):

@@ -16,7 +16,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from dbt.adapters.icebergmv.maintenance.definition.merging import HIDDEN, Call, Item, Merging, State
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_STATE
+from dbt.adapters.icebergmv.maintenance.definition.merging import Call, Item, Merging, State
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
@@ -24,7 +25,7 @@ from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 NOT_MERGED = "icebergmv_not_merged"
 """Is in the message of Spark's error when some group cannot be merged."""
 
-_SIGN, _REFUSED = f"{HIDDEN}sign", f"{HIDDEN}refused"
+_SIGN, _REFUSED = f"{HIDDEN_STATE}sign", f"{HIDDEN_STATE}refused"
 _STORED, _CAME, _WENT = 0, 1, -1
 _EXACT_IN_DOUBLE = 2**53
 _EXACT = frozenset(["boolean", "int", "bigint", "string", "binary", "date", "timestamp", "timestamp_ntz"])

@@ -18,7 +18,13 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import TextE
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.cost import changed_nearly_everywhere, small_beside_large
-from dbt.adapters.icebergmv.maintenance.planning.kept_states import as_far_as_of_use, keeps, stored_hidden, with_states
+from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
+    as_far_as_of_use,
+    keeps,
+    stored_hidden,
+    wants_more_keys,
+    with_states,
+)
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
@@ -39,11 +45,13 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import (
     NewView,
     RefreshedView,
     View,
+    with_keys_of_today,
     with_views_as_names,
+    without_keys,
 )
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 
-_OTHER_HIDDEN = "its storage table keeps other columns to merge groups by"
+_OTHER_HIDDEN = "its storage table keeps other columns besides those that the view shows"
 
 Misfit: TypeAlias = Callable[[Lake, Inspection, Sequence[Column]], str | None]
 """Says why rows with the given columns cannot be beside the stored ones, or None."""
@@ -127,17 +135,18 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     if view.rebuild is None and isinstance(first_plan(view, options), Overwrite | Full):
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
     unfit, stored = misfit(lake, view, columns), stored_hidden(view.storage)
-    kept = keeps(view.storage, hidden, view.definition.merging)
+    kept = keeps(view.storage, hidden, view.definition)
     if (stored and not kept) or not view.stored.has_hidden_of_today:
         unfit = unfit or _OTHER_HIDDEN
     nearly = changed_nearly_everywhere(view.status) if options.policy == "auto" else frozenset()
     merges = options.merges and kept
     request = replace(_request(view, options, unfit), merges=merges, changed_nearly_everywhere=nearly)
-    request = _answered(lake, view, columns, request)
+    request = _answered(lake, view, (*columns, *hidden), request)
     plan = plan_refresh(view.definition, view.status, request)
     if isinstance(plan, NoOp):
         return Unchanged(view, plan)
     if isinstance(plan, Full):
+        view, described = _with_keys_of_today(lake, view, described)
         return _anew(view, described, plan, unfit)
     return Settled(view, columns, plan, unfit, stored)
 
@@ -171,19 +180,29 @@ def settle_build(lake: Lake, view: NewView | LostView, misfit: Misfit) -> Settle
 
 def _anew(view: Inspection, columns: Columns, plan: Full, misfit: str | None) -> Settled:
     """Return how every row is computed, into a new storage table if the hidden columns of the stored one are others."""
-    if not keeps(view.storage, columns.hidden, view.definition.merging):
+    if not keeps(view.storage, columns.hidden, view.definition):
         misfit = misfit or _OTHER_HIDDEN
     return Settled(view, columns.output, plan, misfit, columns.hidden)
 
 
+def _with_keys_of_today(lake: Lake, view: RefreshedView, columns: Columns) -> tuple[RefreshedView, Columns]:
+    """Return a view that is computed anew, and its columns, with the hidden keys that it should have besides."""
+    if not wants_more_keys(view):
+        return view, columns
+    return _with_columns(lake, with_keys_of_today(lake.catalog, view))
+
+
 def _with_columns(lake: Lake, view: View) -> tuple[View, Columns]:
-    """Return the view with its output columns and the hidden ones that its groups could be merged by."""
+    """Return the view with its output columns and the hidden ones that it can have."""
     view = as_far_as_of_use(view)
     columns = columns_of_definition(lake, view)
+    if columns is None and view.definition.keys:
+        view = as_far_as_of_use(without_keys(lake.catalog, view))
+        columns = columns_of_definition(lake, view)
     if columns is None:
         view = as_far_as_of_use(with_views_as_names(lake.catalog, view))
         columns = columns_of_definition(lake, view) or Columns(())
-    return with_states(check_columns(view, columns.output), columns)
+    return with_states(check_columns(view, columns), columns)
 
 
 def _request(view: RefreshedView, options: PlanOptions, misfit: str | None) -> PlanRequest:

@@ -8,11 +8,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import check_names
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_partition_by
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import pinned_query
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
-from dbt.adapters.icebergmv.maintenance.status.hidden_columns import is_hidden
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, View, untracked
 
 _NARROW = re.compile(r"\b(?:tinyint|smallint)\b")
@@ -55,19 +55,22 @@ def pinned_definition(inspection: Inspection) -> str:
 
 
 def columns_of_definition(lake: Lake, inspection: Inspection) -> Columns | None:
-    """Return the columns of the definition; None if expanding the views in it would change the result columns.
+    """Return the columns of the definition; None if hidden keys, or the SQL of views, cannot be in its text.
 
     The SELECT as it is written comes first: if it is wrong, Spark says so in the user's words.
     """
-    if not inspection.views:
+    definition = inspection.definition
+    if not inspection.views and not definition.keys:
         return _described(lake, inspection)
-    written = describe(lake, inspection.request.sql)
+    written = describe(lake, inspection.request.sql) if inspection.views else None
     try:
-        expanded = _described(lake, inspection)
+        found = _described(lake, inspection)
     except Exception:
-        # Spark may reject the SQL of a view in this place, although the SELECT itself is right.
+        # Spark may reject the SQL of a view in this place, or a key, although the SELECT itself is right.
         return None
-    return expanded if expanded.output == written else None
+    if len(found.hidden) < len(definition.keys):
+        return None
+    return found if written in (None, found.output) else None
 
 
 def _described(lake: Lake, inspection: Inspection) -> Columns:
@@ -87,18 +90,19 @@ def _columns(computed: Sequence[Column]) -> Columns:
     return Columns(tuple(c for c in found if c not in hidden), hidden, found != tuple(computed))
 
 
-def check_columns(view: View, columns: Sequence[Column]) -> View:
+def check_columns(view: View, columns: Columns) -> View:
     """Refuse columns that no table can hold; give up tracking when Spark's columns are not those of the analysis.
 
     Spark has the last word on the case of names, which USING takes from either side.
     """
-    names = [c.name for c in columns]
+    names = [c.name for c in columns.output]
     check_names(names)
     if view.request.config.partition_by is not None:
         parse_partition_by(view.request.config.partition_by, names)
     analysed = view.definition.columns
     if analysed is None:
         return view
+    names += [c.name for c in columns.hidden] if view.definition.keys else []
     if [c.name.lower() for c in analysed] != [n.lower() for n in names]:
         return untracked(view, "its columns cannot be followed through the SELECT")
     named = tuple(replace(c, name=n) for c, n in zip(analysed, names, strict=True))

@@ -76,7 +76,7 @@ def publish_text(
 
 def view_text(view: Inspection, reads: ReadPlan, state: ViewState, stored: StoredRows) -> ViewText:
     """Return the SQL that gives readers what was planned for them, as far as the stored columns allow."""
-    reads = over_columns(reads, view.definition, stored.columns)
+    reads = over_columns(reads, view.definition, stored.columns_and_keys)
     return ViewText(read_text(view, reads, state, stored), stored.columns, reads.behavior)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField
 from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
-from dbt.adapters.icebergmv.maintenance.planning.kept_states import STATES_KEY, states_property
+from dbt.adapters.icebergmv.maintenance.planning.kept_columns import hidden_properties
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import partitioning_of
 from dbt.adapters.icebergmv.maintenance.planning.write import query_of
@@ -68,7 +68,7 @@ def _create_statement(
     config = settled.view.request.config
     properties = {**_DEFAULT_PROPERTIES, **config.tblproperties, STORAGE_OF: settled.view.request.name}
     if settled.hidden:
-        properties[STATES_KEY] = states_property(settled.view.definition.merging)
+        properties.update(hidden_properties(settled.view.definition))
     return statements.create_storage(config.storage_table, columns, query, partitioning, properties)
 
 

@@ -1,15 +1,10 @@
-"""Columns of a storage table that its view does not show: by them groups are merged."""
+"""The columns of a storage table that its view shows."""
 
 from __future__ import annotations
 
 from pyiceberg.schema import Schema
 
-from dbt.adapters.icebergmv.maintenance.definition.merging import HIDDEN
-
-
-def is_hidden(name: str) -> bool:
-    """Return whether a column of a storage table is one that the view does not show."""
-    return name.lower().startswith(HIDDEN)
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 
 
 def shown(schema: Schema) -> Schema:

@@ -10,7 +10,8 @@ from typing import TypeAlias, TypeVar, cast
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse, at_moment
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, at_moment
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_partition_by
 from dbt.adapters.icebergmv.maintenance.errors import (
     InvalidConfig,
@@ -22,6 +23,7 @@ from dbt.adapters.icebergmv.maintenance.errors import (
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.clock import clock_of, utc_now
+from dbt.adapters.icebergmv.maintenance.status.hidden_keys import Analysis, KeyChoice
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import is_published
 from dbt.adapters.icebergmv.maintenance.status.qualified_definition import definition_in_full
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
@@ -146,6 +148,14 @@ class RefreshedView(_RecordedView):
     redefined: str | None
 
 
+@dataclass(frozen=True)
+class _Text:
+    """Which text of a SELECT is analysed: with its plain views as their SQL, and with which hidden keys."""
+
+    expand_views: bool = True
+    keys: KeyChoice = "stored"
+
+
 Inspection: TypeAlias = NewView | LostView | RefreshedView
 View = TypeVar("View", bound=Inspection)
 
@@ -157,15 +167,30 @@ def inspect(catalog: CatalogReader, request: RefreshRequest) -> Inspection:
     names the view.
     """
     with naming("refresh", request.name):
-        return _inspect(catalog, request, expand_views=True)
+        return _inspect(catalog, request, _Text())
 
 
 def with_views_as_names(catalog: CatalogReader, view: View) -> View:
     """Inspect a view again; plain views in its SELECT stay names, which Spark reads as they are at that moment.
 
-    Raises RefreshConflict when the view was made or dropped meanwhile.
+    No change of such views can be followed, so they need no hidden keys. Raises RefreshConflict when the view was made
+    or dropped meanwhile.
     """
-    again = _inspect(catalog, view.request, expand_views=False)
+    return _again(catalog, view, _Text(expand_views=False, keys="none"))
+
+
+def with_keys_of_today(catalog: CatalogReader, view: View) -> View:
+    """Inspect a view again, with the hidden keys that it would get if it were built now. Raises RefreshConflict."""
+    return _again(catalog, view, _Text(keys="wanted"))
+
+
+def without_keys(catalog: CatalogReader, view: View) -> View:
+    """Inspect a view again, without hidden keys. Raises RefreshConflict."""
+    return _again(catalog, view, _Text(keys="none"))
+
+
+def _again(catalog: CatalogReader, view: View, text: _Text) -> View:
+    again = _inspect(catalog, view.request, text)
     if type(again) is not type(view):
         raise RefreshConflict("another run made or dropped the view meanwhile. Nothing was changed; run again.")
     if not isinstance(again, NewView) and not isinstance(view, NewView):
@@ -174,25 +199,26 @@ def with_views_as_names(catalog: CatalogReader, view: View) -> View:
     return cast("View", again)
 
 
-def _inspect(catalog: CatalogReader, request: RefreshRequest, expand_views: bool) -> Inspection:
+def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> Inspection:
     _, namespace, name = request.view
     bases = BaseTables(catalog)
     utc = is_utc(request.config.settings)
+    view = catalog.view(namespace, name)
+    state = _state(view, request)
+    storage_name = request.config.storage_table
+    storage = catalog.table(storage_name[1], storage_name[2])
     expanded = ExpandedSql(request.sql)
-    if expand_views:
+    if text.expand_views:
         expanded = expand(request.sql, request.default_namespace, bases, utc)
-    written = analyse(expanded.sql, request.default_namespace, bases.columns_of, utc)
+    analysis = Analysis(expanded.sql, request.default_namespace, bases, utc)
+    written = analysis.definition(text.keys, storage if _is_kept(request, state) else None)
     definition = at_moment(written, bases.columns_of, clock_of(request.config.settings, request.now()))
     setting = not_understood(request.config.settings)
     if setting is not None:
         definition = replace(definition, always_full=f"the session setting {setting} may change what its SQL means")
     _refuse_self_reference(definition, request.view, catalog.name, expanded.views)
     if definition.columns is not None and request.config.partition_by is not None:
-        parse_partition_by(request.config.partition_by, [c.name for c in definition.columns])
-    view = catalog.view(namespace, name)
-    state = _state(view, request)
-    storage_name = request.config.storage_table
-    storage = catalog.table(storage_name[1], storage_name[2])
+        parse_partition_by(request.config.partition_by, [c.name for c in definition.columns if not is_hidden(c.name)])
     _refuse_foreign_storage(catalog, request, storage)
     status = status_of(definition, bases, state)
     known = (request, definition, bases, status, expanded.views, storage)
@@ -221,7 +247,7 @@ def inspect_recorded(catalog: CatalogReader, name: TableName) -> LostView | Refr
         raise NotReadable(f"the last run was built with {state.partial}. Refresh it without.")
     config = ViewConfig(state.definition_hash, state.storage_table, settings=state.settings)
     request = RefreshRequest(name, definition_in_full(state, catalog.name), name[1], config, state.owner)
-    inspection = _inspect(catalog, request, expand_views=True)
+    inspection = _inspect(catalog, request, _Text())
     if isinstance(inspection, NewView):
         raise NotReadable("it was dropped at this moment. Name another one.")
     # A view is read as it was configured.
@@ -236,6 +262,14 @@ def as_written(view: View) -> View:
 def untracked(view: View, reason: str) -> View:
     """Return the inspection with a definition that any change of a base refreshes in full."""
     return replace(view, definition=replace(view.definition, columns=None, full_when_changed=reason))
+
+
+def _is_kept(request: RefreshRequest, state: ViewState | None) -> bool:
+    """Return whether the stored rows, if they are there, are those of the request's SELECT."""
+    config = request.config
+    if state is None or request.rebuild_reason is not None or state.storage_table != config.storage_table:
+        return False
+    return state.definition_hash == config.definition_hash
 
 
 def _state(view: ViewInfo | None, request: RefreshRequest) -> ViewState | None:

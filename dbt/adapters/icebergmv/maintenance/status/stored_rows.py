@@ -8,11 +8,13 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden, is_key
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import can_prune
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
-from dbt.adapters.icebergmv.maintenance.status.hidden_columns import is_hidden, shown
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
+from dbt.adapters.icebergmv.maintenance.status.hidden_columns import shown
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
 
 
@@ -72,7 +74,17 @@ class StoredRows:
 
     def dialect_of(self, catalog: str, region: tuple[TupleDomain, ...]) -> Dialect:
         """Return how the predicate of a region is written so that Iceberg prunes these rows by it, where it can."""
-        return Dialect(catalog, can_prune(self.table, self.schema, region))
+        return Dialect(catalog, can_prune(self.table, self._schema, region))
+
+    @property
+    def columns_and_keys(self) -> tuple[str, ...]:
+        """Return the names of their columns, and of the hidden keys behind these."""
+        return tuple(f.name for f in self._schema.fields if is_key(f.name) or not is_hidden(f.name))
+
+    @property
+    def types(self) -> dict[str, str]:
+        """Return the Spark types of all columns, hidden ones included."""
+        return {f.name: spark_type(f.field_type) for f in self._schema.fields}
 
     @property
     def columns(self) -> tuple[str, ...]:

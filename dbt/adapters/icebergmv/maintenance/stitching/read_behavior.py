@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
@@ -90,8 +90,8 @@ def read_plan(inspection: Inspection) -> ReadPlan:
     return ReadPlan("use_stitching", groups=groups)
 
 
-def over_columns(plan: ReadPlan, definition: ViewDefinition, stored: Sequence[str]) -> ReadPlan:
-    """Return the plan as far as the stored columns allow it.
+def over_columns(plan: ReadPlan, definition: ViewDefinition, stored: Iterable[str]) -> ReadPlan:
+    """Return the plan as far as the stored columns, hidden keys included, allow it.
 
     Spark has the last word on columns; if the analysis found others, its keys are not to be trusted.
     """

@@ -12,7 +12,7 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.write import query_of, region_in_query
 from dbt.adapters.icebergmv.maintenance.sql.queries import select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type, spark_type
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.stitching.complement import outside
 
@@ -47,6 +47,6 @@ def as_stored(query: str, stored: StoredRows) -> str:
 
 def _outside_and_inside(settled: Settled, plan: Overwrite, stored: StoredRows) -> tuple[str, str]:
     """Return the predicate of the stored rows outside the region, and that of computed rows inside it."""
-    types = {f.name: spark_type(f.field_type) for f in stored.schema.fields}
+    types = stored.types
     dialect = stored.dialect_of(settled.view.bases.catalog_name, plan.region)
     return outside(plan.region, types, dialect), region_in_query(settled, plan, types)

@@ -41,6 +41,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     TrackedColumn,
     TrackedRelation,
 )
+from dbt.adapters.icebergmv.maintenance.definition.rules.unlisted import unlisted
 from dbt.adapters.icebergmv.maintenance.definition.rules.windows import partitions_of_windows, window_partitions
 
 _CUTS = {
@@ -65,7 +66,8 @@ def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> Tracked
     deltas = _deltas(select, replace(below.deltas, grouped=None))
     if columns is not None and len(columns) == len(select.expressions):
         deltas = replace(deltas, grouped=_grouped(select, names, below.deltas.additive))
-    result = TrackedRelation(columns, below.occurrences, obstacles, deltas, below.questions)
+    more = unlisted(select, names, window_partitions(select, names, grouping_of(select, names)))
+    result = TrackedRelation(columns, below.occurrences, obstacles, deltas, below.questions, more)
     reason = _cut_reason(select)
     if reason is not None:
         return result.cut(reason)

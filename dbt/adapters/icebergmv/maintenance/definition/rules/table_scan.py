@@ -45,7 +45,8 @@ def rename(relation: TrackedRelation, names: list[str]) -> TrackedRelation:
     if relation.columns is None or len(names) != len(relation.columns):
         below = TrackedRelation(None, relation.occurrences, relation.obstacles)
         return below.cut("a column list of another length")
-    return replace(relation, columns=tuple(replace(c, name=n) for n, c in zip(names, relation.columns, strict=True)))
+    columns = tuple(replace(c, name=n) for n, c in zip(names, relation.columns, strict=True))
+    return replace(relation, columns=columns, unlisted=())
 
 
 def _named(table: exp.Table, scope: Scope) -> TrackedRelation:

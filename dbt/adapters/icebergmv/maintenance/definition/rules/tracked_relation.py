@@ -127,11 +127,19 @@ Questions = Mapping[Occurrence, Question]
 
 
 @dataclass(frozen=True)
+class Unlisted:
+    """A column that a SELECT list could name besides, as `text`; its other columns, and its rows, would stay."""
+
+    text: str
+    column: TrackedColumn
+
+
+@dataclass(frozen=True)
 class TrackedRelation:
     """The output of an operator. `columns` is None when its columns are not known.
 
     `occurrences` are the base occurrences below it; `obstacles` says for some of them what cuts their tracking. Of the
-    occurrences that are not in `questions` the columns answer nothing.
+    occurrences that are not in `questions` the columns answer nothing. `unlisted` is known of a SELECT alone.
     """
 
     columns: tuple[TrackedColumn, ...] | None
@@ -139,6 +147,7 @@ class TrackedRelation:
     obstacles: Mapping[Occurrence, str] = field(default_factory=dict)
     deltas: Deltas = Deltas()
     questions: Questions = field(default_factory=dict)
+    unlisted: tuple[Unlisted, ...] = ()
 
     def cut(self, reason: str) -> TrackedRelation:
         """Return the relation after an operator that nothing tracks through."""

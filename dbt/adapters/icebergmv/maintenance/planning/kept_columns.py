@@ -1,18 +1,21 @@
-"""Does the storage table keep what groups are merged by, and should it?"""
+"""Does the storage table keep the hidden columns of the definition, and should it?"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import replace
 
 from pyiceberg.table import Table
 
-from dbt.adapters.icebergmv.maintenance.definition.merging import Merging
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import wanted_keys
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import can_merge
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, Columns
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
-from dbt.adapters.icebergmv.maintenance.status.hidden_columns import is_hidden
+from dbt.adapters.icebergmv.maintenance.status.hidden_keys import KEYS_KEY, partition_columns
 from dbt.adapters.icebergmv.maintenance.status.inspection import View
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX
 
@@ -38,25 +41,35 @@ def as_far_as_of_use(view: View) -> View:
 
 
 def with_states(view: View, columns: Columns) -> tuple[View, Columns]:
-    """Return the view, and its columns; both without merging, and hidden columns, where groups cannot be merged."""
+    """Return the view, and its columns; both without merging, and its hidden columns, where groups cannot be merged."""
     merging = view.definition.merging
+    if view.definition.keys:
+        return view, columns
     is_known = merging is not None and len(columns.hidden) == len(merging.hidden) and not columns.widened
     if merging is not None and is_known and can_merge(merging, (*columns.output, *columns.hidden)):
         return view, columns
     return _without_merging(view), replace(columns, hidden=())
 
 
-def keeps(storage: Table | None, hidden: tuple[Column, ...], merging: Merging | None) -> bool:
+def wants_more_keys(view: View) -> bool:
+    """Return whether the definition should have hidden keys that it does not have."""
+    return bool(wanted_keys(view.definition, partition_columns(view.definition, view.bases)))
+
+
+def keeps(storage: Table | None, hidden: tuple[Column, ...], definition: ViewDefinition) -> bool:
     """Return whether the hidden columns of a storage table are just these, and hold what the definition says."""
     if stored_hidden(storage) != hidden:
         return False
-    return not hidden or (storage is not None and storage.properties.get(STATES_KEY) == states_property(merging))
+    wanted = hidden_properties(definition) if hidden else {}
+    return storage is not None and wanted.items() <= storage.properties.items() if wanted else True
 
 
-def states_property(merging: Merging | None) -> str:
+def hidden_properties(definition: ViewDefinition) -> dict[str, str]:
     """Return what is recorded with a storage table of the texts of its hidden columns."""
-    texts = () if merging is None else merging.hidden
-    return hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
+    if definition.keys:
+        return {KEYS_KEY: json.dumps(definition.keys, ensure_ascii=False)}
+    texts = () if definition.merging is None else definition.merging.hidden
+    return {STATES_KEY: hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]}
 
 
 def stored_hidden(storage: Table | None) -> tuple[Column, ...]:

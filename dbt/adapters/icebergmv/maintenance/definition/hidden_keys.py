@@ -1,0 +1,108 @@
+"""Hidden keys: columns that the rows are stored with besides, so that a change can be followed to them.
+
+`SELECT id, amount FROM orders` leaves out the day by which its table is partitioned; stored all the same, it says which
+rows a changed day affects. A key of a join does it for a table whose columns are not in the list. The same text, with a
+few more items in its list, gives them; to list a column more changes no row of a SELECT (see rules/unlisted.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.definition.clauses import from_of
+from dbt.adapters.icebergmv.maintenance.definition.cte_copies import is_recursive
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_KEY
+from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, parse, parse_expression
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track, Unlisted
+from dbt.adapters.icebergmv.maintenance.definition.rules.unlisted import passes_on
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, cte_of, with_edits
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import OrNull
+
+MOST_KEYS = 4
+"""Each is stored with every row."""
+
+
+def wanted_keys(definition: ViewDefinition, partitioned_by: Mapping[int, Collection[str]]) -> tuple[str, ...]:
+    """Return the columns to store besides, as texts for the SELECT list.
+
+    `partitioned_by` has, for references to tables, the columns in their partition specs. A reference gets those of them
+    that the SELECT does not show in any way; one that nothing in the list follows gets a column that it is joined by.
+    """
+    if definition.always_full is not None or definition.full_when_changed is not None or definition.columns is None:
+        return ()
+    found: dict[str, None] = {}
+    for index in sorted(partitioned_by):
+        for use in definition.uses_of(index):
+            found.update(dict.fromkeys(_keys_of(definition, use, partitioned_by[index])))
+    return tuple(found)[:MOST_KEYS]
+
+
+def with_keys(sql: str, keys: Sequence[str]) -> str | None:
+    """Return the SELECT with more items in its list; None where the text cannot be changed for certain."""
+    parsed = parse(sql)
+    if isinstance(parsed, NotParsed):
+        return None
+    select = _listing(parsed.tree)
+    behind = None if select is None else from_of(select, parsed.tokens)
+    if select is None or behind is None:
+        return None
+    items = [f"{key} AS {HIDDEN_KEY}{n}" for n, key in enumerate(keys)]
+    place = parsed.tokens[behind - 1].end + 1
+    edited = with_edits(sql, [TextEdit(place, place, "".join(f", {item}" for item in items))])
+    again = parse(edited)
+    for item in items:
+        select.append("expressions", parse_expression(item))
+    return edited if not isinstance(again, NotParsed) and again.tree == parsed.tree else None
+
+
+def _keys_of(definition: ViewDefinition, use: Occurrence, partitions: Collection[str]) -> list[str]:
+    shown = {track.column for tracks in definition.tracks_of(use).values() for track in tracks}
+    if not shown.isdisjoint(partitions):
+        return []
+    candidates = [(u, track) for u in definition.unlisted for track in u.column.tracks if _follows(track, use)]
+    found = [_narrowest([c for c in candidates if c[1].column == column]) for column in partitions]
+    if not any(found) and not shown:
+        found = [_narrowest([(u, track) for u, track in candidates if _is_join_key(u, use)])]
+    return [text for text in found if text is not None]
+
+
+def _follows(track: Track, use: Occurrence) -> bool:
+    """Return whether a track is of this use, and not only where a row is matched: unmatched ones may be many."""
+    return track.occurrence == use and OrNull() not in track.function
+
+
+def _is_join_key(column: Unlisted, use: Occurrence) -> bool:
+    return any(track.occurrence != use for track in column.column.tracks)
+
+
+def _narrowest(candidates: Sequence[tuple[Unlisted, Track]]) -> str | None:
+    best = min(candidates, key=lambda c: len(c[1].function), default=None)
+    return None if best is None else best[0].text
+
+
+def _listing(tree: exp.Expr) -> exp.Select | None:
+    """Return the SELECT whose list is that of the view: the outermost, or what `SELECT * FROM x` lists."""
+    query: exp.Expr | None = tree
+    while isinstance(query, exp.Select) and passes_on(query):
+        query = _relation(query.args["from_"].this, tree)
+    return query if isinstance(query, exp.Select) else None
+
+
+def _relation(item: exp.Expr, tree: exp.Expr) -> exp.Expr | None:
+    """Return the query behind an item of FROM, if it is read here alone and names its own columns."""
+    if item.args.get("alias") is not None and item.args["alias"].args.get("columns"):
+        return None
+    if isinstance(item, exp.Subquery):
+        return None if _changes_rows(item) else item.this
+    cte = cte_of(item) if isinstance(item, exp.Table) and not _changes_rows(item) else None
+    if cte is None or cte.args["alias"].args.get("columns") or is_recursive(cte):
+        return None
+    uses = [table for table in tree.find_all(exp.Table) if cte_of(table) is cte]
+    return cte.this if len(uses) == 1 else None
+
+
+def _changes_rows(item: exp.Expr) -> bool:
+    return any(item.args.get(a) for a in ("pivots", "sample", "limit", "offset", "joins", "laterals"))

@@ -1,0 +1,19 @@
+"""Names of columns of a storage table that its view does not show."""
+
+from __future__ import annotations
+
+HIDDEN_STATE = "icebergmv_state_"
+"""How the names of columns begin by which groups are merged (see merging.py)."""
+
+HIDDEN_KEY = "icebergmv_key_"
+"""How the names of columns begin by which changes are followed (see hidden_keys.py)."""
+
+
+def is_hidden(name: str) -> bool:
+    """Return whether a column of a storage table is one that the view does not show."""
+    return is_key(name) or name.lower().startswith(HIDDEN_STATE)
+
+
+def is_key(name: str) -> bool:
+    """Return whether a column of a storage table is a hidden key."""
+    return name.lower().startswith(HIDDEN_KEY)

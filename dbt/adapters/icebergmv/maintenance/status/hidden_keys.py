@@ -1,0 +1,73 @@
+"""Which hidden keys a view has: those that its rows are stored with or, where these are built anew, those it would get.
+
+What they are is a property of the storage table, so a base table that is partitioned otherwise later changes nothing
+until the rows are built again.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Literal
+
+from pyiceberg.table import Table
+
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import wanted_keys, with_keys
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_key
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX
+
+KEYS_KEY = f"{PREFIX}hidden-keys"
+"""The property of a storage table that holds the texts of its hidden keys (JSON)."""
+
+KeyChoice = Literal["stored", "wanted", "none"]
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """A SELECT to analyse, and where its names mean tables; `is_utc`: the session's time zone is."""
+
+    sql: str
+    default_namespace: str
+    bases: BaseTables
+    is_utc: bool
+
+    def definition(self, choice: KeyChoice, stored: Table | None) -> ViewDefinition:
+        """Return the definition with its hidden keys; `stored` is the storage table whose rows can be kept, if any."""
+        if choice == "stored" and stored is not None:
+            return self._with(stored_keys(stored)) or self._analysed(self.sql)
+        plain = self._analysed(self.sql)
+        return plain if choice == "none" else self._with(self.wanted(plain)) or plain
+
+    def wanted(self, definition: ViewDefinition) -> tuple[str, ...]:
+        """Return the hidden keys that the definition should have besides those that it has."""
+        return wanted_keys(definition, partition_columns(definition, self.bases))
+
+    def _with(self, keys: tuple[str, ...]) -> ViewDefinition | None:
+        """Return the definition with these keys; None without any, or where its columns are not those and the keys."""
+        widened = with_keys(self.sql, keys) if keys else None
+        found = None if widened is None else self._analysed(widened, keys)
+        last = () if found is None or found.columns is None else found.columns[-len(keys) :]
+        return found if last and all(is_key(c.name) for c in last) else None
+
+    def _analysed(self, sql: str, keys: tuple[str, ...] = ()) -> ViewDefinition:
+        return analyse(sql, self.default_namespace, self.bases.columns_of, self.is_utc, keys)
+
+
+def partition_columns(definition: ViewDefinition, bases: BaseTables) -> dict[int, tuple[str, ...]]:
+    """Return, for each reference to a table of the catalog, the columns in its partition spec that readers see."""
+    sources = [(r.index, bases.of(r).source) for r in definition.references if not r.pinned]
+    return {
+        index: tuple(f.column for f in spec_fields(source.table.spec(), source.table_schema) if f.column)
+        for index, source in sources
+        if source is not None
+    }
+
+
+def stored_keys(storage: Table) -> tuple[str, ...]:
+    """Return the texts of the hidden keys that a storage table has; a table that is replaced keeps its properties."""
+    found = tuple(map(str, json.loads(storage.properties.get(KEYS_KEY, "[]"))))
+    columns = [f.name for f in storage.schema().fields if is_key(f.name)]
+    return found if len(columns) == len(found) else ()
