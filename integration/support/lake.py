@@ -112,7 +112,7 @@ class LakeProject:
             missing, surplus = list(wanted - found), list(found - wanted)
             if missing or surplus:
                 wrong[name] = f"missing {missing[:5]}, surplus {surplus[:5]}"
-        assert not wrong
+        assert not wrong, wrong
 
     def reader(self) -> CatalogReader:
         from dbt.adapters.icebergmv.credentials import IcebergMVCredentials  # noqa: PLC0415

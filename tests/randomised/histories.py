@@ -76,8 +76,8 @@ class Refreshed:
     sql: str = ""
 
 
-def make_case(choices: Choices, view: View | None = None) -> Case:
-    """Return a random history, of a random view unless one is given."""
+def make_case(choices: Choices, view: View | None = None, keys: tuple[str, ...] | None = None) -> Case:
+    """Return a random history, of a random view unless one is given; so are its hidden keys."""
     view = view or make_view(choices)
     choices.view_is_made()
     zone = choices.weighted([(10, ZONES[0]), *((0.5, z) for z in ZONES[1:])])
@@ -85,7 +85,9 @@ def make_case(choices: Choices, view: View | None = None) -> Case:
     rows = RowMaker(choices)
     tables = sorted({r.name for r in analysed(view.sql).references} | view.tables)
     specs = {table: make_spec(choices, view.key) for table in tables}
-    keys = hidden_keys(view, specs) if choices.chance(0.6) else ()
+    wants_keys = choices.chance(0.6)
+    if keys is None:
+        keys = hidden_keys(view, specs) if wants_keys else ()
     sql = (with_keys(view.sql, keys) if keys else None) or view.sql
     partitioning = make_partitioning(choices, {c.name: c.type for c in analysed(sql, keys=keys).columns or ()})
     start = {table: rows.rows(0.8, 6) for table in tables}

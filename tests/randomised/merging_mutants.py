@@ -66,7 +66,9 @@ MERGING_MUTANTS: dict[str, Mutant] = {
     "what came and what went are swapped": Mutant((GROUPS, TOTAL), written(swapped)),
     "what went is forgotten": Mutant((GROUPS, TOTAL), Planner(is_append=always)),
     "what is stored is forgotten": Mutant(
-        (GROUPS,), written(lambda sql: sql.replace("0 AS icebergmv_state_sign", "-1 AS icebergmv_state_sign"))
+        (GROUPS,),
+        written(lambda sql: sql.replace("0 AS icebergmv_state_sign", "-1 AS icebergmv_state_sign")),
+        seeds=600,
     ),
     "equal parts are one": Mutant(
         (TO_ITSELF, UNITED), written(lambda sql: sql.replace("UNION ALL\nSELECT", "UNION\nSELECT"))

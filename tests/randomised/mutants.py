@@ -26,13 +26,17 @@ Tracks = Mapping[str, tuple[Track, ...]]
 
 @dataclass(frozen=True)
 class Mutant:
-    """A wrong planner, the right one beside it, and views on which they differ. The engine itself must be right too."""
+    """A wrong planner, the right one beside it, and views on which they differ. The engine itself must be right too.
+
+    `keys` are the hidden keys that the views are stored with.
+    """
 
     views: tuple[View, ...]
     wrong: Planner
     right: Planner = RIGHT
     seeds: int = 200
     own_keys_first: bool = False
+    keys: tuple[str, ...] = ()
 
 
 def on(reference: int, column: str, *steps: Step) -> Track:

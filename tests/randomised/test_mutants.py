@@ -10,12 +10,13 @@ from tests.randomised.asking_mutants import ASKING_MUTANTS
 from tests.randomised.choices import Choices
 from tests.randomised.clock_mutants import CLOCK_MUTANTS
 from tests.randomised.database import Database
+from tests.randomised.hidden_key_mutants import HIDDEN_KEY_MUTANTS
 from tests.randomised.histories import Case, make_case, run
 from tests.randomised.merging_mutants import MERGING_MUTANTS
 from tests.randomised.mutants import MUTANTS, Mutant
 from tests.randomised.planners import RIGHT, Planner
 
-ALL = {**MUTANTS, **ASKING_MUTANTS, **MERGING_MUTANTS, **CLOCK_MUTANTS}
+ALL = {**MUTANTS, **ASKING_MUTANTS, **MERGING_MUTANTS, **CLOCK_MUTANTS, **HIDDEN_KEY_MUTANTS}
 pytestmark = pytest.mark.slow
 
 
@@ -30,7 +31,7 @@ def wrong_rows(database: Database, case: Case, planner: Planner) -> str | None:
 def killer(database: Database, mutant: Mutant) -> Case | None:
     """Return the first case on which the mutant leaves wrong rows."""
     for seed in range(mutant.seeds):
-        made = make_case(Choices(seed), mutant.views[seed % len(mutant.views)])
+        made = make_case(Choices(seed), mutant.views[seed % len(mutant.views)], mutant.keys)
         case = replace(made, own_keys_first=mutant.own_keys_first)
         if wrong_rows(database, case, mutant.wrong) is not None:
             return case

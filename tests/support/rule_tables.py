@@ -23,5 +23,5 @@ def columns_of(reference: TableReference) -> tuple[ColumnInfo, ...] | None:
     return tuple(ColumnInfo(name, type_, None) for name, type_ in pairs)
 
 
-def analysed(sql: str, utc: bool = True) -> ViewDefinition:
-    return analyse(sql, "ns", columns_of, utc)
+def analysed(sql: str, utc: bool = True, keys: tuple[str, ...] = ()) -> ViewDefinition:
+    return analyse(sql, "ns", columns_of, utc, keys)

@@ -16,7 +16,12 @@ from dbt.adapters.icebergmv.maintenance.definition.cte_copies import is_recursiv
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_KEY
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, parse, parse_expression
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track, Unlisted
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
+    Occurrence,
+    Track,
+    TrackedColumn,
+    Unlisted,
+)
 from dbt.adapters.icebergmv.maintenance.definition.rules.unlisted import passes_on
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, cte_of, with_edits
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import OrNull
@@ -28,8 +33,8 @@ MOST_KEYS = 4
 def wanted_keys(definition: ViewDefinition, partitioned_by: Mapping[int, Collection[str]]) -> tuple[str, ...]:
     """Return the columns to store besides, as texts for the SELECT list.
 
-    `partitioned_by` has, for references to tables, the columns in their partition specs. A reference gets those of them
-    that the SELECT does not show in any way; one that nothing in the list follows gets a column that it is joined by.
+    `partitioned_by` has, for references to tables, the columns in their partition specs. A reference gets those of
+    them, if the SELECT shows none in any way; one that has none to follow gets a column that it is joined by.
     """
     if definition.always_full is not None or definition.full_when_changed is not None or definition.columns is None:
         return ()
@@ -64,8 +69,8 @@ def _keys_of(definition: ViewDefinition, use: Occurrence, partitions: Collection
         return []
     candidates = [(u, track) for u in definition.unlisted for track in u.column.tracks if _follows(track, use)]
     found = [_narrowest([c for c in candidates if c[1].column == column]) for column in partitions]
-    if not any(found) and not shown:
-        found = [_narrowest([(u, track) for u, track in candidates if _is_join_key(u, use)])]
+    if not any(found) and not any(_is_join_key(column, use) for column in definition.columns or ()):
+        found = [_narrowest([(u, track) for u, track in candidates if _is_join_key(u.column, use)])]
     return [text for text in found if text is not None]
 
 
@@ -74,8 +79,9 @@ def _follows(track: Track, use: Occurrence) -> bool:
     return track.occurrence == use and OrNull() not in track.function
 
 
-def _is_join_key(column: Unlisted, use: Occurrence) -> bool:
-    return any(track.occurrence != use for track in column.column.tracks)
+def _is_join_key(column: TrackedColumn, use: Occurrence) -> bool:
+    """Return whether a column follows this use and another one, as the two sides of a condition do."""
+    return any(_follows(t, use) for t in column.tracks) and any(t.occurrence != use for t in column.tracks)
 
 
 def _narrowest(candidates: Sequence[tuple[Unlisted, Track]]) -> str | None:

@@ -132,13 +132,19 @@ class Questions:
             listed = [(k, t) for k, t in keys if internal_form(types.get(t.column, ""), "") is not None]
             if changed is None or not listed:
                 return None
-            name, track = min(listed, key=lambda key: (key[0] not in self.preferred, key[0]))
+            joined = self._join_keys(origin)
+            name, track = min(listed, key=lambda key: (key[0] not in self.preferred, key[0] not in joined, key[0]))
             value = internal_form(types[track.column], identifier(track.column))
             values = values_of(f"SELECT DISTINCT {value} FROM {changed}", run)
             if isinstance(values, NotListed):
                 return None
             reached += [] if values.is_none else [TupleDomain.where({ColumnKey(name): image(track.function, values)})]
         return tuple(reached)
+
+    def _join_keys(self, origin: int) -> frozenset[str]:
+        """Return the columns that follow a reference and others, which it is joined to: few rows have their values."""
+        followed = {c.name: {t.occurrence.index for t in c.tracks} for c in self.definition.columns or ()}
+        return frozenset(name for name, found in followed.items() if origin in found and len(found) > 1)
 
     def _reached_by(self, origin: int, run: Spark) -> Answer | None:
         """Return what all copies of a reference reach together; None if one of them cannot say it."""
@@ -256,9 +262,10 @@ class Questions:
         return not isinstance(rows, NotListed) and bool(rows[0][0])
 
     def reached(self, index: int, run: Spark) -> Answer | None:
-        """Ask what is in reach: all answered columns; if that is too much the preferred ones, or that of fewest values.
+        """Ask what is in reach: all answered columns; if that is too much fewer of them, in the end one of few values.
 
-        If none is answered, ask for any row. None where nobody can say it.
+        Those that the table is joined by come first, then the preferred ones. If no column is answered, ask for any
+        row. None where nobody can say it.
         """
         question = self.question(index)
         types = {c.name.lower(): c for c in self.columns}
@@ -269,9 +276,10 @@ class Questions:
         if not keys or self.only_whether:
             return none_of(f"SELECT 1 FROM (\n{question}\n)", run)
         found = ask(question, keys, run)
-        preferred = [c for c in keys if c.name in self.preferred]
-        if found is TOO_MANY and preferred:
-            found = ask(question, preferred, run)
+        for names in (self._join_keys(self.asked.origins.get(index, index)), self.preferred):
+            some = [c for c in keys if c.name in names]
+            if found is TOO_MANY and some:
+                found = ask(question, some, run)
         if found is TOO_MANY and len(keys) > 1:
             found = ask(question, [with_fewest_values(question, keys, run)], run)
         return found

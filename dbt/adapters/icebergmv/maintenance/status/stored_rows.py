@@ -61,7 +61,7 @@ class StoredRows:
         if not manifests or any(m.partition_spec_id != spec.spec_id or m.partitions is None for m in manifests):
             return frozenset()
         return frozenset(
-            self.schema.find_column_name(field.source_id) or ""
+            self._schema.find_column_name(field.source_id) or ""
             for n, field in enumerate(spec.fields)
             if isinstance(field.transform, IdentityTransform)
             and not any(m.partitions[n].contains_null for m in manifests if m.partitions is not None)

@@ -39,7 +39,7 @@ def unlisted(select: exp.Select, names: Names, windows: Sequence[Sequence[Key]])
 def passes_on(select: exp.Select) -> bool:
     """Return whether a SELECT lists all columns of one relation, so that it also lists a new last one."""
     from_, (item, *more) = select.args.get("from_"), select.expressions
-    if from_ is None or more or not isinstance(item, exp.Star) or item.args.get("replace") or item.args.get("rename"):
+    if from_ is None or more or not isinstance(item, exp.Star) or any(item.args.values()):
         return False
     relation = from_.this
     others = (select.args.get("joins"), select.args.get("laterals"), relation.args.get("joins"))

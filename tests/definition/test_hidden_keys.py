@@ -1,0 +1,113 @@
+"""Which columns are stored besides those of the SELECT, and the text that gives them."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import MOST_KEYS, wanted_keys, with_keys
+from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
+from tests.support.rule_tables import analysed
+
+BY_DAY = {"t": ("d",), "u": ("d",), "odd": ()}
+
+WANTED = {
+    # The column that partitions a table, where nothing in the list says anything of it.
+    "SELECT id, v FROM t": ["`t`.`d`"],
+    "SELECT a.id FROM t AS a WHERE v > 0": ["`a`.`d`"],
+    "SELECT year(d) AS y, v FROM t": [],
+    "SELECT * FROM t": [],
+    "SELECT * EXCEPT (d) FROM t": ["`t`.`d`"],
+    "SELECT explode(xs) AS x FROM t": ["`t`.`d`"],
+    "SELECT id FROM t LATERAL VIEW explode(xs) e AS d": ["`t`.`d`"],
+    "SELECT id FROM (SELECT id, d AS day FROM t) AS x": ["`x`.`day`"],
+    "WITH s AS (SELECT * FROM t) SELECT id FROM s": ["`s`.`d`"],
+    "WITH s AS (SELECT * FROM t), f AS (SELECT id FROM s) SELECT * FROM f": ["`s`.`d`"],
+    "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id)": ["`t`.`d`"],
+    "SELECT id, sum(v) OVER (PARTITION BY d) AS s FROM t": ["`t`.`d`"],
+    # Those of both sides of an inner join, and of the side that an outer join preserves.
+    "SELECT t.id, w FROM t JOIN u ON t.id = u.id": ["`t`.`d`", "`u`.`d`"],
+    "SELECT t.v, w FROM t LEFT JOIN u ON t.id = u.id": ["`t`.`d`", "`t`.`id`"],
+    "SELECT t.v, w FROM t RIGHT JOIN u ON t.id = u.id": ["`u`.`id`", "`u`.`d`"],
+    "SELECT t.v, w FROM t FULL JOIN u ON t.id = u.id": [],
+    "SELECT t.id, w FROM t LEFT JOIN u USING (id)": ["`t`.`d`"],
+    "SELECT t.id, t.d, w FROM t LEFT JOIN u ON t.id = u.id": [],
+    # The key of a join, for a table whose partitions nothing follows.
+    "SELECT t.d, t.v, month FROM t JOIN odd ON t.region = odd.month": [],
+    "SELECT t.d, t.v, odd.ts FROM t JOIN odd ON upper(t.region) = odd.month": [],
+    "SELECT t.d, t.v, odd.ts FROM t JOIN odd ON t.region = odd.month": ["`t`.`region`"],
+    "SELECT t.d, t.v FROM t LEFT SEMI JOIN odd ON t.region = odd.month": ["`t`.`region`"],
+    "SELECT t.d, t.v FROM t WHERE region IN (SELECT month FROM odd)": ["`t`.`region`"],
+    "SELECT t.d, t.v, odd.ts FROM t CROSS JOIN odd": [],
+    # Rows that a column more would change, or that do not keep what they are made of.
+    "SELECT DISTINCT id FROM t": [],
+    "SELECT id, count(*) AS n FROM t GROUP BY id": [],
+    "SELECT count(*) AS n FROM t": [],
+    "SELECT max(v) AS m FROM t HAVING max(v) > 0": [],
+    "SELECT id FROM t LIMIT 3": [],
+    "SELECT id FROM t UNION ALL SELECT id FROM t": [],
+    "SELECT id, sum(v) OVER (PARTITION BY region) AS s FROM t": [],
+    "SELECT id FROM (SELECT id FROM t) AS x": [],
+    "SELECT id FROM t AS x(a, b, c, e, f, id, g, h)": ["`x`.`e`"],
+    "WITH f(id) AS (SELECT id FROM t) SELECT * FROM f": [],
+    "SELECT rand() AS r FROM t": [],
+}
+
+TEXTS = {
+    "SELECT id, v -- the value\nFROM t": "SELECT id, v, `t`.`d` AS icebergmv_key_0 -- the value\nFROM t",
+    "SELECT id FROM t ORDER BY 1": "SELECT id, `t`.`d` AS icebergmv_key_0 FROM t ORDER BY 1",
+    "SELECT * FROM (SELECT id FROM t) x": "SELECT * FROM (SELECT id, `t`.`d` AS icebergmv_key_0 FROM t) x",
+    "WITH f AS (SELECT id FROM t) SELECT * FROM f WHERE id > 0": (
+        "WITH f AS (SELECT id, `t`.`d` AS icebergmv_key_0 FROM t) SELECT * FROM f WHERE id > 0"
+    ),
+}
+
+OF_SEVERAL_READERS = (
+    # What is listed in one place would be read in another.
+    "WITH f AS (SELECT id FROM t) SELECT * FROM f WHERE id IN (SELECT * FROM f)",
+    "WITH f AS (SELECT id FROM t), g AS (SELECT * FROM f) SELECT * FROM f UNION ALL SELECT * FROM g",
+    "WITH f AS (SELECT id FROM t) SELECT * FROM f AS x(a)",
+    "WITH RECURSIVE f AS (SELECT id FROM t) SELECT * FROM f",
+    "SELECT * FROM (SELECT id FROM t) AS x(a)",
+    "(SELECT id FROM t)",
+)
+
+
+def wanted(sql: str) -> list[str]:
+    definition = analysed(sql)
+    return list(wanted_keys(definition, {r.index: BY_DAY[r.name] for r in definition.references}))
+
+
+@pytest.mark.parametrize("sql", WANTED)
+def test_what_is_stored_besides(sql: str) -> None:
+    assert wanted(sql) == WANTED[sql]
+
+
+@pytest.mark.parametrize("sql", [sql for sql, keys in WANTED.items() if keys])
+def test_it_is_followed_then(sql: str) -> None:
+    keys = wanted(sql)
+    text = with_keys(sql, keys)
+    assert text is not None
+    columns = analysed(text, keys=tuple(keys)).columns or ()
+    assert [c.name for c in columns[-len(keys) :]] == [f"icebergmv_key_{n}" for n in range(len(keys))]
+    assert all(c.tracks for c in columns[-len(keys) :])
+    assert [c.name for c in columns[: -len(keys)]] == [c.name for c in analysed(sql).columns or ()]
+
+
+@pytest.mark.parametrize("sql", TEXTS)
+def test_the_text_with_keys(sql: str) -> None:
+    assert with_keys(sql, ["`t`.`d`"]) == TEXTS[sql]
+
+
+@pytest.mark.parametrize("sql", OF_SEVERAL_READERS)
+def test_a_list_that_others_read(sql: str) -> None:
+    assert with_keys(sql, ["`t`.`d`"]) is None
+
+
+def test_there_are_only_a_few() -> None:
+    definition = analysed("SELECT v FROM t")
+    assert len(wanted_keys(definition, {0: ("d", "ts", "region", "id", "n")})) == MOST_KEYS
+
+
+def test_their_names_are_reserved() -> None:
+    with pytest.raises(InvalidDefinition, match="Rename it with AS"):
+        analysed("SELECT id AS ICEBERGMV_KEY_7 FROM t")
