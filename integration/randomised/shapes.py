@@ -97,6 +97,13 @@ SHAPES = (
     _shape("lateral_subquery", "SELECT {g:l} AS key, l.id, q.cnt FROM {a} l, LATERAL (SELECT count(*) AS cnt FROM {b} o WHERE o.{key} = l.{key}) q", tracked="a"),
     _shape("values_join", "SELECT {g:} AS key, id, label FROM {a} JOIN (VALUES (1, 'one'), (2, 'two')) AS w(v, label) USING (v)"),
     _shape("global_aggregate", "SELECT count(*) AS cnt, max(v) AS mx FROM {a}", tracked="-"),
+    _shape("merged", "SELECT v, count(*) AS cnt, sum(id) AS s, avg(id) AS av, max(r) AS mx FROM {a} GROUP BY v", tracked="-"),
+    _shape("merged_total", "SELECT count(*) AS cnt, sum(v) AS s, count(r) AS rs FROM {a}", tracked="-"),
+    _shape("merged_join", "SELECT l.r, count(*) AS cnt, sum(o.v) AS s FROM {a} l JOIN {b} o ON l.v = o.v GROUP BY l.r", tracked="-"),
+    _shape("merged_below", "SELECT cnt, count(*) AS keys FROM (SELECT v, count(*) AS cnt FROM {a} GROUP BY v) GROUP BY cnt", tracked="-"),
+    _shape("left_out", "SELECT id, v FROM {a}", tracked="-"),
+    _shape("left_out_final", "WITH x AS (SELECT * FROM {a}), y AS (SELECT id, r FROM x WHERE v > 0) SELECT * FROM y", tracked="-"),
+    _shape("left_out_join", "SELECT l.id, o.r AS other FROM {a} l LEFT JOIN {b} o ON l.v = o.v", tracked="-"),
     _shape("over_view", "SELECT key, sum(cnt) AS cnt, max(s) AS s FROM {mv} GROUP BY key"),
     _shape("over_view_join", "SELECT l.key, o.id, l.cnt FROM {mv} l LEFT JOIN {b} o ON o.v = l.cnt", tracked="mv"),
 )  # fmt: skip
@@ -110,6 +117,9 @@ INTENDED = frozenset(BY_NAME) - NEVER
 
 MUST_BE_INCREMENTAL = INTENDED
 """Shapes whose refresh must be incremental whenever tracked tables changed in partitions of the key."""
+
+SOMETIMES_INCREMENTAL = frozenset(n for n in BY_NAME if n.startswith(("merged", "left_out")))
+"""Shapes without a key. How they are refreshed depends on the change, and on how a table is partitioned."""
 
 STITCHED = INTENDED - {"over_view", "over_view_join"}
 """Shapes whose stale rows a view can find when it is read, if a key of theirs is a partition of a table.
