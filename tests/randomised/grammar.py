@@ -105,6 +105,10 @@ class Builder:
             return self.table()
         return self._productions(self, depth)
 
+    def query(self, depth: int) -> Relation:
+        """Return any relation that is no base table."""
+        return self._productions(self, depth)
+
     def source(self, depth: int) -> Source:
         """Return any relation as an item of FROM."""
         return self.item(self.relation(depth))

@@ -40,7 +40,7 @@ def planned(**changes: object) -> Planner:
     def change(plan: RefreshPlan, raw: Mapping[str, Disjuncts], of: ViewDefinition) -> RefreshPlan:
         if not isinstance(plan, Merge):
             return plan
-        return replace(plan, deltas=tuple(replace(d, **changes) for d in plan.deltas))  # type: ignore[arg-type]
+        return replace(plan, deltas=tuple(replace(d, **changes) for d in plan.deltas))  # type: ignore[arg-type,misc]
 
     return Planner(plan=change)
 

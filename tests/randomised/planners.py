@@ -15,7 +15,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Questions, ToAsk, clock_answer
-from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import Run, evaluated
+from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValues, Run, evaluated
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.planning.plan import RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
@@ -24,6 +24,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
     plan_refresh,
     references_to_ask,
 )
+from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.write import Write
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, TupleDomain
@@ -147,12 +148,16 @@ class Planner:
 
         definition = evaluated(definition, status, session.run, live)
         request = PlanRequest("incremental", partitioning=session.partitioning, merges=session.merges)
-        request = self._answered(definition, status, request, session)
-        return self.plan(plan_refresh(definition, status, request), raw, definition)
+        return self.plan(self._planned(definition, status, request, session, live), raw, definition)
 
-    def _answered(
-        self, definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest, session: Session
-    ) -> PlanRequest:
+    def _planned(
+        self,
+        definition: ViewDefinition,
+        status: MaterializedViewStatus,
+        request: PlanRequest,
+        session: Session,
+        live: LiveValues,
+    ) -> RefreshPlan:
         """Ask the clock, then the tables, as planning/settle.py does."""
         first = frozenset(r.index for r in definition.references if session.own_keys_first)
         questions = Questions(
@@ -161,10 +166,17 @@ class Planner:
         before = clock_to_ask(definition, status, request)
         if before is not None:
             request = replace(request, answers={CLOCK.index: self.ask_clock(questions, before, session.run)})
+
+        def ask(questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:
+            return self.ask(questions, to_ask, session.run)
+
+        reached = Reaching(definition, session.bases, status, _strict(session.run), ask, live).plan(request)
+        if reached is not None:
+            return reached
         to_ask = references_to_ask(definition, status, request)
-        if to_ask == ToAsk():
-            return request
-        return replace(request, answers={**request.answers, **self.ask(questions, to_ask, session.run)})
+        if to_ask != ToAsk():
+            request = replace(request, answers={**request.answers, **ask(questions, to_ask)})
+        return plan_refresh(definition, status, request)
 
 
 def _base(

@@ -8,8 +8,8 @@ from tests.randomised.keys import derived
 
 def ending(b: Builder, body: Body) -> Relation:
     """Return a SELECT over the body: most often a projection."""
-    kind = b.choices.weighted([(6, projection), (2, grouped), (0.7, distinct), (0.7, window), (0.4, grouping_sets)])
-    return kind(b, body)
+    kinds = [(6, projection), (2, grouped), (0.7, distinct), (0.7, window), (0.4, grouping_sets), (1.5, merged)]
+    return b.choices.weighted(kinds)(b, body)
 
 
 def _select(b: Builder, body: Body, columns: list[str], after: str = "", distinct: str = "") -> Relation:
@@ -170,3 +170,12 @@ def merged(b: Builder, body: Body) -> Relation:
     b.note("merged groups", body.tables)
     columns = [f"{extreme}({body.key}) AS {b.key}", named(body.group, b.group), measure]
     return _select(b, body, columns, f" GROUP BY {b.one_of('2', 'ALL', body.group)}")
+
+
+def merged_rows(b: Builder, depth: int) -> Relation:
+    """Return the same over rows that a query makes."""
+    relation = b.query(depth - 1)
+    b.note("merged over a query", relation.tables)
+    source = b.item(relation)
+    key, group, measure = (f"{source.alias}.{c}" for c in b.columns)
+    return merged(b, Body(key, group, measure, source.text, b.where(source.alias, 0.3), source.tables))

@@ -56,6 +56,9 @@ PRODUCTIONS: list[Production] = [
     over_one(selects.merged),
     over_one(selects.merged),
     over_one(selects.merged),
+    selects.merged_rows,
+    selects.merged_rows,
+    selects.merged_rows,
 ]
 
 

@@ -13,6 +13,7 @@ _REPLACE = re.compile(
     re.DOTALL,
 )
 # One pass over the text, so that nothing inside a string or a quoted name is taken for a word outside.
+_COLUMN = r"(?:`(?:[^`]|``)*`\.)?`(?:[^`]|``)*`"
 _TOKENS = re.compile(
     r"(?P<ntz>TIMESTAMP_NTZ (?='))|(?P<utc>TIMESTAMP (?=')(?='[^']*Z'))"
     r"|(?P<table>`lake`\.`ns`\.(?P<of>`(?:[^`]|``)*`)(?: VERSION AS OF (?P<version>\d+)|\.`branch_(?P<branch>\w+)`"
@@ -20,11 +21,12 @@ _TOKENS = re.compile(
     rf"|(?P<options>{_OPTIONS})"
     r"|(?P<binary>X'(?P<hex>[0-9a-f]*)')"
     r"|(?P<text>'(?:[^'\\]|\\.)*')"
-    r"|(?P<transform>`lake`\.system\.(?P<function>bucket|truncate)\((?P<width>\d+), (?P<over>`(?:[^`]|``)*`)\))"
+    r"|(?P<transform>`lake`\.system\.(?P<function>bucket|truncate)\((?P<width>\d+), "
+    rf"(?P<over>{_COLUMN}|coalesce\({_COLUMN}, {_COLUMN}\))\))"
     r"|(?P<name>`(?:[^`]|``)*`)"
     r"|(?P<null_safe><=>)"
     r"|(?P<number>\b(?P<digits>[0-9][0-9.]*(?:e[-+]?[0-9]+)?)(?P<suffix>BD|L|D|F)\b)"
-    r"|(?P<isnan>\bisnan\((?P<inner>`(?:[^`]|``)*`)\))"
+    rf"|(?P<isnan>\bisnan\((?P<inner>{_COLUMN}|coalesce\({_COLUMN}, {_COLUMN}\))\))"
     r"|(?P<call>\b(?P<cast>float|double)\((?P<argument>'[^']*')\))"
     # What a person writes in a definition.
     r"|(?P<side>\bLEFT (?=SEMI JOIN|ANTI JOIN))"
@@ -83,9 +85,9 @@ def _translate(found: re.Match[str]) -> str:
         "null_safe": lambda: "IS NOT DISTINCT FROM",
         "number": lambda: found["digits"] + _SUFFIXES[found["suffix"]],
         # isnan(NULL) is false in Spark and NULL in DuckDB.
-        "isnan": lambda: f"coalesce(isnan({_name(found['inner'])}), false)",
+        "isnan": lambda: f"coalesce(isnan({to_duckdb(found['inner'])}), false)",
         "call": lambda: f"CAST({found['argument']} AS {found['cast']})",
-        "transform": lambda: _TRANSFORMS[found["function"]].format(_name(found["over"]), found["width"]),
+        "transform": lambda: _TRANSFORMS[found["function"]].format(to_duckdb(found["over"]), found["width"]),
         "side": lambda: "",
         "exclude": lambda: "EXCLUDE",
         "div": lambda: "//",

@@ -74,6 +74,13 @@ def from_of(select: exp.Select, tokens: Sequence[Token]) -> int | None:
     return _own(select, {TokenType.FROM}, tokens)
 
 
+def list_of(select: exp.Select, tokens: Sequence[Token]) -> Span | None:
+    """Return what is between the SELECT and the FROM of a SELECT itself."""
+    from_ = from_of(select, tokens)
+    at = None if from_ is None else last_before(from_, (TokenType.SELECT,), tokens)
+    return None if from_ is None or at is None else Span(at + 1, from_)
+
+
 def terms_of(condition: Span, tokens: Sequence[Token]) -> Iterator[Span]:
     """Yield the terms of an AND, parentheses opened."""
     start, end = condition.start, condition.end

@@ -189,7 +189,7 @@ def analyse(
         ansi_matters=ansi_matters(query, _types(known.columns.values()), words),
         reads_unnamed=reads_unnamed(query, words),
         reads_every_column=reads_every_column(query) or reads_unnamed(query, words),
-        merging=merging_of(parsed, sql, relation, references.tables),
+        merging=merging_of(parsed, sql, relation, references.tables, _types(known.columns.values())),
         selects_subquery=any(item.find(exp.Query) for s in query.find_all(exp.Select) for item in s.expressions),
         known=known,
         keys=keys,

@@ -10,20 +10,22 @@ The text of items is kept: the calls in it are cut out by their places, and the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
 from sqlglot import exp
-from sqlglot.tokens import TokenType
+from sqlglot.tokens import Token, TokenType
 
-from dbt.adapters.icebergmv.maintenance.definition.clauses import closing, from_of, token_at
+from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, closing, from_of, list_of, token_at
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_STATE
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse, parse_expression
+from dbt.adapters.icebergmv.maintenance.definition.repeatable import is_repeatable
+from dbt.adapters.icebergmv.maintenance.definition.rows_below import RowsBelow, rows_below
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Grouped, TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, TextEdit, with_edits
@@ -88,6 +90,7 @@ class Merging:
     `keys` are the places of the grouping expressions in the SELECT list; without any the SELECT has one row. `rows`
     counts the rows of a group. `hidden` are the texts of the hidden columns, and `edit` adds them to the SELECT list.
     `additive`: the references whose changed rows alone give the changes of the states, with those read as empty for it.
+    `below`: the rows that the SELECT aggregates, for changes of other references that no output column answers.
     """
 
     keys: tuple[int, ...]
@@ -97,6 +100,7 @@ class Merging:
     hidden: tuple[str, ...]
     edit: TextEdit | None
     additive: Mapping[int, frozenset[int]]
+    below: RowsBelow | None = None
 
     @property
     def calls(self) -> tuple[Call, ...]:
@@ -110,20 +114,61 @@ class Merging:
 
 
 def merging_of(
-    parsed: ParsedSql, sql: str, relation: TrackedRelation, references: Sequence[TableReference]
+    parsed: ParsedSql,
+    sql: str,
+    relation: TrackedRelation,
+    references: Sequence[TableReference],
+    types: Mapping[str, Iterable[str | None]],
 ) -> Merging | None:
-    """Return how the groups of a parsed SELECT are merged; None where that is not proven."""
+    """Return how the groups of a parsed SELECT are merged; None where that is not proven.
+
+    `types` gives the Spark types of all base columns of a name (lower case).
+    """
     select, grouped = parsed.tree, relation.deltas.grouped
     if not isinstance(select, exp.Select) or grouped is None:
+        return None
+    listed = list_of(select, parsed.tokens)
+    if listed is None:
         return None
     uses = Counter(o.index for o in relation.occurrences)
     once = {r.index for r in references if uses[r.index] == 1 and not r.pinned}
     additive = {
         occurrence.index: frozenset(o.index for o in emptied)
         for occurrence, emptied in grouped.below.items()
-        if all(o.index in once for o in (occurrence, *emptied))
+        if all(o.index in once for o in (occurrence, *emptied)) and not _aggregates(parsed.tokens, outside=listed)
     }
-    return _Reader(parsed, sql).merging(select, grouped.keys, additive) if additive else None
+    below = _below(parsed, sql, grouped, types) if _need_keys(relation, additive) else None
+    found = _Reader(parsed, sql, listed).merging(select, grouped.keys, additive) if additive or below else None
+    return None if found is None else replace(found, below=below)
+
+
+def _aggregates(tokens: Sequence[Token], outside: Span) -> bool:
+    """Return whether aggregates are called outside a SELECT list: the parser does not know each of them as one."""
+    return bool(_called(tokens[: outside.start]) | _called(tokens[outside.end :]))
+
+
+def _called(tokens: Sequence[Token]) -> set[int]:
+    """Return the places of all names of aggregate functions that are called."""
+    pairs = pairwise(tokens)
+    return {t.start for t, n in pairs if n.token_type == TokenType.L_PAREN and known_of(t.text).aggregate}
+
+
+def _need_keys(relation: TrackedRelation, additive: Mapping[int, frozenset[int]]) -> bool:
+    """Return whether the changes of some reference neither add up nor are answered by an output column."""
+    answered = {o for c in relation.columns or () for o in c.answered}
+    return any(o.index not in additive and o not in answered for o in relation.occurrences)
+
+
+def _below(
+    parsed: ParsedSql,
+    sql: str,
+    grouped: Grouped,
+    types: Mapping[str, Iterable[str | None]],
+) -> RowsBelow | None:
+    """Return the rows below the aggregate, if the same tables always give the same ones."""
+    found = rows_below(parsed, sql, grouped.columns)
+    rows = None if found is None else parse(found.sql)
+    return found if isinstance(rows, ParsedSql) and is_repeatable(rows.tree, rows.tokens, types) else None
 
 
 class _NotMerged(Exception):
@@ -149,8 +194,8 @@ class _Words:
 class _Reader:
     """Reads the items of one SELECT list, and collects the states that they need."""
 
-    def __init__(self, parsed: ParsedSql, sql: str) -> None:
-        self._tokens, self._sql, self._tree = parsed.tokens, sql, parsed.tree
+    def __init__(self, parsed: ParsedSql, sql: str, listed: Span) -> None:
+        self._tokens, self._sql, self._tree, self._listed = parsed.tokens, sql, parsed.tree, listed
         self._items = select_items(parsed.tokens)
         self._states: dict[str, State] = {}
         self._hidden: list[str] = []
@@ -176,12 +221,8 @@ class _Reader:
         return Merging(keys, items, tuple(self._states.values()), rows, tuple(self._hidden), edit, additive)
 
     def _are_all_aggregates(self, calls: Sequence[exp.Expr]) -> bool:
-        """Return whether the text calls no other aggregate function: the parser does not know each of them as one."""
-        called = {
-            t.start
-            for t, n in pairwise(self._tokens)
-            if n.token_type == TokenType.L_PAREN and known_of(t.text).aggregate
-        }
+        """Return whether the list calls no other aggregate function: the parser does not know each of them as one."""
+        called = _called(self._tokens[self._listed.start : self._listed.end])
         return called == {call.meta.get("start") for call in calls}
 
     def _take_shown(self, position: int, expression: exp.Expr) -> None:

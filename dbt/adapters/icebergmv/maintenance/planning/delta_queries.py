@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.rows_below import column_name
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, TextEdit, splice
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import bases_can_prune, read_appended, read_pinned
-from dbt.adapters.icebergmv.maintenance.planning.plan import Append, BaseFilters, Delta
+from dbt.adapters.icebergmv.maintenance.planning.plan import Append, BaseFilters, Delta, ReachedRows
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
-from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource, at_snapshot
 
 
@@ -25,11 +26,34 @@ def appended_query(
 
 
 def signed_queries(
-    definition: ViewDefinition, bases: BaseTables, delta: Delta, edits: Sequence[TextEdit]
+    definition: ViewDefinition, bases: BaseTables, delta: Delta | ReachedRows, edits: Sequence[TextEdit]
 ) -> tuple[str, str | None]:
     """Return the definition, edited, over the rows of a change that came, and over those that went (None: none did)."""
+    if isinstance(delta, ReachedRows):
+        return _reached_queries(definition, bases, delta, edits)
     reader = _Reader(definition, bases, Dialect(bases.catalog_name, pushable=False), {})
     return reader.query(delta, edits), None if delta.appended else reader.query(delta, edits, went=True)
+
+
+def _reached_queries(
+    definition: ViewDefinition, bases: BaseTables, reached: ReachedRows, edits: Sequence[TextEdit]
+) -> tuple[str, str]:
+    """Return the definition over the reached rows below its aggregate, as they are now and as they were."""
+    below = None if definition.merging is None else definition.merging.below
+    if below is None:
+        raise AssertionError("only of definitions with rows below them some are reached")
+    written = {column_name(n): text for n, text in enumerate(below.columns)}
+    in_region = Dialect(bases.catalog_name, pushable=False, columns=written)
+    term = below.limited_to(disjunction(reached.region, reached.types, in_region))
+    in_bases = Dialect(bases.catalog_name, bases_can_prune(definition, bases, reached.base_filters))
+    live = [(r, source) for r in definition.references if not r.pinned and (source := bases.of(r).source) is not None]
+
+    def query(before: Mapping[int, int | None]) -> str:
+        shown = ((r, _shown(now, before[r.index]) if r.index in before else now) for r, now in live)
+        texts = {r: read_pinned(r, then, reached.base_filters.get(r.index), in_bases) for r, then in shown}
+        return splice(definition.sql, texts, (*edits, *term))
+
+    return query({}), query(reached.before)
 
 
 class _Reader:

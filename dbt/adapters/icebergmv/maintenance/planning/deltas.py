@@ -45,8 +45,8 @@ def signed_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) 
     if not indexes or not _can_be_read_alone(definition, additive, indexes):
         return None
     bases = {i: base for base in stale for i in base.occurrences}
-    since = {i: _recorded_snapshot(base) for i, base in bases.items()}
-    if not all(_has_former_version(base) for base in stale):
+    since = {i: recorded_snapshot(base) for i, base in bases.items()}
+    if not all(has_former_version(base) for base in stale):
         return None
     return tuple(
         replace(delta, appended=_is_appended(bases[delta.changed]), touched=_touched(bases[delta.changed]))
@@ -79,14 +79,14 @@ def _can_be_read_as_before(base: BaseTableStatus) -> bool:
     return source is None or (since is not None and at_snapshot(source, since) is not None)
 
 
-def _has_former_version(base: BaseTableStatus) -> bool:
+def has_former_version(base: BaseTableStatus) -> bool:
+    """Return whether a base table can be read as the last refresh read it."""
     source = base.base.source
-    return (
-        source is not None and base.recorded is not None and at_snapshot(source, _recorded_snapshot(base)) is not None
-    )
+    return source is not None and base.recorded is not None and at_snapshot(source, recorded_snapshot(base)) is not None
 
 
-def _recorded_snapshot(base: BaseTableStatus) -> int | None:
+def recorded_snapshot(base: BaseTableStatus) -> int | None:
+    """Return the snapshot that the last refresh read."""
     return None if base.recorded is None else base.recorded.version.snapshot_id
 
 

@@ -31,6 +31,20 @@ class Delta:
 
 
 @dataclass(frozen=True)
+class ReachedRows:
+    """The definition over those rows below its aggregate that changes reach: as they are now, and as they were.
+
+    `region` covers these rows; it is over the columns of `Merging.below`, whose types are `types`. For those that were,
+    references in `before` are read at the snapshot given there. References in `base_filters` need not be read beyond.
+    """
+
+    region: tuple[TupleDomain, ...]
+    types: Mapping[str, str]
+    before: Mapping[int, int | None]
+    base_filters: BaseFilters = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class NoOp:
     """Compute no row. Recorded snapshot ids may move."""
 
@@ -60,10 +74,10 @@ class Overwrite:
 
 @dataclass(frozen=True)
 class Merge:
-    """Add the signed deltas to the stored groups. The base tables are read no further than they changed."""
+    """Add the signed deltas to the stored groups."""
 
     reason: str
-    deltas: tuple[Delta, ...]
+    deltas: tuple[Delta, ...] | tuple[ReachedRows]
     kind: ClassVar[Literal["merge"]] = "merge"
 
 

@@ -88,6 +88,16 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
     return ToAsk(tuple(sorted(needed)), tuple(sorted({*narrower} - needed.keys())), merges)
 
 
+def merges_reached_rows(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> bool:
+    """Return whether groups may be merged by the rows below them: no column of the view says what a change reaches."""
+    if not request.merges or definition.merging is None or definition.merging.below is None:
+        return False
+    if _without_regions(definition, status, request) is not None or not _stands_still(status, request):
+        return False
+    to_ask = references_to_ask(definition, status, request)
+    return not to_ask.only_whether and any(not definition.asked.columns_of(index) for index in to_ask.needed)
+
+
 def _stale(status: MaterializedViewStatus) -> list[BaseTableStatus]:
     return [b for b in status.base_tables if b.change.status == "stale"]
 

@@ -36,6 +36,8 @@ def never_incremental(inspection: Inspection) -> str | None:
     live = [r.index for r in definition.references if not r.pinned]
     if reason is not None or not live:
         return reason
+    if definition.merging is not None and definition.merging.below is not None:
+        return None
     merged = () if definition.merging is None else definition.merging.additive
     for index in live:
         uses = definition.uses_of(index)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
@@ -26,6 +27,7 @@ from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
     with_states,
 )
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
     PlanRequest,
@@ -33,6 +35,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
     plan_refresh,
     references_to_ask,
 )
+from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import (
     Column,
     Columns,
@@ -141,8 +144,7 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     nearly = changed_nearly_everywhere(view.status) if options.policy == "auto" else frozenset()
     merges = options.merges and kept
     request = replace(_request(view, options, unfit), merges=merges, changed_nearly_everywhere=nearly)
-    request = _answered(lake, view, (*columns, *hidden), request)
-    plan = plan_refresh(view.definition, view.status, request)
+    plan = _planned(lake, view, (*columns, *hidden), request)
     if isinstance(plan, NoOp):
         return Unchanged(view, plan)
     if isinstance(plan, Full):
@@ -151,8 +153,8 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     return Settled(view, columns, plan, unfit, stored)
 
 
-def _answered(lake: Lake, view: RefreshedView, columns: Sequence[Column], request: PlanRequest) -> PlanRequest:
-    """Return the request with what Spark says of the clock, if it moved, and then of the changed rows."""
+def _planned(lake: Lake, view: RefreshedView, columns: Sequence[Column], request: PlanRequest) -> RefreshPlan:
+    """Return the plan, made with what Spark says of the clock, if it moved, and then of the changed rows."""
     definition, status = view.definition, view.status
     preferred = frozenset(column for column, _ in request.partitioning)
 
@@ -164,11 +166,17 @@ def _answered(lake: Lake, view: RefreshedView, columns: Sequence[Column], reques
         terms = definition.asked_since(before)
         answer = clock_answer(None if terms is None else [questions(term) for term in terms], lake.spark)
         request = replace(request, answers={CLOCK.index: answer})
+    reached = Reaching(definition, view.bases, status, lake.spark, partial(_ask, lake)).plan(request)
+    if reached is not None:
+        return reached
     to_ask = references_to_ask(definition, status, request)
-    if to_ask == ToAsk():
-        return request
-    answers = questions(definition.asked).answers(to_ask, lake.spark)
-    return replace(request, answers={**request.answers, **answers})
+    if to_ask != ToAsk():
+        request = replace(request, answers={**request.answers, **_ask(lake, questions(definition.asked), to_ask)})
+    return plan_refresh(definition, status, request)
+
+
+def _ask(lake: Lake, questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:
+    return questions.answers(to_ask, lake.spark)
 
 
 def settle_build(lake: Lake, view: NewView | LostView, misfit: Misfit) -> Settled:

@@ -29,7 +29,7 @@ class Column:
 
 def describe(lake: Lake, query: str) -> tuple[Column, ...]:
     """Return the columns of a query, as Spark's analyser sees them; no job runs."""
-    return tuple(replace(c, type=_stored_type(c.type)) for c in _as_computed(lake, query))
+    return tuple(replace(c, type=stored_type(c.type)) for c in _as_computed(lake, query))
 
 
 def _as_computed(lake: Lake, query: str) -> tuple[Column, ...]:
@@ -85,7 +85,7 @@ def _described(lake: Lake, inspection: Inspection) -> Columns:
 
 
 def _columns(computed: Sequence[Column]) -> Columns:
-    found = tuple(replace(c, type=_stored_type(c.type)) for c in computed)
+    found = tuple(replace(c, type=stored_type(c.type)) for c in computed)
     hidden = tuple(c for c in found if is_hidden(c.name))
     return Columns(tuple(c for c in found if c not in hidden), hidden, found != tuple(computed))
 
@@ -109,5 +109,6 @@ def check_columns(view: View, columns: Columns) -> View:
     return replace(view, definition=replace(view.definition, columns=named))
 
 
-def _stored_type(described: str) -> str:
+def stored_type(described: str) -> str:
+    """Return the type that Iceberg stores for one that Spark describes."""
     return _SIZED_TEXT.sub("string", _NARROW.sub("int", described))

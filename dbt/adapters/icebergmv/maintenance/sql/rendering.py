@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Context, Decimal
 
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain, Value
@@ -74,11 +74,13 @@ class Dialect:
 
     `catalog` is the Spark catalog whose `system` functions compute bucket and truncate. `pushable` lets Iceberg see
     these functions and prune by them. It must be False over a table whose partition specs differ on a column: Iceberg
-    applies the predicate to every spec and fails on `bucket(4, c) = 0` over files partitioned by `c`.
+    applies the predicate to every spec and fails on `bucket(4, c) = 0` over files partitioned by `c`. `columns` has the
+    text of columns that are not written as their name.
     """
 
     catalog: str
     pushable: bool = True
+    columns: Mapping[str, str] = field(default_factory=dict)
 
 
 def disjunction(disjuncts: Iterable[TupleDomain], types: Mapping[str, str], dialect: Dialect) -> str:
@@ -103,7 +105,7 @@ def conjunction(rows: TupleDomain, types: Mapping[str, str], dialect: Dialect) -
 
 def _constraint(key: ColumnKey, domain: Domain, types: Mapping[str, str], dialect: Dialect) -> str:
     """Return the predicate of one column. Raises ValueError for a transform that has no function in Spark."""
-    column = identifier(key.column)
+    column = dialect.columns.get(key.column) or identifier(key.column)
     spark_type = types[key.column]
     if key.transform is None:
         return _membership(column, domain, spark_type)

@@ -43,6 +43,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.unlisted import unlisted
 from dbt.adapters.icebergmv.maintenance.definition.rules.windows import partitions_of_windows, window_partitions
+from dbt.adapters.icebergmv.maintenance.definition.rules.written_columns import written_columns
 
 _CUTS = {
     "limit": "LIMIT",
@@ -192,12 +193,12 @@ def _grouped(select: exp.Select, names: Names, below: Additive) -> Grouped | Non
     """Return that the SELECT is one aggregate, whose groups its output rows show; HAVING hides some of them."""
     group = select.args.get("group")
     several = any(select.args.get(a) for a in ("having", "qualify", "distinct", "limit", "offset"))
-    if several or select.args.get("from_") is None or not below:
+    if several or select.args.get("from_") is None:
         return None
     if group is None:
-        return Grouped((), below) if aggregates_all_rows(select) else None
+        return Grouped((), below, written_columns(select, names.sources)) if aggregates_all_rows(select) else None
     keys = None if has_grouping_sets(group) else key_positions(select, names)
-    return None if keys is None else Grouped(keys, below)
+    return None if keys is None else Grouped(keys, below, written_columns(select, names.sources))
 
 
 def _lost(select: exp.Select, sources: Sources, columns: Sequence[TrackedColumn]) -> dict[Occurrence, str]:

@@ -60,13 +60,16 @@ Additive = Mapping[Occurrence, frozenset[Occurrence]]
 
 @dataclass(frozen=True)
 class Grouped:
-    """One aggregate over rows that add up: `below` says for which occurrences (as Deltas.additive), at its input.
+    """One aggregate: `below` says for which occurrences the rows at its input add up (as Deltas.additive).
 
-    `keys` are the places in the SELECT list of everything that it groups by; without GROUP BY there is none.
+    `keys` are the places in the SELECT list of everything that it groups by; without GROUP BY there is none. `columns`
+    are the columns of FROM that its WHERE can write, each as its text and its name; none unless all that the SELECT
+    list reads is among them.
     """
 
     keys: tuple[int, ...]
     below: Additive
+    columns: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class Deltas:
 
     `additive`: of these occurrences, more rows give exactly the rows in addition that the query gives over the new rows
     alone, once the occurrences named with each are read as empty (the other branches of a UNION ALL). `emptied_by`:
-    reading these as empty makes the relation empty; None when nothing does. `grouped`: the query aggregates such rows.
+    reading these as empty makes the relation empty; None when nothing does. `grouped`: the query is one aggregate.
     """
 
     additive: Additive = field(default_factory=dict)

@@ -1,0 +1,148 @@
+"""Do the same rows of the tables give the same rows of a SELECT, to the last bit, whenever it is evaluated?
+
+Not where values depend on the order in which rows arrive, which the rules of other refreshes need not mind: a sum of
+floats is rounded on the way, equal floats and equal texts of a collation can be told apart, and rows that tie in the
+ORDER BY of a window are numbered in any order. What may be so, as far as the text and the types of the columns that it
+reads can show, is taken to be so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+
+from sqlglot import exp
+from sqlglot.tokens import Token, TokenType
+
+from dbt.adapters.icebergmv.maintenance.definition.determinism import order_dependence
+from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
+from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
+
+_OF_ANY = frozenset(["count", "count_if", "rank", "dense_rank", "percent_rank", "cume_dist", "grouping", "grouping_id"])
+_OF_ANY_BOOLEAN = frozenset(["any", "some", "every", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"])
+_OF_EXACT: Mapping[str, type[exp.Expr]] = {"sum": exp.Sum, "min": exp.Min, "max": exp.Max, "avg": exp.Avg}
+_TIED = frozenset(["row_number", "ntile", "lag", "lead", "nth_value"])
+_COLLATION = re.compile(r"\bcollat(e|ion)\b", re.IGNORECASE)
+
+_EXACT_TYPES = frozenset(
+    [
+        *("tinyint", "smallint", "int", "integer", "long", "bigint", "boolean"),
+        *("string", "binary", "date", "timestamp", "timestamp_ntz"),
+    ]
+)
+_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)$")
+_MOST_DIGITS = 28
+"""The precision of decimals whose sum Spark computes with ten digits more, and so without an overflow."""
+
+_AVERAGED_AS_DOUBLES = 11
+"""The precision of decimals up to which Spark averages the digits as doubles (DecimalAggregates)."""
+
+_SAME = (exp.Paren, exp.Alias, exp.Neg, exp.Abs, exp.Filter, exp.Window, exp.Max, exp.Min, exp.Subquery)
+_ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Mod)
+_EXACT = (exp.Boolean, exp.Predicate, exp.Connector, exp.Not, exp.Count, exp.CountIf, exp.IntDiv)
+
+
+def is_repeatable(query: exp.Expr, tokens: Sequence[Token], types: Mapping[str, Iterable[str | None]]) -> bool:
+    """Return whether no value of a query depends on the order of rows.
+
+    `types` gives the Spark types of all base columns of a name (lower case).
+    """
+    texts = (*(t.text for t in tokens), *(of or "" for found in types.values() for of in found))
+    if any(map(_COLLATION.search, texts)) or order_dependence(query, tokens) is not None:
+        return False
+    called = [t.text.lower() for t, n in pairwise(tokens) if n.token_type == TokenType.L_PAREN]
+    aggregates = [name for name in called if known_of(name).aggregate and name not in _OF_ANY | _OF_ANY_BOOLEAN]
+    if any(name in _TIED for name in called) or not _OF_EXACT.keys() >= {*aggregates}:
+        return False
+    if any(str(spec.args.get("kind") or "").upper() == "ROWS" for spec in query.find_all(exp.WindowSpec)):
+        return False
+    nodes = [node for node in query.find_all(*_OF_EXACT.values()) if _is_called(node)]
+    kinds = _Kinds(query, types)
+    return len(nodes) == len(aggregates) and all(map(kinds.is_exact, nodes))
+
+
+def _is_called(node: exp.Expr) -> bool:
+    return "start" in node.meta
+
+
+_ANY_DIGITS = 99
+"""What is taken of an alias before anything is known of it."""
+
+
+class _Kinds:
+    """Knows what values expressions have: decimals (their least precision), other exact ones (0), or perhaps floats.
+
+    A name stands for every column and every alias of that name together.
+    """
+
+    def __init__(self, query: exp.Expr, types: Mapping[str, Iterable[str | None]]) -> None:
+        if any(alias.columns for alias in query.find_all(exp.TableAlias)):
+            types = {}  # Columns have other names.
+        columns = {name: [_of_type(of) for of in found] for name, found in types.items()}
+        aliases = {a.alias.lower() for a in query.find_all(exp.Alias)} if types else set()
+        self._names = {name: _least(columns.get(name, [_ANY_DIGITS])) for name in columns.keys() | aliases}
+        named = [(a.alias.lower(), a.this) for a in query.find_all(exp.Alias)] if types else []
+        before: dict[str, int | None] = {}
+        while before != self._names:
+            before = dict(self._names)
+            for name, expression in named:
+                self._names[name] = _least([self._names[name], self._digits(expression)])
+
+    def is_exact(self, call: exp.Expr) -> bool:
+        """Return whether an aggregate gives one value in whatever order its arguments come."""
+        digits = self._digits(call.this)
+        return digits is not None and (digits > _AVERAGED_AS_DOUBLES or not isinstance(call, exp.Avg))
+
+    def _digits(self, node: exp.Expr | None) -> int | None:
+        """Return the least precision of a decimal, 0 for another exact value, None for what may be a float."""
+        match node:
+            case exp.Column():
+                is_field = node.table.lower() in self._names
+                return None if is_field else self._names.get(node.name.lower())
+            case exp.Literal():
+                return _of_literal(node)
+            case exp.Cast() | exp.TryCast():
+                return _of_type(node.to.sql(dialect=DIALECT))
+            case exp.Sum():
+                digits = self._digits(node.this)
+                return digits + 10 if digits else digits
+            case exp.Avg():
+                digits = self._digits(node.this)
+                return digits + 4 if digits and digits > _AVERAGED_AS_DOUBLES else None
+            case exp.Case():
+                return self._of_all([*(i.args.get("true") for i in node.args["ifs"]), node.args.get("default")])
+            case exp.If():
+                return self._of_all([node.args.get("true"), node.args.get("false")])
+            case exp.Coalesce() | exp.Greatest() | exp.Least():
+                return self._of_all([node.this, *node.expressions])
+            case exp.Distinct() | exp.Select() if len(node.expressions) == 1:
+                return self._digits(node.expressions[0])
+        if isinstance(node, _EXACT):
+            return 0
+        if isinstance(node, _ARITHMETIC):
+            found = [self._digits(node.this), self._digits(node.expression)]
+            return None if None in found else max(d for d in found if d is not None)
+        return self._digits(node.this) if isinstance(node, _SAME) else None
+
+    def _of_all(self, nodes: Iterable[exp.Expr | None]) -> int | None:
+        return _least([self._digits(n) for n in nodes if n is not None and not isinstance(n, exp.Null)])
+
+
+def _least(found: Sequence[int | None]) -> int | None:
+    return None if None in found else min((d for d in found if d is not None), default=0)
+
+
+def _of_literal(literal: exp.Literal) -> int | None:
+    if literal.is_string or literal.this.isdigit():
+        return 0
+    digits = literal.this.replace(".", "", 1)
+    return max(1, len(digits.lstrip("0"))) if digits.isdigit() else None
+
+
+def _of_type(spark_type: str | None) -> int | None:
+    of = (spark_type or "").lower()
+    decimal = _DECIMAL.match(of)
+    if decimal is not None:
+        return int(decimal[1]) if int(decimal[1]) <= _MOST_DIGITS else None
+    return 0 if of in _EXACT_TYPES else None

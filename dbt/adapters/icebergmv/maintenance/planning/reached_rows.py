@@ -1,0 +1,130 @@
+"""Merges groups by the rows below an aggregate that the changes reach, where no column of the view says which they are.
+
+These rows are a query of their own (definition/rows_below.py). The region that an overwrite of it would replace covers
+all of its rows that the changes create, remove or alter, by the same proof. So it is analysed, asked and planned as
+any view is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.rows_below import column_name
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.lake import Spark
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.cost import small_beside_large
+from dbt.adapters.icebergmv.maintenance.planning.deltas import has_former_version, recorded_snapshot
+from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValues, evaluated
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer, NotListed, rows_of
+from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import pinned_query
+from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Merge, NoOp, Overwrite, ReachedRows
+from dbt.adapters.icebergmv.maintenance.planning.planner import (
+    PlanRequest,
+    merges_reached_rows,
+    plan_refresh,
+    references_to_ask,
+)
+from dbt.adapters.icebergmv.maintenance.planning.regions import base_filters
+from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, stored_type
+from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
+
+Ask = Callable[[Questions, ToAsk], dict[int, Answer]]
+
+
+@dataclass(frozen=True)
+class Reaching:
+    """What can be found out of the rows below the aggregate of a definition.
+
+    `ask` says what references reach; `live` is as for `evaluated`.
+    """
+
+    definition: ViewDefinition
+    bases: BaseTables
+    status: MaterializedViewStatus
+    run: Spark
+    ask: Ask
+    live: LiveValues | None = None
+
+    def plan(self, request: PlanRequest) -> Merge | NoOp | Full | None:
+        """Return the plan that merges what the reached rows make, or says why it cannot; None if it is not for this."""
+        is_wanted = merges_reached_rows(self.definition, self.status, request)
+        below = definition_below(self.definition) if is_wanted else None
+        columns = None if below is None else _described(below, self.bases, self.run)
+        stale = [base for base in self.status.base_tables if base.change.status == "stale"]
+        if below is None or columns is None or not all(map(has_former_version, stale)):
+            return None
+        # The clock reaches nothing, or groups would not be merged.
+        status = replace(self.status, clock=None)
+        rows = evaluated(below, status, self.run, self.live)
+        request = replace(request, partitioning=(), appends=False, merges=False, answers={})
+        request = replace(
+            request, answers=self._answers(rows, status, columns, references_to_ask(rows, status, request))
+        )
+        match plan_refresh(rows, status, request):
+            case Overwrite() as found:
+                before = {i: recorded_snapshot(base) for base in stale for i in base.occurrences}
+                types = {c.name: c.type for c in columns}
+                # What Spark evaluated leads back to values that the tables hold now, and not to those that went.
+                filters = base_filters(below, found.region)
+                return Merge(found.reason, (ReachedRows(found.region, types, before, filters),))
+            case NoOp() as found:
+                return found
+            case Full() as found if any(isinstance(answer, NotListed) for answer in request.answers.values()):
+                return found
+            case _:
+                return None
+
+    def _answers(
+        self, below: ViewDefinition, status: MaterializedViewStatus, columns: Sequence[Column], to_ask: ToAsk
+    ) -> dict[int, Answer]:
+        """Return which of the rows the references reach that should be asked."""
+        if to_ask == ToAsk():
+            return {}
+        keys = _keys(below, columns, to_ask.needed)
+        tracked = frozenset(c.name for c in keys if _is_tracked(below, c.name, to_ask.needed))
+        first = small_beside_large(status)
+        return self.ask(Questions(below, below.asked, self.bases, status, keys, tracked, first), to_ask)
+
+
+def definition_below(definition: ViewDefinition) -> ViewDefinition | None:
+    """Return the rows below an aggregate as a definition with the same references; None where there is none."""
+    rows = None if definition.merging is None else definition.merging.below
+    if rows is None:
+        return None
+    known = definition.known
+    below = analyse(rows.sql, known.default_namespace, lambda r: known.columns.get(r.index), known.session_is_utc)
+    is_same = [*map(_what, below.references)] == [*map(_what, definition.references)]
+    names = None if below.columns is None else [c.name for c in below.columns]
+    return below if is_same and names == [column_name(n) for n, _ in enumerate(rows.columns)] else None
+
+
+def _what(reference: TableReference) -> tuple[object, ...]:
+    return reference.index, reference.catalog, reference.namespace, reference.name, reference.pinned
+
+
+def _described(below: ViewDefinition, bases: BaseTables, run: Spark) -> tuple[Column, ...] | None:
+    """Return the columns of the rows as Spark sees them."""
+    rows = rows_of(describe_query(pinned_query(below, bases, {})), run)
+    if isinstance(rows, NotListed):
+        return None
+    columns = tuple(Column(str(row[0]), stored_type(str(row[1]))) for row in rows)
+    return columns if [c.name for c in columns] == [c.name for c in below.columns or ()] else None
+
+
+def _keys(below: ViewDefinition, columns: Sequence[Column], needed: Collection[int]) -> list[Column]:
+    """Return the columns to ask for: of those that all references answer the ones that also track them, if any do."""
+    listed = [c for c in columns if internal_form(c.type, "") is not None]
+    answered = [c for c in listed if all(c.name in below.asked.columns_of(i) for i in needed)]
+    tracked = [c for c in answered if _is_tracked(below, c.name, needed)]
+    return tracked or answered or listed
+
+
+def _is_tracked(below: ViewDefinition, column: str, references: Collection[int]) -> bool:
+    uses = (use for index in references for use in below.uses_of(index))
+    return all(column in below.tracks_of(use) for use in uses)
