@@ -15,8 +15,8 @@ from tests.randomised.mutants import Mutant, view
 from tests.randomised.planners import Ask, Planner, answers_of
 from tests.randomised.views import View
 
-_CHANGED = "HAVING sum(icebergmv_sign) <> 0"
-ONLY_MORE, ONLY_LESS = _CHANGED.replace("<>", ">"), _CHANGED.replace("<>", "<")
+CHANGED = "HAVING sum(icebergmv_sign) <> 0"
+ONLY_MORE, ONLY_LESS = CHANGED.replace("<>", ">"), CHANGED.replace("<>", "<")
 ONE_OF_BOTH = "HAVING count(*) = 1"
 
 GROUPED = view("SELECT region, count(*) AS c, sum(v) AS s, max(x) AS m FROM t0 GROUP BY region")
@@ -135,9 +135,9 @@ def own_keys(ask: Ask) -> Mutant:
 
 ASKING_MUTANTS: dict[str, Mutant] = {
     # The changed rows.
-    "rows that went are not asked": Mutant((GROUPED,), Planner(ask=said(lambda q: q.replace(_CHANGED, ONLY_MORE)))),
-    "rows that came are not asked": Mutant((GROUPED,), Planner(ask=said(lambda q: q.replace(_CHANGED, ONLY_LESS)))),
-    "duplicates are one row": Mutant((COUNTED,), Planner(ask=said(lambda q: q.replace(_CHANGED, ONE_OF_BOTH)))),
+    "rows that went are not asked": Mutant((GROUPED,), Planner(ask=said(lambda q: q.replace(CHANGED, ONLY_MORE)))),
+    "rows that came are not asked": Mutant((GROUPED,), Planner(ask=said(lambda q: q.replace(CHANGED, ONLY_LESS)))),
+    "duplicates are one row": Mutant((COUNTED,), Planner(ask=said(lambda q: q.replace(CHANGED, ONE_OF_BOTH)))),
     # The answer.
     "a key is not heard": Mutant((GROUPED,), Planner(ask=heard(lambda rows: rows[1:]))),
     "the key NULL is not heard": Mutant((GROUPED,), Planner(ask=heard(without_null))),
@@ -163,14 +163,14 @@ ASKING_MUTANTS: dict[str, Mutant] = {
         (NOT_IN,), Planner(ask=said(lambda q: q.replace("EXISTS (SELECT b.v", "a.v IN (SELECT b.v")))
     ),
     # Keys of the changed rows themselves.
-    "own keys of rows that came alone": own_keys(said(lambda q: q.replace(_CHANGED, ONLY_MORE))),
-    "own keys of rows that went alone": own_keys(said(lambda q: q.replace(_CHANGED, ONLY_LESS))),
+    "own keys of rows that came alone": own_keys(said(lambda q: q.replace(CHANGED, ONLY_MORE))),
+    "own keys of rows that went alone": own_keys(said(lambda q: q.replace(CHANGED, ONLY_LESS))),
     "an own key NULL is not heard": own_keys(heard(without_null)),
     # What else is known of a SELECT.
     "a column equal to an answered one is answered": Mutant((EQUATED,), reaching(with_equal_columns)),
     "one use of a common table expression is asked": Mutant((CTE_TWICE,), asking(first_copies)),
     "a scalar subquery is always the same": Mutant((ABOVE,), Planner(ask=always_the_same)),
     "a total that fewer rows make is none": Mutant(
-        (TOTAL,), Planner(ask=said(lambda q: q.replace(_CHANGED, ONLY_MORE)))
+        (TOTAL,), Planner(ask=said(lambda q: q.replace(CHANGED, ONLY_MORE)))
     ),
 }

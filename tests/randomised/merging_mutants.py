@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.planning.plan import Merge, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.write import Write
+from tests.randomised.asking_mutants import (
+    CHANGED,
+    ONLY_LESS,
+    ONLY_MORE,
+    every_column,
+    first_alone,
+    heard,
+    reaching,
+    said,
+    without_null,
+)
 from tests.randomised.mutants import UNION_ALL, Mutant, first_only, view
 from tests.randomised.planners import Disjuncts, Planner
 from tests.randomised.tables import Change
@@ -18,6 +30,12 @@ NULLS = view("SELECT id % 3 AS g, sum(v) AS s FROM t0 GROUP BY 1")
 EXTREMES = view("SELECT region, max(v) AS m, min(d) AS f FROM t0 GROUP BY region")
 JOINED = view("SELECT b.region, sum(a.v) AS s, count(*) AS c FROM t0 a JOIN t1 b ON a.id = b.id GROUP BY b.region")
 TO_ITSELF = view("SELECT a.region, count(*) AS c, max(b.v) AS m FROM t0 a JOIN t0 b ON a.v = b.v GROUP BY a.region")
+COUNTS = view("SELECT n, count(*) AS c FROM (SELECT v, count(*) AS n FROM t0 GROUP BY v) q GROUP BY n")
+SAME = view("SELECT count(*) AS c, sum(v) AS s FROM (SELECT id, v FROM t0 INTERSECT SELECT id, v FROM t1) q")
+EITHER = view("SELECT count(*) AS c, count(a.id) AS l, count(b.id) AS r FROM t0 a FULL JOIN t1 b ON a.v = b.v")
+ABOVE = view(
+    "SELECT count(*) AS c, sum(a.id) AS s FROM t0 a WHERE a.id >= (SELECT max(b.id) FROM t1 b WHERE b.v = a.v)"
+)
 UNITED = view(f"SELECT v, count(*) AS c FROM ({UNION_ALL.sql}) q GROUP BY v")
 
 CAME, WENT = ", 1 AS icebergmv_state_sign", ", -1 AS icebergmv_state_sign"
@@ -53,6 +71,16 @@ def without_null_groups(sql: str) -> str:
     return sql.replace("\n) GROUP BY `region`", "\n) WHERE `region` IS NOT NULL GROUP BY `region`")
 
 
+def without_term(sign: str) -> Planner:
+    """Return a planner that reads all rows below the aggregate, in place of those that are reached, on one side."""
+
+    def change(sql: str) -> str:
+        before, part = sql.split(sign)
+        return before + sign + re.sub(r" WHERE \(\(.*\)\)(?= GROUP BY n\n|\n)", "", part, count=1)
+
+    return written(change)
+
+
 def last_delta(plan: RefreshPlan, raw: Mapping[str, Disjuncts], of: ViewDefinition) -> RefreshPlan:
     return replace(plan, deltas=plan.deltas[-1:]) if isinstance(plan, Merge) else plan
 
@@ -86,4 +114,18 @@ MERGING_MUTANTS: dict[str, Mutant] = {
     "one change of several is merged": Mutant((TO_ITSELF, UNITED), Planner(plan=last_delta)),
     "one partition is forgotten": Mutant((GROUPS, TOTAL), Planner(disjuncts=first_only)),
     "removed rows alone are merged": Mutant((GROUPS,), Planner(rows=lambda table, change: change.removed)),
+    # The rows below an aggregate that changes reach.
+    "rows that came are asked alone": Mutant(
+        (COUNTS, SAME), Planner(ask=said(lambda q: q.replace(CHANGED, ONLY_MORE)))
+    ),
+    "rows that went are asked alone": Mutant(
+        (COUNTS, SAME), Planner(ask=said(lambda q: q.replace(CHANGED, ONLY_LESS)))
+    ),
+    "a reached key is not heard": Mutant((COUNTS, ABOVE), Planner(ask=heard(lambda rows: rows[1:]))),
+    "the reached key NULL is not heard": Mutant((COUNTS, EITHER), Planner(ask=heard(without_null))),
+    "the keys of one table are forgotten": Mutant((SAME, ABOVE, EITHER), Planner(ask=first_alone)),
+    "one side of a full join below is taken for a key": Mutant((EITHER,), reaching(every_column)),
+    "what went is computed over what is there now": Mutant((COUNTS, SAME, ABOVE), planned(before={})),
+    "all rows come": Mutant((COUNTS, SAME), without_term(CAME)),
+    "all rows go": Mutant((COUNTS, SAME), without_term(WENT)),
 }

@@ -62,8 +62,8 @@ def rows_below(parsed: ParsedSql, sql: str, columns: Sequence[tuple[str, str]]) 
     select, tokens = parsed.tree, parsed.tokens
     if not isinstance(select, exp.Select) or any(v for a, v in select.args.items() if a not in (*_BELOW, *_ABOVE)):
         return None
-    words = {t.text.lower() for t in tokens}
-    every = reads_every_column(select)
+    named = {c.name.lower() for item in select.expressions for c in item.find_all(exp.Column)}
+    words, every = named | {t.text.lower() for t in tokens}, reads_every_column(select)
     kept = tuple(text for text, name in columns if every or name.lower() in words)
     items, behind = list_of(select, tokens), before_grouping(select, tokens)
     if not kept or items is None or behind is None or ROW in sql.lower():

@@ -43,7 +43,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.unlisted import unlisted
 from dbt.adapters.icebergmv.maintenance.definition.rules.windows import partitions_of_windows, window_partitions
-from dbt.adapters.icebergmv.maintenance.definition.rules.written_columns import written_columns
+from dbt.adapters.icebergmv.maintenance.definition.written_columns import written_columns
 
 _CUTS = {
     "limit": "LIMIT",

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Slot, Sources
+from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified
 
 
@@ -15,26 +15,28 @@ def written_columns(select: exp.Select, sources: Sources) -> tuple[tuple[str, st
 
     The pair that a FULL join equates is written as coalesce of both.
     """
-    written = {i: text for i, slot in enumerate(sources.slots) if (text := _written(i, slot, sources)) is not None}
+    written = {i: text for i in range(len(sources.slots)) if (text := _written(i, sources)) is not None}
     if sources.unknown or not all(_reads_only(written.keys(), item, sources) for item in select.expressions):
         return ()
     return tuple((text, sources.slots[i].column.name) for i, text in written.items())
 
 
-def _written(slot: int, of: Slot, sources: Sources) -> str | None:
+def _written(slot: int, sources: Sources) -> str | None:
     """Return what means a slot of FROM and nothing else; None where nothing does."""
-    name = of.column.name
-    if sources.resolve(_column(name, of.alias)) == slot:
-        return qualified(of.alias, name) if of.alias else identifier(name)
+    named = _named(slot, sources)
     for pair, merged in sources.merged.items():
-        parts = [_written(i, sources.slots[i], sources) for i in sorted(pair) if i != slot]
-        if merged == slot and len(parts) == len(pair) and None not in parts:
+        parts = [_named(part, sources) for part in sorted(pair)]
+        if named is None and merged == slot and slot not in pair and None not in parts:
             return f"coalesce({', '.join(map(str, parts))})"
-    return None
+    return named
 
 
-def _column(name: str, alias: str) -> exp.Column:
-    return exp.column(name, table=alias or None)
+def _named(slot: int, sources: Sources) -> str | None:
+    """Return the name of a slot."""
+    alias, name = sources.slots[slot].alias, sources.slots[slot].column.name
+    if sources.resolve(exp.column(name, table=alias or None)) != slot:
+        return None
+    return qualified(alias, name) if alias else identifier(name)
 
 
 def _reads_only(slots: Collection[int], item: exp.Expr, sources: Sources) -> bool:

@@ -1,0 +1,97 @@
+"""Which rows are the same whenever they are read from the same tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, parse
+from dbt.adapters.icebergmv.maintenance.definition.repeatable import is_repeatable
+
+TYPES = {
+    "k": ["string", "int"],
+    "v": ["int"],
+    "x": ["double"],
+    "y": ["bigint", "float"],
+    "p": ["decimal(12,2)"],
+    "q": ["decimal(7,2)"],
+    "huge": ["decimal(38,0)"],
+    "st": ["struct<v:double>"],
+    "unknown": [None],
+}
+
+
+def repeats(sql: str, types: dict[str, list[str | None]] | None = None) -> bool:
+    parsed = parse(sql)
+    assert not isinstance(parsed, NotParsed)
+    found = TYPES if types is None else types
+    return is_repeatable(parsed.tree, parsed.tokens, found)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT x, y + 1.5D FROM t WHERE x / 3 > 0.1",
+        "SELECT k, count(*), count(x), count(DISTINCT x), max(k), min(v), sum(v) FROM t GROUP BY k",
+        "SELECT k, sum(CASE WHEN x > 1 THEN v ELSE -v END + coalesce(v, 0) * 2) AS v FROM t GROUP BY k",
+        "SELECT k FROM t WHERE p > (SELECT 1.2 * avg(p) FROM t u WHERE u.k = t.k)",
+        "SELECT avg(s) FROM (SELECT k, sum(q) AS s FROM t GROUP BY k) z",
+        "SELECT avg(a) FROM (SELECT k, avg(p) AS a FROM t GROUP BY k) z",
+        "SELECT sum(n) FROM (SELECT k, count(*) AS n FROM t GROUP BY k) z",
+        "SELECT sum(CAST(x AS int)), sum(p * (1 - q)), max(if(x > 1, v, NULL)) FROM t",
+        "SELECT k, rank() OVER (PARTITION BY k ORDER BY x), sum(v) OVER (ORDER BY k) FROM t",
+        "SELECT bool_or(x > 1), bit_xor(v), grouping(k) FROM t GROUP BY CUBE (k)",
+        "SELECT k FROM t INTERSECT SELECT k FROM u",
+    ],
+)
+def test_repeatable(sql: str) -> None:
+    assert repeats(sql)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        # Floats, by whatever name.
+        "SELECT sum(x) FROM t",
+        "SELECT max(y) FROM t",
+        "SELECT sum(1e3 * v), sum(v * 1.5D), sum(v / 2) FROM t",
+        "SELECT sum(v / 2) FROM t",
+        "SELECT sum(v * CAST(v AS double)) FROM t",
+        "SELECT sum(s) FROM (SELECT x AS s FROM t) z",
+        "SELECT sum(v) FROM (SELECT x AS v FROM t) z",
+        "SELECT sum(v) FROM (SELECT x FROM t) z(v)",
+        "SELECT sum(v) FROM t LATERAL VIEW explode(array(x)) e AS v",
+        "SELECT sum(st.v) FROM t",
+        "SELECT sum(m) FROM (SELECT max(sqrt(v)) AS m FROM t) z",
+        "SELECT sum(unknown) FROM t",
+        "SELECT sum(nowhere) FROM t",
+        "SELECT sum(coalesce(v, x)) FROM t",
+        "SELECT sum(CASE WHEN v > 1 THEN v ELSE x END) FROM t",
+        # Averages of whole numbers, and of decimals of few digits, are of doubles; so are those of their averages.
+        "SELECT avg(v) FROM t",
+        "SELECT avg(q) FROM t",
+        "SELECT avg(coalesce(p, q)) FROM t",
+        "SELECT sum(a) FROM (SELECT avg(v) AS a FROM t GROUP BY k) z",
+        "SELECT sum(v) FROM (SELECT avg(v) AS v FROM t GROUP BY k) z",
+        "SELECT sum(huge) FROM t",
+        # Order.
+        "SELECT row_number() OVER (ORDER BY k) FROM t",
+        "SELECT lag(v) OVER (ORDER BY k) FROM t",
+        "SELECT first_value(v) OVER (ORDER BY k) FROM t",
+        "SELECT sum(v) OVER (ORDER BY k ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) FROM t",
+        "SELECT collect_list(v) FROM t",
+        "SELECT stddev(v) FROM t",
+        "SELECT max_by(v, k) FROM t",
+        "SELECT try_sum(v) FROM t",
+        "SELECT k FROM t LIMIT 3",
+        # Texts that are equal and can be told apart.
+        "SELECT k COLLATE UTF8_LCASE FROM t",
+        "SELECT collate(k, 'UTF8_LCASE') FROM t",
+        "SELECT CAST(k AS string COLLATE UTF8_LCASE) FROM t",
+    ],
+)
+def test_not_repeatable(sql: str) -> None:
+    assert not repeats(sql)
+
+
+def test_a_column_of_a_collation() -> None:
+    assert not repeats("SELECT DISTINCT k FROM t", {"k": ["string collate UTF8_LCASE"]})

@@ -1,0 +1,170 @@
+"""Merges of the rows below an aggregate that changes reach: when they are planned, and over what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.delta_queries import signed_queries
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_MANY, Answer
+from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Merge, NoOp, ReachedRows, RefreshPlan
+from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+from tests.support.bare_tables import bare_table
+from tests.support.bases import COLUMNS, analysed, change, partition_rows, sized
+from tests.support.stub_catalog import StubCatalog
+
+COUNTS = analysed("SELECT n, count(*) AS c FROM (SELECT region, count(*) AS n FROM t GROUP BY region) q GROUP BY n")
+SAME = analysed("SELECT count(*) AS c FROM (SELECT id, v FROM t INTERSECT SELECT id, v FROM u) q")
+ADDITIVE = analysed("SELECT count(*) AS c FROM t")
+KEYED = analysed("SELECT region, count(*) AS c FROM (SELECT DISTINCT region, v FROM t) q GROUP BY region")
+TYPES = {"id": "int", "v": "int", "region": "string", "n": "bigint"}
+DAY = change([partition_rows([("identity", "d")], (10,))])
+REGION = change([partition_rows([("identity", "region")], (None,))])
+MERGES = PlanRequest("auto", merges=True)
+EU = (TupleDomain.where({ColumnKey("icebergmv_row_0"): Domain.of("EU", None)}),)
+BASES = BaseTables(
+    StubCatalog({}, {f"ns.{t}": bare_table(t, {c: kind for c, (kind, _) in COLUMNS.items()}, (), (1, 2)) for t in "tu"})
+)
+
+
+class Asked:
+    """Spark, as far as it is asked: the columns of the rows, and what the references reach."""
+
+    def __init__(self, answers: Mapping[int, Answer] | None = None) -> None:
+        self.answers, self.asked, self.columns = dict(answers or {}), ToAsk(), [""]
+
+    def run(self, sql: str) -> Sequence[Sequence[object]]:
+        assert sql.startswith("DESCRIBE QUERY")
+        named = [part.split(" AS ") for part in sql.split("SELECT ", 2)[2].split(" FROM ", maxsplit=1)[0].split(", ")]
+        return [(name, TYPES[text.split("`")[-2]]) for text, name in named]
+
+    def ask(self, questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:
+        self.asked, self.columns = to_ask, [c.name for c in questions.columns]
+        return self.answers
+
+
+def planned(
+    definition: ViewDefinition,
+    bases: Sequence[BaseTableStatus],
+    request: PlanRequest = MERGES,
+    spark: Asked | None = None,
+    clock: ClockChange | None = None,
+) -> RefreshPlan | None:
+    spark = spark or Asked()
+    return Reaching(definition, BASES, MaterializedViewStatus(tuple(bases), clock), spark.run, spark.ask).plan(request)
+
+
+def test_the_rows_are_asked_by_what_they_are_grouped_by() -> None:
+    spark = Asked({0: EU})
+    types = {"icebergmv_row_0": "string", "icebergmv_row_1": "bigint"}
+    assert planned(COUNTS, [sized(DAY, 10)], spark=spark) == Merge(
+        "t: 1 partition changed",
+        (ReachedRows(EU, types, {0: 1}, {0: (TupleDomain.where({ColumnKey("region"): Domain.of("EU", None)}),)}),),
+    )
+    assert spark.asked == ToAsk((0,))
+    assert spark.columns == ["icebergmv_row_0"]
+
+
+def test_nobody_is_asked_where_partitions_say_it() -> None:
+    plan = planned(COUNTS, [sized(REGION, 10)])
+    assert isinstance(plan, Merge)
+    (reached,) = plan.deltas
+    assert isinstance(reached, ReachedRows)
+    assert reached.region == (TupleDomain.where({ColumnKey("icebergmv_row_0"): Domain.of(None)}),)
+
+
+def test_both_tables_are_read_as_they_were() -> None:
+    spark = Asked({0: (), 1: (TupleDomain.where({ColumnKey("icebergmv_row_0"): Domain.of(3)}),)})
+    plan = planned(SAME, [sized(DAY, 10), sized(DAY, 10, "u", 1)], spark=spark)
+    assert isinstance(plan, Merge)
+    came, went = signed_queries(SAME, BASES, plan.deltas[0], ())
+    assert [came.count("VERSION AS OF 2"), came.count("VERSION AS OF 1")] == [2, 0]
+    assert went == came.replace("VERSION AS OF 2", "VERSION AS OF 1")
+    assert came.endswith(") q WHERE ((`q`.`id` <=> 3))")
+    assert came.count("(`id` <=> 3)") == 2
+
+
+def test_a_table_that_did_not_change_is_read_as_it_is() -> None:
+    spark = Asked({1: (TupleDomain.where({ColumnKey("icebergmv_row_1"): Domain.of(3)}),)})
+    plan = planned(SAME, [sized(change(status="fresh"), 10), sized(DAY, 10, "u", 1)], spark=spark)
+    assert isinstance(plan, Merge)
+    _, went = signed_queries(SAME, BASES, plan.deltas[0], ())
+    assert went is not None
+    assert [went.count(f"VERSION AS OF {n}") for n in (1, 2)] == [1, 1]
+
+
+def test_nothing_is_reached() -> None:
+    assert isinstance(planned(COUNTS, [sized(DAY, 10)], spark=Asked({0: ()})), NoOp)
+
+
+def test_more_keys_than_a_predicate_takes() -> None:
+    plan = planned(COUNTS, [sized(DAY, 10)], spark=Asked({0: TOO_MANY}))
+    assert plan == Full("t changed and its changed rows reach more than 1000 keys")
+
+
+@pytest.mark.parametrize(
+    ("definition", "request_"),
+    [
+        (COUNTS, PlanRequest("auto")),
+        (COUNTS, replace(MERGES, policy="full")),
+        (COUNTS, replace(MERGES, rebuild="--full-refresh")),
+        (COUNTS, replace(MERGES, lost="its columns changed")),
+        (COUNTS, replace(MERGES, incremental=False)),
+        # Changes of which each adds up by itself, and those that a column of the view answers.
+        (ADDITIVE, MERGES),
+        (KEYED, MERGES),
+    ],
+)
+def test_where_there_is_no_such_merge(definition: ViewDefinition, request_: PlanRequest) -> None:
+    assert planned(definition, [sized(DAY, 10)], request_, Asked({0: EU})) is None
+
+
+def test_one_reference_without_an_answer() -> None:
+    both = [sized(DAY, 10), sized(DAY, 10, "u", 1)]
+    assert planned(SAME, both, spark=Asked({0: EU})) is None
+
+
+def test_a_change_that_is_most_of_all_rows_is_not_read_twice() -> None:
+    large = sized(replace(DAY, changed_rows=900_000), rows=1_000_000)
+    assert planned(COUNTS, [large], spark=Asked({0: EU})) is None
+
+
+def test_a_clock_that_moved() -> None:
+    moved = ClockChange({"date": "2024-01-01"}, {"date": "2024-01-02"})
+    stale = [sized(DAY, 10)]
+    assert planned(COUNTS, stale, spark=Asked({0: EU}), clock=moved) is None
+    reaches = replace(MERGES, answers={CLOCK.index: EU})
+    assert planned(COUNTS, stale, reaches, Asked({0: EU}), moved) is None
+    reaches_nothing = replace(MERGES, answers={CLOCK.index: ()})
+    assert isinstance(planned(COUNTS, stale, reaches_nothing, Asked({0: EU}), moved), Merge)
+
+
+def test_a_table_whose_former_version_is_gone() -> None:
+    base = sized(DAY, 10)
+    assert base.recorded is not None
+    expired = replace(base, recorded=replace(base.recorded, version=TableVersion("uuid", 99, 0)))
+    assert planned(COUNTS, [expired], spark=Asked({0: EU})) is None
+
+
+def test_columns_that_spark_does_not_know() -> None:
+    class Refusing(Asked):
+        def run(self, sql: str) -> Sequence[Sequence[object]]:
+            raise ValueError("a column is ambiguous")
+
+    class Renaming(Asked):
+        def run(self, sql: str) -> Sequence[Sequence[object]]:
+            return [(f"{name}_", kind) for name, kind in super().run(sql)]
+
+    for spark in (Refusing({0: EU}), Renaming({0: EU})):
+        assert planned(COUNTS, [sized(DAY, 10)], spark=spark) is None
