@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, parse
-from dbt.adapters.icebergmv.maintenance.definition.repeatable import is_repeatable
+from dbt.adapters.icebergmv.maintenance.definition.repeatable import Averaged, repeatable
+from dbt.adapters.icebergmv.maintenance.definition.table_references import find_references
 
-TYPES = {
+TYPES: Mapping[str, list[str | None]] = {
     "k": ["string", "int"],
     "v": ["int"],
     "x": ["double"],
     "y": ["bigint", "float"],
     "p": ["decimal(12,2)"],
     "q": ["decimal(7,2)"],
+    "big": ["bigint"],
     "huge": ["decimal(38,0)"],
     "st": ["struct<v:double>"],
     "unknown": [None],
 }
 
 
-def repeats(sql: str, types: dict[str, list[str | None]] | None = None) -> bool:
+def conditions(sql: str, types: Mapping[str, list[str | None]] = TYPES) -> tuple[Averaged, ...] | None:
     parsed = parse(sql)
     assert not isinstance(parsed, NotParsed)
-    found = TYPES if types is None else types
-    return is_repeatable(parsed.tree, parsed.tokens, found)  # type: ignore[arg-type]
+    find_references(parsed.tree, "ns")
+    return repeatable(parsed.tree, parsed.tokens, types)
 
 
 @pytest.mark.parametrize(
@@ -41,10 +45,11 @@ def repeats(sql: str, types: dict[str, list[str | None]] | None = None) -> bool:
         "SELECT k, rank() OVER (PARTITION BY k ORDER BY x), sum(v) OVER (ORDER BY k) FROM t",
         "SELECT bool_or(x > 1), bit_xor(v), grouping(k) FROM t GROUP BY CUBE (k)",
         "SELECT k FROM t INTERSECT SELECT k FROM u",
+        "SELECT sum(v) FROM (SELECT v FROM t UNION ALL SELECT big FROM t) z",
     ],
 )
 def test_repeatable(sql: str) -> None:
-    assert repeats(sql)
+    assert conditions(sql) == ()
 
 
 @pytest.mark.parametrize(
@@ -66,10 +71,19 @@ def test_repeatable(sql: str) -> None:
         "SELECT sum(nowhere) FROM t",
         "SELECT sum(coalesce(v, x)) FROM t",
         "SELECT sum(CASE WHEN v > 1 THEN v ELSE x END) FROM t",
+        # The name is that of the first branch.
+        "SELECT sum(v) FROM (SELECT v FROM t UNION ALL SELECT x FROM t) z",
+        "SELECT sum(v) FROM (SELECT v FROM t UNION (SELECT v FROM t EXCEPT SELECT x AS v FROM t)) z",
+        "SELECT sum(v) FROM (SELECT * FROM t UNION ALL SELECT x FROM t) z",
+        "SELECT sum(v) FROM (SELECT explode(array(x)) FROM t) z",
         # Averages of whole numbers, and of decimals of few digits, are of doubles; so are those of their averages.
-        "SELECT avg(v) FROM t",
-        "SELECT avg(q) FROM t",
+        "SELECT avg(v + 1) FROM t",
+        "SELECT avg(big) FROM t",
         "SELECT avg(coalesce(p, q)) FROM t",
+        "SELECT avg(v) FROM (SELECT big AS v FROM t) z",
+        "SELECT avg(v) FROM (SELECT v FROM t UNION ALL SELECT big FROM t) z",
+        "WITH z AS (SELECT * FROM t) SELECT avg(v) FROM z JOIN z y ON z.k = y.k",
+        "SELECT avg(v) FROM t LATERAL VIEW explode(array(1, 2)) e AS n",
         "SELECT sum(a) FROM (SELECT avg(v) AS a FROM t GROUP BY k) z",
         "SELECT sum(v) FROM (SELECT avg(v) AS v FROM t GROUP BY k) z",
         "SELECT sum(huge) FROM t",
@@ -90,8 +104,21 @@ def test_repeatable(sql: str) -> None:
     ],
 )
 def test_not_repeatable(sql: str) -> None:
-    assert not repeats(sql)
+    assert conditions(sql) is None
 
 
 def test_a_column_of_a_collation() -> None:
-    assert not repeats("SELECT DISTINCT k FROM t", {"k": ["string collate UTF8_LCASE"]})
+    assert conditions("SELECT DISTINCT k FROM t", {"k": ["string collate UTF8_LCASE"]}) is None
+
+
+@pytest.mark.parametrize(
+    ("sql", "averaged"),
+    [
+        ("SELECT avg(v) FROM t", [({0}, 2**22)]),
+        ("SELECT avg(z.q) FROM t z", [({0}, 2**53 // 10**7)]),
+        ("SELECT k FROM u WHERE v > (SELECT avg(v) FROM t WHERE t.k = u.k)", [({1}, 2**22)]),
+        ("SELECT avg(v), avg(q) FROM t, (SELECT k FROM u) z", [({0, 1}, 2**22), ({0, 1}, 2**53 // 10**7)]),
+    ],
+)
+def test_averages_by_doubles_are_exact_of_some_rows(sql: str, averaged: list[tuple[set[int], int]]) -> None:
+    assert conditions(sql) == tuple(Averaged(frozenset(references), most) for references, most in averaged)

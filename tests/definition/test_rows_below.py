@@ -104,7 +104,7 @@ def test_both_sides_of_a_condition_are_edited_beside_hidden_columns() -> None:
         "SELECT count(*) AS icebergmv_row_0 FROM (SELECT DISTINCT v FROM t) q",
         # Rows that are others at every evaluation.
         "SELECT count(*) AS c FROM (SELECT v, row_number() OVER (PARTITION BY region ORDER BY d) AS r FROM t) q",
-        "SELECT count(*) AS c FROM (SELECT region, avg(v) AS m FROM t GROUP BY region) q WHERE m > 1",
+        "SELECT count(*) AS c FROM (SELECT region, avg(id) AS m FROM t GROUP BY region) q WHERE m > 1",
         "SELECT count(*) AS c FROM (SELECT v FROM t LIMIT 3) q",
     ],
 )

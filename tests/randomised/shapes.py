@@ -23,6 +23,7 @@ ONE_TABLE = frozenset(
         "group by ordinals",
         "group by other column",
         "having",
+        "merged over a query",
         "projection and filter",
         "star",
         "star of one relation",

@@ -14,6 +14,7 @@ from tests.randomised.choices import Choices
 from tests.randomised.database import Database
 from tests.randomised.histories import make_case
 from tests.randomised.keys import DERIVED, OTHER_TYPES
+from tests.randomised.planners import analysed
 from tests.randomised.shapes import MUST_BE_INCREMENTAL, TYPES_NOT_FOLLOWED
 from tests.randomised.soak import describe, fresh_seed, hunt, play, soak
 from tests.randomised.tally import Tally
@@ -82,6 +83,29 @@ def histories_of(sql: str, key: str, database: Database, count: int) -> Tally:
 )
 def test_groups_are_merged(sql: str, database: Database) -> None:
     """Every one of them, in some of its histories: which keep what groups are merged by."""
+    assert histories_of(sql, "d", database, 20).kinds["this one"]["merge"]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT n, count(*) AS c, sum(s) AS s FROM "
+        "(SELECT v, count(*) AS n, sum(id) AS s FROM t0 GROUP BY v) q GROUP BY n",
+        "SELECT count(*) AS c, sum(a.id) AS s, avg(a.v) AS m FROM t0 a "
+        "WHERE a.v < (SELECT avg(v) FROM t0 b WHERE b.id = a.id)",
+        "SELECT count(*) AS c, sum(q.id) AS s FROM "
+        "(SELECT id, v FROM t0 WHERE v > 0 EXCEPT ALL SELECT v, id FROM t0) q",
+        "SELECT count(*) AS c, sum(n) AS s FROM (SELECT v, sum(id) OVER (PARTITION BY v) AS n FROM t0) q WHERE n > 2",
+        "SELECT count(a.id) AS l, count(b.id) AS r, count(*) AS c FROM t0 a FULL JOIN t0 b ON a.v = b.id",
+        "WITH c AS (SELECT DISTINCT region, v FROM t0) SELECT count(*) AS c FROM c x JOIN c y ON x.v = y.v",
+        "SELECT count(*) AS c FROM t0 a "
+        "WHERE NOT EXISTS (SELECT 1 FROM t0 b WHERE b.id = a.v AND b.region IS NOT NULL)",
+    ],
+)
+def test_groups_are_merged_by_the_rows_below(sql: str, database: Database) -> None:
+    """By rows that changes reach: none of these adds up."""
+    merging = analysed(sql).merging
+    assert merging is not None and merging.additive.keys() < {r.index for r in analysed(sql).references}
     assert histories_of(sql, "d", database, 20).kinds["this one"]["merge"]
 
 

@@ -10,7 +10,7 @@ The text of items is kept: the calls in it are cut out by their places, and the 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
@@ -21,14 +21,17 @@ from sqlglot.tokens import Token, TokenType
 from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, closing, from_of, list_of, token_at
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_STATE
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse, parse_expression
-from dbt.adapters.icebergmv.maintenance.definition.repeatable import is_repeatable
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import RowsBelow, rows_below
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Grouped, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, TextEdit, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.table_references import (
+    TableReference,
+    TextEdit,
+    with_edits,
+)
 
 StateKind = Literal["count", "sum", "magnitude", "min", "max"]
 """How a state is merged: counts and sums are added; the magnitude of a sum is the sum of absolute values."""
@@ -137,9 +140,13 @@ def merging_of(
         for occurrence, emptied in grouped.below.items()
         if all(o.index in once for o in (occurrence, *emptied)) and not _aggregates(parsed.tokens, outside=listed)
     }
-    below = _below(parsed, sql, grouped, types) if _need_keys(relation, additive) else None
-    found = _Reader(parsed, sql, listed).merging(select, grouped.keys, additive) if additive or below else None
-    return None if found is None else replace(found, below=below)
+    live = frozenset(r.index for r in references if not r.pinned)
+    need_keys = bool(grouped.columns) and _need_keys(relation, live.difference(additive))
+    found = _Reader(parsed, sql, listed).merging(select, grouped.keys, additive) if additive or need_keys else None
+    if found is None:
+        return None
+    found = replace(found, below=rows_below(parsed, sql, grouped.columns, types) if need_keys else None)
+    return found if additive or found.below is not None else None
 
 
 def _aggregates(tokens: Sequence[Token], outside: Span) -> bool:
@@ -153,22 +160,10 @@ def _called(tokens: Sequence[Token]) -> set[int]:
     return {t.start for t, n in pairs if n.token_type == TokenType.L_PAREN and known_of(t.text).aggregate}
 
 
-def _need_keys(relation: TrackedRelation, additive: Mapping[int, frozenset[int]]) -> bool:
-    """Return whether the changes of some reference neither add up nor are answered by an output column."""
+def _need_keys(relation: TrackedRelation, references: Collection[int]) -> bool:
+    """Return whether the changes of one of these references are answered by no output column."""
     answered = {o for c in relation.columns or () for o in c.answered}
-    return any(o.index not in additive and o not in answered for o in relation.occurrences)
-
-
-def _below(
-    parsed: ParsedSql,
-    sql: str,
-    grouped: Grouped,
-    types: Mapping[str, Iterable[str | None]],
-) -> RowsBelow | None:
-    """Return the rows below the aggregate, if the same tables always give the same ones."""
-    found = rows_below(parsed, sql, grouped.columns)
-    rows = None if found is None else parse(found.sql)
-    return found if isinstance(rows, ParsedSql) and is_repeatable(rows.tree, rows.tokens, types) else None
+    return any(o.index in references and o not in answered for o in relation.occurrences)
 
 
 class _NotMerged(Exception):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from sqlglot import exp
@@ -18,6 +19,7 @@ from sqlglot.tokens import Token, TokenType
 from dbt.adapters.icebergmv.maintenance.definition.determinism import order_dependence
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
+from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
 
 _OF_ANY = frozenset(["count", "count_if", "rank", "dense_rank", "percent_rank", "cume_dist", "grouping", "grouping_id"])
 _OF_ANY_BOOLEAN = frozenset(["any", "some", "every", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"])
@@ -38,56 +40,95 @@ _MOST_DIGITS = 28
 _AVERAGED_AS_DOUBLES = 11
 """The precision of decimals up to which Spark averages the digits as doubles (DecimalAggregates)."""
 
+_EXACT_IN_DOUBLE = 2**53
+_LARGEST = {"tinyint": 2**7, "smallint": 2**15, "int": 2**31}
+_ANY_DIGITS = 99
+"""What is taken of an alias before anything is known of it."""
+
 _SAME = (exp.Paren, exp.Alias, exp.Neg, exp.Abs, exp.Filter, exp.Window, exp.Max, exp.Min, exp.Subquery)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Mod)
 _EXACT = (exp.Boolean, exp.Predicate, exp.Connector, exp.Not, exp.Count, exp.CountIf, exp.IntDiv)
 
 
-def is_repeatable(query: exp.Expr, tokens: Sequence[Token], types: Mapping[str, Iterable[str | None]]) -> bool:
-    """Return whether no value of a query depends on the order of rows.
+@dataclass(frozen=True)
+class Averaged:
+    """An average by doubles, which is exact of no more than `most` rows. They come from all rows of `references`."""
+
+    references: frozenset[int]
+    most: int
+
+
+def repeatable(
+    query: exp.Expr, tokens: Sequence[Token], types: Mapping[str, Iterable[str | None]]
+) -> tuple[Averaged, ...] | None:
+    """Return under which conditions no value of a query depends on the order of rows; None if some value may.
 
     `types` gives the Spark types of all base columns of a name (lower case).
     """
-    texts = (*(t.text for t in tokens), *(of or "" for found in types.values() for of in found))
+    known = {name: [*found] for name, found in types.items()}
+    texts = (*(t.text for t in tokens), *(of or "" for found in known.values() for of in found))
     if any(map(_COLLATION.search, texts)) or order_dependence(query, tokens) is not None:
-        return False
+        return None
     called = [t.text.lower() for t, n in pairwise(tokens) if n.token_type == TokenType.L_PAREN]
     aggregates = [name for name in called if known_of(name).aggregate and name not in _OF_ANY | _OF_ANY_BOOLEAN]
     if any(name in _TIED for name in called) or not _OF_EXACT.keys() >= {*aggregates}:
-        return False
+        return None
     if any(str(spec.args.get("kind") or "").upper() == "ROWS" for spec in query.find_all(exp.WindowSpec)):
-        return False
-    nodes = [node for node in query.find_all(*_OF_EXACT.values()) if _is_called(node)]
-    kinds = _Kinds(query, types)
-    return len(nodes) == len(aggregates) and all(map(kinds.is_exact, nodes))
+        return None
+    generates = any(known_of(name).generator for name in called) or query.find(exp.Values, exp.Pivot) is not None
+    kinds = _Kinds(query, {} if generates else known)
+    nodes = [node for node in query.find_all(*_OF_EXACT.values()) if "start" in node.meta]
+    inexact = [node for node in nodes if not kinds.is_exact(node)]
+    averaged = [_averaged(node, {} if generates else kinds.of_columns) for node in inexact]
+    if len(nodes) != len(aggregates) or None in averaged:
+        return None
+    return tuple(condition for condition in averaged if condition is not None)
 
 
-def _is_called(node: exp.Expr) -> bool:
-    return "start" in node.meta
+def _averaged(call: exp.Expr, of_columns: Mapping[str, Sequence[str | None]]) -> Averaged | None:
+    """Return when an average of a column is exact: while the sum of its digits is a whole number that a double has."""
+    select = call.find_ancestor(exp.Select)
+    if not isinstance(call, exp.Avg) or not isinstance(call.this, exp.Column) or select is None:
+        return None
+    tables = [table.meta.get(CTE_INDEX) for table in select.find_all(exp.Table)]
+    largest = [_LARGEST.get(of or "") or _largest_decimal(of) for of in of_columns.get(call.this.name.lower(), [None])]
+    if None in tables or None in largest:
+        return None
+    references = frozenset(index for index in tables if index is not None)
+    return Averaged(references, _EXACT_IN_DOUBLE // max(size for size in largest if size is not None))
 
 
-_ANY_DIGITS = 99
-"""What is taken of an alias before anything is known of it."""
+def _largest_decimal(of: str | None) -> int | None:
+    decimal = _DECIMAL.match(of or "")
+    is_short = decimal is not None and int(decimal[1]) <= _AVERAGED_AS_DOUBLES
+    return 10 ** int(decimal[1]) if decimal is not None and is_short else None
 
 
 class _Kinds:
     """Knows what values expressions have: decimals (their least precision), other exact ones (0), or perhaps floats.
 
-    A name stands for every column and every alias of that name together.
+    A name stands for every column and every alias of that name together, and for what a set operation shows under it.
     """
 
-    def __init__(self, query: exp.Expr, types: Mapping[str, Iterable[str | None]]) -> None:
-        if any(alias.columns for alias in query.find_all(exp.TableAlias)):
-            types = {}  # Columns have other names.
-        columns = {name: [_of_type(of) for of in found] for name, found in types.items()}
-        aliases = {a.alias.lower() for a in query.find_all(exp.Alias)} if types else set()
-        self._names = {name: _least(columns.get(name, [_ANY_DIGITS])) for name in columns.keys() | aliases}
-        named = [(a.alias.lower(), a.this) for a in query.find_all(exp.Alias)] if types else []
+    def __init__(self, query: exp.Expr, types: Mapping[str, Sequence[str | None]]) -> None:
+        named = _named(query)
+        is_known = named is not None and not any(alias.columns for alias in query.find_all(exp.TableAlias))
+        types = types if is_known else {}
+        named = (named if is_known else None) or []
+        self._types = types
+        self._made = {name for name, e in named if not (isinstance(e, exp.Column) and e.name.lower() == name)}
+        known = {name: _least([*map(_of_type, found)]) for name, found in types.items()}
+        self._names = {**{name: _ANY_DIGITS for name, _ in named}, **known}
         before: dict[str, int | None] = {}
         while before != self._names:
             before = dict(self._names)
             for name, expression in named:
                 self._names[name] = _least([self._names[name], self._digits(expression)])
+
+    @property
+    def of_columns(self) -> Mapping[str, Sequence[str | None]]:
+        """Return the types of names that are those of base columns alone."""
+        return {name: found for name, found in self._types.items() if name not in self._made}
 
     def is_exact(self, call: exp.Expr) -> bool:
         """Return whether an aggregate gives one value in whatever order its arguments come."""
@@ -127,6 +168,17 @@ class _Kinds:
 
     def _of_all(self, nodes: Iterable[exp.Expr | None]) -> int | None:
         return _least([self._digits(n) for n in nodes if n is not None and not isinstance(n, exp.Null)])
+
+
+def _named(query: exp.Expr) -> list[tuple[str, exp.Expr]] | None:
+    """Return the names that expressions get, in lower case; None where those of a set operation are not known."""
+    named = [(alias.alias.lower(), alias.this) for alias in query.find_all(exp.Alias)]
+    for node in query.find_all(exp.SetOperation):
+        shown, others = node.this.selects, node.expression.selects
+        if len(shown) != len(others) or any(e.is_star for e in (*shown, *others)):
+            return None
+        named += [(e.output_name.lower(), other.unalias()) for e, other in zip(shown, others, strict=True)]
+    return named
 
 
 def _least(found: Sequence[int | None]) -> int | None:

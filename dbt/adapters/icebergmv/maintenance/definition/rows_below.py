@@ -11,16 +11,17 @@ repeatable.py).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 from sqlglot.tokens import Token
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, before_grouping, clause_of, list_of
 from dbt.adapters.icebergmv.maintenance.definition.column_lists import reads_every_column
-from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse, parse_expression
+from dbt.adapters.icebergmv.maintenance.definition.repeatable import Averaged, repeatable
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, find_references, with_edits
 
 ROW = "icebergmv_row_"
 """How the names of the columns of such a query begin."""
@@ -34,12 +35,14 @@ _ANY_TERM = f"`{ROW}term`"
 class RowsBelow:
     """The rows that a SELECT aggregates: `sql` gives them, and its columns are written `columns` in the WHERE.
 
-    `where` is the place of the condition in the text of the SELECT; without one only the place where it would be.
+    `where` is the place of the condition in the text of the SELECT; without one only the place where it would be. The
+    same tables give the same rows if `averaged` says so.
     """
 
     sql: str
     columns: tuple[str, ...]
     where: tuple[int, int]
+    averaged: tuple[Averaged, ...] = ()
 
     def limited_to(self, predicate: str) -> tuple[TextEdit, ...]:
         """Return what the text of the SELECT needs so that it reads only the rows for which a predicate holds."""
@@ -54,10 +57,14 @@ def column_name(number: int) -> str:
     return f"{ROW}{number}"
 
 
-def rows_below(parsed: ParsedSql, sql: str, columns: Sequence[tuple[str, str]]) -> RowsBelow | None:
-    """Return the rows below a SELECT that is one aggregate; None where its text cannot be taken apart for certain.
+def rows_below(
+    parsed: ParsedSql, sql: str, columns: Sequence[tuple[str, str]], types: Mapping[str, Iterable[str | None]]
+) -> RowsBelow | None:
+    """Return the rows below a SELECT that is one aggregate, if the same tables give the same ones.
 
-    `columns` are the text and the name of each column that its WHERE can write. All that may be read are kept.
+    `columns` are the text and the name of each column that its WHERE can write; all that may be read are kept. `types`
+    gives the Spark types of all base columns of a name (lower case). None where the text cannot be taken apart for
+    certain.
     """
     select, tokens = parsed.tree, parsed.tokens
     if not isinstance(select, exp.Select) or any(v for a, v in select.args.items() if a not in (*_BELOW, *_ABOVE)):
@@ -71,7 +78,12 @@ def rows_below(parsed: ParsedSql, sql: str, columns: Sequence[tuple[str, str]]) 
     listed = ", ".join(f"{text} AS {column_name(n)}" for n, text in enumerate(kept))
     head, tail = sql[: tokens[items.start - 1].end + 1], sql[tokens[items.end].start : tokens[behind - 1].end + 1]
     found = RowsBelow(f"{head} {listed} {tail}", kept, _where(select, behind, tokens))
-    return found if _is_proven(found, select, sql, listed) else None
+    rows, limited = parse(found.sql), parse(with_edits(sql, found.limited_to(_ANY_TERM)))
+    if not _is_below(rows, select, listed) or not _is_limited(limited, select) or isinstance(rows, NotParsed):
+        return None
+    find_references(rows.tree, "")
+    averaged = repeatable(rows.tree, rows.tokens, types)
+    return None if averaged is None else replace(found, averaged=averaged)
 
 
 def _where(select: exp.Select, behind: int, tokens: Sequence[Token]) -> tuple[int, int]:
@@ -82,16 +94,29 @@ def _where(select: exp.Select, behind: int, tokens: Sequence[Token]) -> tuple[in
     return start, end
 
 
-def _is_proven(rows: RowsBelow, select: exp.Select, sql: str, listed: str) -> bool:
-    """Return whether both texts parse to the syntax tree of the SELECT with the same changes."""
-    items, term = parse(f"SELECT {listed}"), parse(f"SELECT {_ANY_TERM}")
-    below, limited = parse(rows.sql), parse(with_edits(sql, rows.limited_to(_ANY_TERM)))
-    if not all(isinstance(found, ParsedSql) for found in (items, term, below, limited)):
+def _is_below(rows: ParsedSql | NotParsed, select: exp.Select, listed: str) -> bool:
+    """Return whether a text is the SELECT with other items and nothing above its rows."""
+    items = parse(f"SELECT {listed}")
+    if isinstance(rows, NotParsed) or isinstance(items, NotParsed) or not isinstance(rows.tree, exp.Select):
         return False
-    copy = select.copy()
-    wanted = exp.Select(**{a: v for a, v in copy.args.items() if a in _BELOW}, expressions=items.tree.expressions)  # type: ignore[union-attr]
-    again, condition = select.copy(), exp.Paren(this=term.tree.expressions[0])  # type: ignore[union-attr]
-    before = again.args.get("where")
-    both = condition if before is None else exp.And(this=exp.Paren(this=before.this), expression=condition)
-    again.set("where", exp.Where(this=both))
-    return below.tree == wanted and limited.tree == again  # type: ignore[union-attr]
+    has_these = rows.tree.expressions == items.tree.expressions
+    return has_these and _are_same(rows.tree, select, _ABOVE) and not any(rows.tree.args.get(a) for a in _ABOVE[1:])
+
+
+def _is_limited(limited: ParsedSql | NotParsed, select: exp.Select) -> bool:
+    """Return whether a text is the SELECT with one more term in its WHERE."""
+    if isinstance(limited, NotParsed) or not isinstance(limited.tree, exp.Select):
+        return False
+    before, both = select.args.get("where"), limited.tree.args.get("where")
+    term = exp.Paren(this=parse_expression(_ANY_TERM))
+    condition = None if both is None else both.this
+    if before is not None and isinstance(condition, exp.And):
+        is_kept = isinstance(condition.this, exp.Paren) and condition.this.this == before.this
+        return is_kept and condition.expression == term and _are_same(limited.tree, select, ("where",))
+    return before is None and condition == term and _are_same(limited.tree, select, ("where",))
+
+
+def _are_same(one: exp.Select, other: exp.Select, but: Collection[str]) -> bool:
+    """Return whether two SELECTs are the same but for some of their clauses."""
+    compared = (one.args.keys() | other.args.keys()).difference(but)
+    return all((one.args.get(a) or None) == (other.args.get(a) or None) for a in compared)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import partitions_of
 from dbt.adapters.icebergmv.maintenance.planning.plan import Delta
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
-from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource, at_snapshot
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
 FEW_ROWS = 100_000
@@ -58,6 +58,14 @@ def rows_to_ask(base: BaseTableStatus) -> int:
     if any(d.is_all for d in base.change.constraints.data_disjuncts):
         return 2 * _rows(base)
     return base.change.changed_rows
+
+
+def most_rows(base: BaseTableStatus) -> int | None:
+    """Return how many rows a base table has now, or had before the change, at the most; None if that is not known."""
+    now, recorded = base.base.source, base.recorded
+    then = None if now is None or recorded is None else at_snapshot(now, recorded.version.snapshot_id)
+    counts = [None if source is None else source.most_rows for source in (now, then)]
+    return None if None in counts else max(count for count in counts if count is not None)
 
 
 def merge_pays(deltas: Sequence[Delta], status: MaterializedViewStatus) -> bool:

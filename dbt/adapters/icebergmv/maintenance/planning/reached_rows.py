@@ -7,15 +7,16 @@ any view is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import inf, prod
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import column_name
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
-from dbt.adapters.icebergmv.maintenance.planning.cost import small_beside_large
+from dbt.adapters.icebergmv.maintenance.planning.cost import most_rows, small_beside_large
 from dbt.adapters.icebergmv.maintenance.planning.deltas import has_former_version, recorded_snapshot
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValues, evaluated
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer, NotListed, rows_of
@@ -57,7 +58,7 @@ class Reaching:
         below = definition_below(self.definition) if is_wanted else None
         columns = None if below is None else _described(below, self.bases, self.run)
         stale = [base for base in self.status.base_tables if base.change.status == "stale"]
-        if below is None or columns is None or not all(map(has_former_version, stale)):
+        if below is None or columns is None or not all(map(has_former_version, stale)) or not self._are_repeatable():
             return None
         # The clock reaches nothing, or groups would not be merged.
         status = replace(self.status, clock=None)
@@ -80,6 +81,14 @@ class Reaching:
             case _:
                 return None
 
+    def _are_repeatable(self) -> bool:
+        """Return whether averages below are of so few rows that they are the same in whatever order these are read."""
+        merging = self.definition.merging
+        averaged = () if merging is None or merging.below is None else merging.below.averaged
+        pinned = {r.index for r in self.definition.references if r.pinned}
+        rows = {i: most_rows(base) for base in self.status.base_tables for i in base.occurrences if i not in pinned}
+        return all(_product([rows.get(i) for i in one.references]) <= one.most for one in averaged)
+
     def _answers(
         self, below: ViewDefinition, status: MaterializedViewStatus, columns: Sequence[Column], to_ask: ToAsk
     ) -> dict[int, Answer]:
@@ -90,6 +99,11 @@ class Reaching:
         tracked = frozenset(c.name for c in keys if _is_tracked(below, c.name, to_ask.needed))
         first = small_beside_large(status)
         return self.ask(Questions(below, below.asked, self.bases, status, keys, tracked, first), to_ask)
+
+
+def _product(rows: Iterable[int | None]) -> float:
+    """Return how many rows a query makes of so many of its tables, at the most: a join, or a union, of each once."""
+    return prod(inf if count is None else count + 1 for count in rows)
 
 
 def definition_below(definition: ViewDefinition) -> ViewDefinition | None:

@@ -36,10 +36,17 @@ class IcebergSource:
     @property
     def row_count(self) -> int:
         """Return the number of rows that the snapshot says it has; 0 where it does not say."""
-        snapshot = None if self.version.snapshot_id is None else self.table.snapshot_by_id(self.version.snapshot_id)
+        return self.most_rows or 0
+
+    @property
+    def most_rows(self) -> int | None:
+        """Return the number of rows that the snapshot says it has, or had and deleted; None where it does not say."""
+        if self.version.snapshot_id is None:
+            return 0
+        snapshot = self.table.snapshot_by_id(self.version.snapshot_id)
         summary = None if snapshot is None else snapshot.summary
         count = None if summary is None else summary.get("total-records")
-        return int(count) if count is not None and count.isdecimal() else 0
+        return int(count) if count is not None and count.isdecimal() else None
 
     @property
     def has_other_columns_now(self) -> bool:
