@@ -20,6 +20,8 @@ TRACKED = analysed("SELECT CAST(ts AS date) AS k, count(*) AS c FROM t GROUP BY 
 ADDS_UP = analysed("SELECT id FROM t")
 UNTRACKED = analysed("SELECT median(id) AS c FROM t")
 MERGED = analysed("SELECT count(*) AS c FROM t")
+BELOW = analysed("SELECT n, count(*) AS c FROM (SELECT v, count(*) AS n FROM t GROUP BY v) q GROUP BY n")
+NOT_BELOW = analysed("SELECT count(*) AS c FROM (SELECT count(*) AS n FROM t GROUP BY v) q WHERE n > 1")
 VOLATILE = analysed("SELECT CAST(ts AS date) AS k, rand() AS x FROM t")
 ORDERED = analysed("SELECT region, first(id) AS x FROM t GROUP BY region")
 STORAGE = ("lake", "ns", "s")
@@ -84,6 +86,8 @@ def test_a_run_that_was_asked_to_rebuild(definition: ViewDefinition) -> None:
         (TRACKED, None),
         (ADDS_UP, None),
         (MERGED, None),
+        (BELOW, None),
+        (NOT_BELOW, "no output column follows a column of any base table"),
         (UNTRACKED, "no output column follows a column of any base table"),
         (VOLATILE, "rand() gives a new value at every run"),
         (ORDERED, "first() depends on the order in which rows are read"),

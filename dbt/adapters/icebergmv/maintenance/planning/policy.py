@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.errors import RefreshRefused
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, RefreshPlan
+from dbt.adapters.icebergmv.maintenance.planning.reached_rows import definition_below
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
 
 
@@ -36,18 +38,15 @@ def never_incremental(inspection: Inspection) -> str | None:
     live = [r.index for r in definition.references if not r.pinned]
     if reason is not None or not live:
         return reason
-    if definition.merging is not None and definition.merging.below is not None:
-        return None
-    merged = () if definition.merging is None else definition.merging.additive
+    below = definition_below(definition)
+    added = definition.additive.keys() | (set() if definition.merging is None else definition.merging.additive.keys())
     for index in live:
-        uses = definition.uses_of(index)
-        is_followed = all(definition.tracks_of(use) for use in uses)
-        if (
-            index in definition.additive
-            or index in merged
-            or not uses
-            or is_followed
-            or definition.asked.columns_of(index)
-        ):
+        if index in added or _is_followed(definition, index) or (below is not None and _is_followed(below, index)):
             return None
     return "no output column follows a column of any base table"
+
+
+def _is_followed(definition: ViewDefinition, index: int) -> bool:
+    """Return whether some column says which output rows the changes of a reference reach."""
+    uses = definition.uses_of(index)
+    return all(definition.tracks_of(use) for use in uses) or bool(definition.asked.columns_of(index))
