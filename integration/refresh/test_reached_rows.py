@@ -34,6 +34,8 @@ VIEWS = {
     " where not exists (select 1 from {returns} r where r.customer = o.customer and r.day = o.day)",
     "supplied": "select r.day, count(*) as n, sum(o.amount) as s from {orders} o left join {returns} r"
     " on o.customer = r.customer group by r.day",
+    "above_average": "select count(*) as n, sum(amount) as s from {orders} o"
+    " where amount > (select avg(amount) from {orders} i where i.customer <=> o.customer)",
     # Values that depend on the order in which rows are read.
     "of_floats": "select count(*) as n from (select customer, sum(score) as s from {orders} group by customer) q"
     " where s > 1",
@@ -64,7 +66,7 @@ ROUNDS = {
     ),
     "to another customer": (
         ["UPDATE {orders} SET customer = 2, price = price + 1000 WHERE id = 3"],
-        dict.fromkeys(("of_counts", "large_ones", "channels", "ranked", "using"), "merge"),
+        dict.fromkeys(("of_counts", "large_ones", "channels", "ranked", "using", "above_average"), "merge"),
     ),
     "both sides change": (
         [

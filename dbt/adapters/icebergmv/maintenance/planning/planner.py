@@ -89,7 +89,10 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
 
 
 def merges_reached_rows(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> bool:
-    """Return whether groups may be merged by the rows below them: no column of the view says what a change reaches."""
+    """Return whether groups may be merged by the rows below them: no column of the view says what a change reaches.
+
+    Every table is read twice at the most, which is what `merge_pays` allows of any merge.
+    """
     if not request.merges or definition.merging is None or definition.merging.below is None:
         return False
     if _without_regions(definition, status, request) is not None or not _stands_still(status, request):
