@@ -78,7 +78,7 @@ def without_term(sign: str) -> Planner:
         before, part = sql.split(sign)
         return before + sign + re.sub(r" WHERE \(\(.*\)\)(?= GROUP BY n\n|\n)", "", part, count=1)
 
-    return written(change)
+    return replace(written(change), plan=planned(base_filters={}).plan)
 
 
 def last_delta(plan: RefreshPlan, raw: Mapping[str, Disjuncts], of: ViewDefinition) -> RefreshPlan:
