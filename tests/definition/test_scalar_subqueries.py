@@ -24,6 +24,18 @@ SCALARS = {
     "WITH c AS (SELECT max(w) AS m FROM u), e AS (SELECT * FROM t) SELECT d FROM e WHERE v > (SELECT m FROM c)": {
         0: ["WITH c AS (SELECT max(w) AS m FROM u), e AS (SELECT * FROM t)(SELECT m FROM c)"]
     },
+    # In a common table expression, with those before it: a later one may hide the table that is meant.
+    "WITH c AS (SELECT max(w) AS m FROM u), e AS (SELECT d FROM t WHERE v > (SELECT m FROM c)), "
+    "u AS (SELECT 1 AS w) SELECT d FROM e, u": {
+        0: ["WITH c AS (SELECT max(w) AS m FROM u)(SELECT m FROM c)"],
+    },
+    "WITH e AS (SELECT d FROM t WHERE v > (SELECT max(w) FROM u)), u AS (SELECT 1 AS w) SELECT d FROM e, u": {
+        1: ["(SELECT max(w) FROM u)"]
+    },
+    "WITH c AS (SELECT max(w) AS m FROM u), e AS (WITH u AS (SELECT d FROM t WHERE v > (SELECT m FROM c)) "
+    "SELECT d FROM u) SELECT d FROM e": {0: ["WITH c AS (SELECT max(w) AS m FROM u)(SELECT m FROM c)"]},
+    "WITH c AS (SELECT max(w) AS m FROM u), e AS (WITH c AS (SELECT max(w) AS m FROM u) SELECT d FROM t "
+    "WHERE v > (SELECT m FROM c)) SELECT d FROM e": {},
     # A WITH between the whole query and the subquery, a recursive one, and one of the subquery's own.
     "SELECT d FROM (WITH u AS (SELECT id AS w FROM odd) SELECT d FROM t WHERE v > (SELECT max(w) FROM u)) x": {},
     "WITH RECURSIVE c AS (SELECT id, v, d FROM t) SELECT d FROM c WHERE v < (SELECT max(v) FROM c)": {},

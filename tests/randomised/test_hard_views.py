@@ -20,6 +20,10 @@ VIEWS = {
     "SELECT a.region, a.v FROM t2 a WHERE a.v >= (SELECT max(v) FROM t1)) q": (8, 23),
     "SELECT a.region, a.v FROM t2 a WHERE EXISTS (WITH t1 AS (SELECT v FROM t0 WHERE v > 0) "
     "SELECT 1 FROM t3 b WHERE b.v >= (SELECT max(v) FROM t1))": (37,),
+    # A scalar subquery in a common table expression, over one before it.
+    "WITH most AS (SELECT max(s) AS m FROM (SELECT id, sum(v) AS s FROM t0 GROUP BY id) x), "
+    "best AS (SELECT id FROM t0 GROUP BY id HAVING sum(v) >= (SELECT m FROM most)) "
+    "SELECT region, count(*) AS n FROM t1 WHERE id IN (SELECT id FROM best) GROUP BY region": (0, 1, 2),
     # A recursive WITH is not copied for each use.
     "WITH RECURSIVE c AS (SELECT id, region, v FROM t0) "
     "SELECT c.region, c.v FROM c WHERE c.v < (SELECT max(v) FROM c)": (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 
 from sqlglot import exp
 
@@ -129,27 +130,44 @@ def reach_of(
 
 def _scalars(parsed: ParsedSql, references: tuple[TableReference, ...]) -> dict[int, tuple[ScalarSubquery, ...]]:
     """Return, for references inside scalar subqueries, the places of these, outer ones first."""
-    whole, with_end = Span(0, len(parsed.tokens)), _end_of_with(parsed)
+    whole = Span(0, len(parsed.tokens))
     found: dict[int, tuple[ScalarSubquery, ...]] = {}
     for subquery in parsed.tree.find_all(exp.Subquery, bfs=False):
         query = subquery.this
         if not isinstance(query, exp.Query) or not _is_scalar(subquery):
             continue
-        around, outside = parentheses_around(query, whole, parsed.tokens), _ctes_outside(query)
-        if around is None or not all(_is_in_front(cte, subquery, parsed.tree) for cte in outside):
+        around, with_end = parentheses_around(query, whole, parsed.tokens), _end_of_with(query, parsed)
+        if around is None or with_end is None:
             continue
         start, end = parsed.tokens[around.start].start, parsed.tokens[around.end - 1].end + 1
         for index in _read_by(query):
-            place = ScalarSubquery(start, end, with_end if outside else 0)
+            place = ScalarSubquery(start, end, with_end)
             found[index] = (*found.get(index, ()), place)
     return {r.index: found[r.index] for r in references if r.index in found}
 
 
-def _end_of_with(parsed: ParsedSql) -> int:
-    """Return where the WITH of the whole query ends in the text; 0 without one."""
+def _end_of_with(query: exp.Query, parsed: ParsedSql) -> int | None:
+    """Return where in the text that ends of the first WITH which a subquery sees; 0 where it uses nothing of it.
+
+    None where names from outside may mean something else behind that part.
+    """
+    outside = _ctes_outside(query)
+    if not outside:
+        return 0
     with_ = parsed.tree.args.get("with_")
-    span = None if with_ is None else cte_span(with_.expressions[-1], parsed.tokens)
-    return 0 if span is None else parsed.tokens[span.end - 1].end + 1
+    if with_ is None or not all(cte.parent is with_ and not is_recursive(cte) for cte in outside):
+        return None
+    seen = _seen_from(query, with_)
+    span = cte_span(seen[-1], parsed.tokens) if seen else None
+    return None if span is None else parsed.tokens[span.end - 1].end + 1
+
+
+def _seen_from(query: exp.Query, with_: exp.With) -> list[exp.CTE]:
+    """Return the CTEs of a WITH that a query behind it or in it sees: all, or those before the one that it is in."""
+    around, node = None, query.parent
+    while node is not None:
+        around, node = (node if node.parent is with_ else around), node.parent
+    return [*takewhile(lambda cte: cte is not around, with_.expressions)]
 
 
 def _ctes_outside(query: exp.Query) -> list[exp.CTE]:
@@ -157,11 +175,6 @@ def _ctes_outside(query: exp.Query) -> list[exp.CTE]:
     used = (cte_of(table) for table in query.find_all(exp.Table))
     own = {id(cte) for cte in query.find_all(exp.CTE)}
     return [cte for cte in used if cte is not None and id(cte) not in own]
-
-
-def _is_in_front(cte: exp.CTE, subquery: exp.Subquery, tree: exp.Expr) -> bool:
-    """Return whether the WITH of the whole query in front of a subquery gives a name the meaning that it has there."""
-    return cte.parent is tree.args.get("with_") and not is_recursive(cte) and subquery.find_ancestor(exp.With) is None
 
 
 def _is_scalar(subquery: exp.Subquery) -> bool:
