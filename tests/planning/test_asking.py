@@ -26,6 +26,8 @@ ASKED = {
     "one day of many": (replace(ONE_DAY, changed_rows=1000), MANY, True),
     "most files of a large table": (replace(ONE_DAY, changed_rows=MANY), MANY, False),
     "most files of a small table": (replace(ONE_DAY, changed_rows=2000), 1000, True),
+    "the rows of a small table, written again and again": (replace(ONE_DAY, changed_rows=10 * 40_000), 40_000, True),
+    "the rows of a large table, written again and again": (replace(ONE_DAY, changed_rows=10 * MANY), MANY, False),
     "somewhere in a large table": (replace(ANYWHERE, changed_rows=10), MANY, False),
     "somewhere in a small table": (replace(ANYWHERE, changed_rows=10), 1000, True),
     "few rows appended to a large table": (replace(ANYWHERE, appended_since=1, appended_rows=10), MANY, True),

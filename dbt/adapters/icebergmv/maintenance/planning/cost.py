@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import partitions_of
 from dbt.adapters.icebergmv.maintenance.planning.plan import Delta
@@ -57,7 +58,17 @@ def rows_to_ask(base: BaseTableStatus) -> int:
         return base.change.appended_rows
     if any(d.is_all for d in base.change.constraints.data_disjuncts):
         return 2 * _rows(base)
-    return base.change.changed_rows
+    # A row that several commits wrote again is in several of the files that came and went.
+    return min(base.change.changed_rows, _rows_in_both(base) or base.change.changed_rows)
+
+
+def _rows_in_both(base: BaseTableStatus) -> int | None:
+    """Return how many rows a table has now and had before, together; None if it does not say that."""
+    source, recorded = base.base.source, base.recorded
+    if source is None or recorded is None:
+        return None
+    before = replace(source, version=replace(source.version, snapshot_id=recorded.version.snapshot_id))
+    return source.row_count + before.row_count if source.row_count and before.row_count else None
 
 
 def most_rows(base: BaseTableStatus) -> int | None:
