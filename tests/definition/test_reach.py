@@ -77,6 +77,63 @@ REACHES = {
     "SELECT region FROM t LEFT SEMI JOIN u ON t.d = u.d": {0: ("region", "", "{sql}"), 1: ("region", "", "{sql}")},
     f"SELECT u.id, x.region FROM ({T}) x JOIN u ON x.s = u.w": {1: ("id, region", "", "{sql}")},
     f"SELECT u.id, x.s FROM ({T}) x JOIN u ON x.region = u.id": {0: ("id", "", "{sql}"), 1: ("id, s", "", "{sql}")},
+    # Terms of ON that see more than what is answered are left out, as long as an equality is left.
+    f"SELECT u.id, x.region FROM ({T}) x JOIN u ON (x.s > u.w OR x.s IS NULL) AND x.region = u.id AND w > 1": {
+        0: (
+            "id, region",
+            "",
+            f"SELECT u.id, x.region FROM ({T}) x JOIN u "
+            "ON ((true OR x.s > u.w OR x.s IS NULL)) AND x.region = u.id AND w > 1",
+        ),
+        1: ("id, region", "", "{sql}"),
+    },
+    f"SELECT u.id, x.region FROM ({T}) x JOIN u ON x.region < u.id AND x.s = u.w JOIN odd": {
+        1: ("id, region", "", "{sql}"),
+        2: ("id, region", "", "{sql}"),
+    },
+    f"SELECT u.id, x.region, odd.month FROM u LEFT JOIN ({T}) x ON x.region = u.id AND x.s = u.w, odd "
+    "WHERE month = 'a'": {
+        0: ("id, region, month", "", "{sql}"),
+        1: (
+            "id, month",
+            "",
+            f"SELECT u.id, x.region, odd.month FROM u INNER JOIN ({T}) x ON x.region = u.id AND (true OR x.s = u.w), "
+            "odd WHERE month = 'a'",
+        ),
+        2: ("id, region, month", "", "{sql}"),
+    },
+    f"SELECT u.id, x.region FROM ({T}) x LEFT JOIN u ON x.region = u.id AND x.s = u.w": {
+        0: ("region", "", f"SELECT u.id, x.region FROM ({T}) x LEFT JOIN u ON x.region = u.id AND (true OR x.s = u.w)"),
+        1: ("region", "", f"SELECT u.id, x.region FROM ({T}) x INNER JOIN u ON x.region = u.id AND x.s = u.w"),
+    },
+    f"SELECT region FROM ({T}) x LEFT SEMI JOIN u ON x.region = u.id AND x.s = u.w": {
+        0: ("region", "", f"SELECT region FROM ({T}) x LEFT SEMI JOIN u ON x.region = u.id AND (true OR x.s = u.w)"),
+        1: ("region", "", "{sql}"),
+    },
+    f"SELECT region FROM ({T}) x LEFT ANTI JOIN u ON x.region = u.id AND x.s = u.w": {
+        1: ("region", "", f"SELECT region FROM ({T}) x LEFT SEMI JOIN u ON x.region = u.id AND x.s = u.w"),
+    },
+    f"SELECT u.id FROM u LEFT ANTI JOIN ({T}) x ON x.region = u.id AND x.s = u.w": {
+        0: ("id", "", "{sql}"),
+        1: ("id", "", f"SELECT u.id FROM u LEFT SEMI JOIN ({T}) x ON x.region = u.id AND (true OR x.s = u.w)"),
+    },
+    # Behind a FULL join such a term says nothing of the rows without a partner, so its columns are not answered.
+    "SELECT coalesce(x.d, u.d) AS d, CASE WHEN x.id IS NULL THEN u.id ELSE x.id END AS id, u.w FROM "
+    "(SELECT d, id, count(*) OVER (PARTITION BY d) AS c FROM t) x FULL JOIN u ON x.d = u.d AND x.id = u.id": {
+        0: (
+            "d",
+            "",
+            "SELECT coalesce(x.d, u.d) AS d, CASE WHEN x.id IS NULL THEN u.id ELSE x.id END AS id, u.w FROM "
+            "(SELECT d, id, count(*) OVER (PARTITION BY d) AS c FROM t) x LEFT JOIN u "
+            "ON x.d = u.d AND (true OR x.id = u.id)",
+        ),
+        1: (
+            "d, id",
+            "",
+            "SELECT coalesce(x.d, u.d) AS d, CASE WHEN x.id IS NULL THEN u.id ELSE x.id END AS id, u.w FROM "
+            "(SELECT d, id, count(*) OVER (PARTITION BY d) AS c FROM t) x RIGHT JOIN u ON x.d = u.d AND x.id = u.id",
+        ),
+    },
     # Set operations: the union with the other branch empty.
     "SELECT d FROM t UNION ALL SELECT d FROM u": {0: ("d", "1", "{sql}"), 1: ("d", "0", "{sql}")},
     "SELECT d FROM t MINUS SELECT d FROM u": {

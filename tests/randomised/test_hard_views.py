@@ -24,6 +24,18 @@ VIEWS = {
     "WITH most AS (SELECT max(s) AS m FROM (SELECT id, sum(v) AS s FROM t0 GROUP BY id) x), "
     "best AS (SELECT id FROM t0 GROUP BY id HAVING sum(v) >= (SELECT m FROM most)) "
     "SELECT region, count(*) AS n FROM t1 WHERE id IN (SELECT id FROM best) GROUP BY region": (0, 1, 2),
+    # A term of ON that sees more than what is answered, behind outer joins.
+    "SELECT b.id AS x, b.region AS br, b.v FROM "
+    "(SELECT region, v, id, count(*) OVER (PARTITION BY region) AS n FROM t0) a LEFT JOIN t1 b "
+    "ON a.region = b.region AND a.n > b.v": (30, 104),
+    "SELECT b.region, b.v, a.n FROM t1 b RIGHT JOIN "
+    "(SELECT region, count(*) OVER (PARTITION BY region) AS n FROM t0) a "
+    "ON a.region = b.region AND a.n = b.v": (24, 30),
+    "SELECT b.id AS x, b.v, coalesce(a.region, b.region) AS r, coalesce(a.v, b.v) AS w FROM "
+    "(SELECT region, v, id, count(*) OVER (PARTITION BY region) AS n FROM t0) a "
+    "FULL JOIN t1 b ON a.region = b.region AND a.v = b.v": (24, 30),
+    "SELECT a.region, a.n FROM (SELECT region, v, count(*) OVER (PARTITION BY region) AS n FROM t0) a "
+    "LEFT ANTI JOIN t1 b ON a.region = b.region AND a.v = b.v": (24, 30),
     # A recursive WITH is not copied for each use.
     "WITH RECURSIVE c AS (SELECT id, region, v FROM t0) "
     "SELECT c.region, c.v FROM c WHERE c.v < (SELECT max(v) FROM c)": (

@@ -18,6 +18,11 @@ _BEHIND = {
     *(TokenType.ORDER_BY, TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY, TokenType.SEMICOLON),
     *SET_OPERATIONS,
 }
+_BEHIND_ON = {
+    *(TokenType.JOIN, TokenType.INNER, TokenType.LEFT, TokenType.RIGHT, TokenType.FULL, TokenType.CROSS),
+    *(TokenType.NATURAL, TokenType.SEMI, TokenType.ANTI, TokenType.LATERAL, TokenType.COMMA, TokenType.WHERE),
+    *_BEHIND,
+}
 _LOOSER = (TokenType.AND, TokenType.OR, TokenType.NOT, TokenType.WHEN, TokenType.THEN, TokenType.ELSE, TokenType.COMMA)
 
 
@@ -61,6 +66,13 @@ def clause_of(node: exp.Where | exp.Having | exp.Qualify, tokens: Sequence[Token
     """Return the condition of a clause, without its keyword."""
     keyword = None if node.parent is None else _own(node.parent, {_KEYWORDS[type(node)]}, tokens)
     return None if keyword is None else Span(keyword + 1, _end(keyword + 1, _BEHIND, tokens))
+
+
+def on_of(join: exp.Join, tokens: Sequence[Token]) -> Span | None:
+    """Return the condition of a join, without the ON."""
+    first = first_name(join.args["on"], tokens) if join.args.get("on") is not None else None
+    keyword = None if first is None else last_before(first, (TokenType.ON,), tokens)
+    return None if keyword is None else Span(keyword + 1, _end(keyword + 1, _BEHIND_ON, tokens))
 
 
 def before_grouping(select: exp.Select, tokens: Sequence[Token]) -> int | None:

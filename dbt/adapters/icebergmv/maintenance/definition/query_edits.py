@@ -18,6 +18,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clauses import (
     clause_of,
     first_name,
     last_before,
+    on_of,
     operand_before,
     parentheses_around,
     terms_of,
@@ -134,14 +135,15 @@ def _places(kind: EditKind, node: exp.Expr, tokens: Sequence[Token]) -> list[Tex
 
 
 def term_span(term: exp.Expr, tokens: Sequence[Token]) -> Span | None:
-    """Return the tokens of a condition of HAVING or QUALIFY, or of a term of WHERE."""
-    clause = term.find_ancestor(exp.Where, exp.Having, exp.Qualify)
-    if not isinstance(clause, (exp.Where, exp.Having, exp.Qualify)):
+    """Return the tokens of a condition of HAVING or QUALIFY, or of a term of WHERE or ON."""
+    clause = term.find_ancestor(exp.Where, exp.Having, exp.Qualify, exp.Join)
+    if not isinstance(clause, (exp.Where, exp.Having, exp.Qualify, exp.Join)):
         return None
-    condition = clause_of(clause, tokens)
-    if condition is None or term is clause.this:
+    condition = on_of(clause, tokens) if isinstance(clause, exp.Join) else clause_of(clause, tokens)
+    whole = clause.args.get("on") if isinstance(clause, exp.Join) else clause.this
+    if condition is None or term is whole:
         return condition
-    nodes, spans = list(conjuncts(clause.this)), list(terms_of(condition, tokens))
+    nodes, spans = list(conjuncts(whole)), list(terms_of(condition, tokens))
     at = next((i for i, node in enumerate(nodes) if node is term), None)
     return None if at is None or len(nodes) != len(spans) else spans[at]
 

@@ -9,7 +9,9 @@ columns.
   columns that it names outside itself.
 - A term that reads the clock, which moved: FROM stays what it is, so all its columns are answered for CLOCK. The term
   stands for the rows that one value of the clock lets pass and the other may not (see moved_clock.py).
-- Join: the other side did not change, so all its columns are answered. A condition must see answered columns only. A
+- Join: the other side did not change, so all its columns are answered. A term of the condition that sees a column which
+  is not answered is left out, as long as an equality is left. That gives partners to rows that have none, so where the
+  join shows such rows only their own columns are answered, behind a FULL join those of the equalities that are left. A
   row behind an outer join with NULL in place of the changed side appears or goes as the other row finds a partner among
   the changed rows: an inner join shows it, and a semi join those that an anti join shows.
 - Projection: an expression of answered columns is answered. GROUP BY and PARTITION BY: a group, or a window partition,
@@ -23,12 +25,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import NoneType
 
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
-from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
+from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names, first_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     CLOCK,
     EditKind,
@@ -65,15 +68,13 @@ def slots_read(expression: exp.Expr, names: Names) -> frozenset[int] | None:
 
 
 def _merged_slot(expression: exp.Expr, names: Names) -> int | None:
-    """Return the slot of a column, or of coalesce(a.k, b.k) behind a FULL join on a.k = b.k."""
+    """Return the slot of a column, or of coalesce(a.k, b.k) behind a FULL join on a.k = b.k, as CASE or not."""
     if isinstance(expression, exp.Paren):
         return _merged_slot(expression.this, names)
     if isinstance(expression, exp.Column):
         return names.sources.resolve(expression)
-    if not isinstance(expression, exp.Coalesce):
-        return None
     slot: int | None = None
-    for part in (expression.this, *expression.expressions):
+    for part in first_of(expression):
         found = _merged_slot(part, names)
         if found is None:
             return None
@@ -156,13 +157,22 @@ def generated(sources: Sources, call: exp.Expr, names: Names) -> Sources:
     return with_questions(sources, questions)
 
 
-def joined_answers(
-    left: Sources, right: Sources, join: exp.Join, read: frozenset[int] | None
-) -> tuple[Answered, Questions]:
-    """Return the answered slots of both sides of a join, left ones first, and the questions that are left.
+@dataclass(frozen=True)
+class JoinTerm:
+    """A term of the condition of a join, and the slots that it reads (None: more than columns); USING has no `node`."""
 
-    `read` are the slots that the condition reads; None when it reads more than columns.
-    """
+    slots: frozenset[int] | None
+    node: exp.Expr | None = None
+
+    def is_known(self, own: frozenset[int], mine: frozenset[int]) -> bool:
+        """Return whether it is as true of the answer as of a changed row, of whose side `own` are answered."""
+        return self.slots is not None and self.slots & mine <= own
+
+
+def joined_answers(
+    left: Sources, right: Sources, join: exp.Join, terms: Sequence[JoinTerm]
+) -> tuple[Answered, Questions]:
+    """Return the answered slots of both sides of a join, left ones first, and the questions that are left."""
     side, kind = (str(join.args.get(a) or "").upper() for a in ("side", "kind"))
     offset, width = len(left.slots), len(left.slots) + len(right.slots)
     lefts, rights = frozenset(range(offset)), frozenset(range(offset, width))
@@ -171,20 +181,34 @@ def joined_answers(
     for sources, shift, mine, theirs in ((left, 0, lefts, rights), (right, offset, rights, lefts)):
         for o, slots in answered_slots(sources).items():
             own = frozenset(slot + shift for slot in slots)
-            if read is None or not read & mine <= own:
-                continue
+            unknown = [t for t in terms if not t.is_known(own, mine)]
             question, is_left = sources.relation.questions[o], sources is left
+            if unknown and (not _still_joins(terms, unknown, mine, theirs) or (kind == "ANTI" and is_left)):
+                continue
             if kind in ("SEMI", "ANTI"):
                 answered[o] = own if is_left else theirs
                 edit: EditKind | None = "semi join" if kind == "ANTI" and not is_left else None
             elif side == "FULL":
-                answered[o], edit = theirs, "left join" if is_left else "right join"
+                # A row that finds no partner may find one where terms are left out.
+                answered[o], edit = frozenset() if unknown else theirs, "left join" if is_left else "right join"
             elif side == ("RIGHT" if is_left else "LEFT"):
                 answered[o], edit = theirs, "inner join"
             else:
-                answered[o], edit = own | theirs, None
+                answered[o], edit = own if unknown and side else own | theirs, None
+            for term in unknown:
+                question = question if term.node is None else question.with_edit("all rows", term.node)
             questions[o] = question if edit is None else question.with_edit(edit, join)
     return answered, questions
+
+
+def _still_joins(
+    terms: Iterable[JoinTerm], unknown: Collection[JoinTerm], mine: frozenset[int], theirs: frozenset[int]
+) -> bool:
+    """Return whether a join without some of its terms is still one by an equality, and not of all pairs of rows."""
+    if any(t.node is None for t in unknown):
+        return False
+    kept = (t for t in terms if t not in unknown and isinstance(t.node, (exp.EQ, exp.NullSafeEQ, NoneType)))
+    return any(t.slots and t.slots & mine and t.slots & theirs for t in kept)
 
 
 def with_answers(sources: Sources, answered: Answered, questions: Questions) -> Sources:

@@ -13,8 +13,13 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.answers import joined_answers, slots_read, with_answers
-from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import equalities
+from dbt.adapters.icebergmv.maintenance.definition.rules.answers import (
+    JoinTerm,
+    joined_answers,
+    slots_read,
+    with_answers,
+)
+from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts, equalities
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import (
     WIDER,
     Equality,
@@ -26,6 +31,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import (
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Deltas,
+    Occurrence,
     Scope,
     TrackedColumn,
     TrackedRelation,
@@ -51,7 +57,7 @@ def joined(left: Sources, right: Sources, join: exp.Join, scope: Scope) -> Sourc
         return unknown_join(both, "USING over columns of one name")
     names = Names(both, scope)
     found = [*_comparable(pairs, both), *equalities(join.args.get("on"), names)]
-    answered, questions = joined_answers(left, right, join, _slots_compared(pairs, join, names))
+    answered, questions = joined_answers(left, right, join, _terms(pairs, join, names))
     both = with_answers(both, answered, questions)
     offset = len(left.slots)
     across = [_left_first(e, offset) for e in found if (e.left < offset) != (e.right < offset)]
@@ -62,11 +68,10 @@ def joined(left: Sources, right: Sources, join: exp.Join, scope: Scope) -> Sourc
     return _merge_columns(_outer(left, right, both, across, side), pairs, side)
 
 
-def _slots_compared(pairs: list[Equality], join: exp.Join, names: Names) -> frozenset[int] | None:
-    """Return the slots that USING or ON reads; None when ON reads more than columns."""
-    on = join.args.get("on")
-    read = frozenset[int]() if on is None else slots_read(on, names)
-    return None if read is None else read | {slot for e in pairs for slot in (e.left, e.right)}
+def _terms(pairs: list[Equality], join: exp.Join, names: Names) -> list[JoinTerm]:
+    """Return what USING or ON compares."""
+    using = [JoinTerm(frozenset({e.left, e.right})) for e in pairs]
+    return [*using, *(JoinTerm(slots_read(term, names), term) for term in conjuncts(join.args.get("on")))]
 
 
 def unknown_join(both: Sources, reason: str) -> Sources:
@@ -138,19 +143,22 @@ def _outer(left: Sources, right: Sources, both: Sources, across: list[Equality],
     result = result.with_tracks(gained).equated(())
     for e in across:
         if e.is_plain:
-            result = _coalesced(result, e, side, before)
+            answered = left.slots[e.left].column.answered | right.slots[e.right - offset].column.answered
+            result = _coalesced(result, e, side, before, answered)
     return result
 
 
-def _coalesced(sources: Sources, e: Equality, side: str, before: list[Tracks]) -> Sources:
+def _coalesced(
+    sources: Sources, e: Equality, side: str, before: list[Tracks], answered: frozenset[Occurrence]
+) -> Sources:
     """Say what coalesce of an equated pair is: the preserved side's column, or in a FULL join a value of its own."""
     pair = frozenset([e.left, e.right])
     if side != "FULL":
         return replace(sources, merged={**sources.merged, pair: e.left if side == "LEFT" else e.right})
     left, right = sources.slots[e.left].column, sources.slots[e.right].column
     type_ = left.type if left.type == right.type else WIDER
-    # The condition sees the column of the pair, so it is answered whichever side changed.
-    of_either = frozenset(sources.relation.questions)
+    # Whichever side changed, an equality that the question keeps sees its column.
+    of_either = answered & frozenset(sources.relation.questions)
     column = replace(left, tracks=before[e.left] | before[e.right], type=type_, answered=of_either)
     slot = Slot("", column, plain=False)
     return replace(sources, slots=(*sources.slots, slot), merged={**sources.merged, pair: len(sources.slots)})

@@ -7,7 +7,7 @@ evaluate on the values in question. Everything else tracks nothing, which is saf
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from sqlglot import exp
@@ -67,8 +67,8 @@ def key_of(expression: exp.Expr, names: Names) -> Key | None:
             return key_of(expression.this, names)
         case exp.Column():
             return _column(expression, names)
-        case exp.Coalesce():
-            return _merged(expression, names)
+        case exp.Coalesce() | exp.Case() | exp.If():
+            return _merged(first_of(expression), names)
         case exp.Cast() | exp.TryCast():
             return _cast(key_of(expression.this, names), expression.to, names)
         case exp.TsOrDsToDate() if not expression.args.get("format"):
@@ -117,11 +117,31 @@ def _column(column: exp.Column, names: Names) -> Key | None:
     return Key(names.sources.same(slot), (), names.sources.slots[slot].column.type)
 
 
-def _merged(expression: exp.Coalesce, names: Names) -> Key | None:
-    """Return the key of coalesce(a.k, b.k, ...) where a join makes it the value of one slot."""
+def first_of(expression: exp.Expr) -> tuple[exp.Expr, ...]:
+    """Return the expressions of which this one is the first that is not NULL; none where it is something else.
+
+    That is coalesce(a, b, ...), but also CASE WHEN a IS NOT NULL THEN a ELSE b END, and so with IF.
+    """
+    if isinstance(expression, exp.Coalesce):
+        return (expression.this, *expression.expressions)
+    branch, other = expression, expression.args.get("false")
+    if isinstance(expression, exp.Case) and expression.this is None and len(expression.args["ifs"]) == 1:
+        branch, other = expression.args["ifs"][0], expression.args.get("default")
+    if not isinstance(branch, exp.If) or other is None:
+        return ()
+    condition, then = branch.this.unnest(), branch.args["true"]
+    negated = isinstance(condition, exp.Not)
+    test = condition.this.unnest() if negated else condition
+    first, second = (then, other) if negated else (other, then)
+    is_test = isinstance(test, exp.Is) and isinstance(test.expression, exp.Null) and test.this == first
+    return (first, second) if is_test else ()
+
+
+def _merged(choices: Iterable[exp.Expr], names: Names) -> Key | None:
+    """Return the key of the first of some columns that is not NULL, where a join makes it the value of one slot."""
     slot: int | None = None
     types = set[str | None]()
-    for argument in (expression.this, *expression.expressions):
+    for argument in choices:
         key = key_of(argument, names)
         if key is None or key.steps:
             return None
