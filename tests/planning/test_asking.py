@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import NotListed
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.cost import asking_pays
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_DEAR, NotListed
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, references_to_ask
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 from tests.support.bases import analysed, change, partition_rows, sized, status
 
 BY_REGION = analysed("SELECT region, sum(v) AS s FROM t GROUP BY region")
@@ -105,3 +112,62 @@ def test_a_narrower_answer_takes_the_place_of_what_follows() -> None:
     plan = plan_refresh(FOLLOWED, bases, PlanRequest("auto", answers={0: ()}))
     assert isinstance(plan, NoOp)
     assert isinstance(plan_refresh(FOLLOWED, bases, PlanRequest("auto")), Overwrite)
+
+
+def of_itself(copies: int) -> ViewDefinition:
+    """Return a view that uses one aggregate so many times."""
+    uses = " JOIN ".join(f"x AS x{n}" for n in range(copies))
+    return analysed(f"WITH x AS (SELECT region, sum(v) AS s FROM t GROUP BY region) SELECT x0.region FROM {uses}")
+
+
+PAYS = {
+    "one question": (1, 10_000, True),
+    "two of three uses of a large table": (3, MANY, True),
+    "many uses of a large table": (4, MANY, False),
+    "some uses of a small table": (6, 1000, True),
+    "many uses of a small table": (7, 1000, False),
+}
+
+
+@pytest.mark.parametrize("name", PAYS)
+def test_all_questions_together_have_to_pay(name: str) -> None:
+    copies, rows, pays = PAYS[name]
+    base = sized(replace(ONE_DAY, changed_rows=1000), rows)
+    assert asking_pays(of_itself(copies).asked, (0,), status(base)) is pays
+
+
+@pytest.mark.parametrize(("rows", "pays"), [(10, True), (200_000, False)])
+def test_small_tables_beside_a_large_one_are_asked_for_their_own_keys(rows: int, pays: bool) -> None:
+    star = analysed("SELECT a.id FROM t a JOIN t b ON a.id = b.id JOIN t c ON a.id = c.id JOIN t d ON a.id = d.id")
+    small = [sized(replace(ONE_DAY, changed_rows=10), rows, f"u{n}", n) for n in (1, 2, 3)]
+    bases = status(sized(change(status="fresh"), MANY), *small)
+    assert asking_pays(star.asked, (1, 2, 3), bases) is pays
+
+
+@dataclass(frozen=True)
+class OneTable:
+    """Base tables that are all the same one."""
+
+    table: BaseTableStatus
+    catalog_name: str = "lake"
+
+    def of(self, _: TableReference) -> BaseTable:
+        return self.table.base
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_where_asking_does_not_pay_it_is_asked_whether_any_row_changed(rows: int) -> None:
+    base, definition = sized(ONE_DAY, 10), of_itself(7)
+    said: list[str] = []
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        said.append(sql)
+        return [[1]] * rows
+
+    bases: Any = OneTable(base)
+    questions = Questions(definition, definition.asked, bases, status(base), ())
+    answers = questions.cheap_answers(ToAsk((0,)), spark)
+    assert answers == {0: TOO_DEAR if rows else ()}
+    assert [sql.count(" JOIN ") for sql in said] == [0]
+    plan = plan_refresh(definition, status(base), PlanRequest("auto", answers=answers))
+    assert isinstance(plan, Full if rows else NoOp)

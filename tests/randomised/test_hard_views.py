@@ -34,6 +34,8 @@ VIEWS = {
     "SELECT b.id AS x, b.v, coalesce(a.region, b.region) AS r, coalesce(a.v, b.v) AS w FROM "
     "(SELECT region, v, id, count(*) OVER (PARTITION BY region) AS n FROM t0) a "
     "FULL JOIN t1 b ON a.region = b.region AND a.v = b.v": (24, 30),
+    "SELECT coalesce(a.v, b.v) AS w, a.n FROM (SELECT region, v, count(*) OVER (PARTITION BY region) AS n FROM t0) a "
+    "FULL JOIN t1 b ON a.region = b.region AND a.v = b.v": (6, 8),
     "SELECT a.region, a.n FROM (SELECT region, v, count(*) OVER (PARTITION BY region) AS n FROM t0) a "
     "LEFT ANTI JOIN t1 b ON a.region = b.region AND a.v = b.v": (24, 30),
     # A recursive WITH is not copied for each use.

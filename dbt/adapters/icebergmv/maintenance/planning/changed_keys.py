@@ -25,6 +25,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, part_of, splice
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
+    TOO_DEAR,
     TOO_MANY,
     Answer,
     NotListed,
@@ -101,6 +102,17 @@ class Questions:
                 return found
         narrower = ((origin, self._answer_of(origin, run)) for origin in to_ask.narrower)
         return found | {origin: answer for origin, answer in narrower if isinstance(answer, tuple)}
+
+    def cheap_answers(self, to_ask: ToAsk, run: Spark) -> dict[int, Answer]:
+        """Return which of the needed references have no changed row, up to the first one that has."""
+        found: dict[int, Answer] = {}
+        for origin in to_ask.needed:
+            copies = self.asked.copies_of(origin)
+            answer = self._without_rows(copies[0], run) if copies else None
+            if not isinstance(answer, tuple):
+                return {**found, origin: TOO_DEAR}
+            found[origin] = answer
+        return found
 
     def _is_in_reach(self, origin: int) -> bool:
         return all(copy in self.asked.reach for copy in self.asked.copies_of(origin))
@@ -243,6 +255,10 @@ class Questions:
             return ()
         if index in self.asked.reach:
             return self.reached(index, run)
+        return self._without_rows(index, run)
+
+    def _without_rows(self, index: int, run: Spark) -> Answer | None:
+        """Return that a reference reaches nothing if no row of it changed."""
         reference = self.asked.references[index]
         source = self.bases.of(reference).source
         changed = None if source is None else self._changed_rows(reference, source)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import partitions_of
+from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
 from dbt.adapters.icebergmv.maintenance.planning.plan import Delta
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource, at_snapshot
@@ -25,6 +26,12 @@ _CHEAPLY_ASKED = 0.1
 
 _NEARLY_EVERYWHERE = 0.8
 """The share of changed partitions from which a full refresh is cheaper: an overwrite of all takes 1.3 to 2 times it."""
+
+_MOST_QUESTIONS = 2.5
+"""What all questions together may read, as a multiple of what a full refresh reads."""
+
+_MANY_QUESTIONS = 6
+"""So many questions are asked of small tables. Each takes as long as the whole SELECT, whatever it reads."""
 
 _FEW_QUERIES = 2
 _MOST_MERGED = 2.0
@@ -91,6 +98,24 @@ def merge_pays(deltas: Sequence[Delta], status: MaterializedViewStatus) -> bool:
         return sum(queries.values()) <= _FEW_QUERIES
     each = {i: total - _rows(bases[i]) + rows_to_ask(bases[i]) for i in queries}
     return sum(number * each[i] for i, number in queries.items()) <= total * _MOST_MERGED
+
+
+def asking_pays(asked: Asked, origins: Iterable[int], status: MaterializedViewStatus) -> bool:
+    """Return whether it costs less to ask some references what they reach than to compute everything.
+
+    There is a question for each copy of a reference, and it reads all other tables as often as the SELECT does, for a
+    table that is used several times also this one. What only a scalar subquery reads, it reads twice; what has its own
+    keys looked for first, it may not read at all.
+    """
+    bases, by_itself = {i: b for b in status.base_tables for i in b.occurrences}, small_beside_large(status)
+    copies = [c for origin in origins if origin not in by_itself for c in asked.copies_of(origin)]
+    if _rows_in_all(status) <= FEW_ROWS:
+        return len(copies) <= _MANY_QUESTIONS
+    of_copy = {copy: bases[origin] for copy, origin in asked.origins.items() if origin in bases}
+    everything = sum(map(_rows, of_copy.values()))
+    scalar = sum(2 * _rows(of_copy[c]) for c in copies if c in asked.scalars)
+    whole = sum(everything - _rows(of_copy[c]) + rows_to_ask(of_copy[c]) for c in copies if c not in asked.scalars)
+    return scalar + whole <= everything * _MOST_QUESTIONS
 
 
 def small_beside_large(status: MaterializedViewStatus) -> frozenset[int]:

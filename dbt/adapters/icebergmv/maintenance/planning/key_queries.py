@@ -27,6 +27,8 @@ class NotListed:
 
 TOO_MANY = NotListed(f"reach more than {MOST_KEYS} keys")
 
+TOO_DEAR = NotListed("take longer to ask than everything takes to compute")
+
 NOT_UTF8 = NotListed("reach a key that may not be UTF-8")
 
 Answer: TypeAlias = tuple[TupleDomain, ...] | NotListed

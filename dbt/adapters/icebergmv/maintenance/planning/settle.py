@@ -18,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk, clock_answer
-from dbt.adapters.icebergmv.maintenance.planning.cost import changed_nearly_everywhere, small_beside_large
+from dbt.adapters.icebergmv.maintenance.planning.cost import asking_pays, changed_nearly_everywhere, small_beside_large
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
     as_far_as_of_use,
     keeps,
@@ -166,17 +166,20 @@ def _planned(lake: Lake, view: RefreshedView, columns: Sequence[Column], request
         terms = definition.asked_since(before)
         answer = clock_answer(None if terms is None else [questions(term) for term in terms], lake.spark)
         request = replace(request, answers={CLOCK.index: answer})
-    reached = Reaching(definition, view.bases, status, lake.spark, partial(_ask, lake)).plan(request)
+    reached = Reaching(definition, view.bases, status, lake.spark, partial(_ask, lake, request.policy)).plan(request)
     if reached is not None:
         return reached
     to_ask = references_to_ask(definition, status, request)
     if to_ask != ToAsk():
-        request = replace(request, answers={**request.answers, **_ask(lake, questions(definition.asked), to_ask)})
+        answers = _ask(lake, request.policy, questions(definition.asked), to_ask)
+        request = replace(request, answers={**request.answers, **answers})
     return plan_refresh(definition, status, request)
 
 
-def _ask(lake: Lake, questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:
-    return questions.answers(to_ask, lake.spark)
+def _ask(lake: Lake, policy: RefreshPolicy, questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:
+    """Return what references reach or, where to ask that takes longer than it saves, whether they reach anything."""
+    pays = policy != "auto" or asking_pays(questions.asked, (*to_ask.needed, *to_ask.narrower), questions.status)
+    return questions.answers(to_ask, lake.spark) if pays else questions.cheap_answers(to_ask, lake.spark)
 
 
 def settle_build(lake: Lake, view: NewView | LostView, misfit: Misfit) -> Settled:
