@@ -15,6 +15,8 @@ from pyiceberg.io import FileIO
 from pyiceberg.manifest import DataFileContent, ManifestContent, ManifestEntry, ManifestEntryStatus, ManifestFile
 from pyiceberg.table.snapshots import Operation, Snapshot
 
+from dbt.adapters.icebergmv.maintenance.catalog.manifests import manifests_of
+
 
 @dataclass(frozen=True)
 class Appended:
@@ -42,7 +44,7 @@ class AppendWindow:
             # Compaction changes no row; only the files to start from are others.
             pass
         elif operation(snapshot) == Operation.APPEND:
-            before = self._live or _live_files(self._parent.manifests(self._io))
+            before = self._live or _live_files(manifests_of(self._io, self._parent))
             self._appended = self._extended(snapshot, before, live, list(changed))
         else:
             self._appended = None

@@ -18,6 +18,9 @@ from pyiceberg.manifest import (
     ManifestEntryStatus,
     ManifestFile,
 )
+from pyiceberg.table.snapshots import Snapshot
+
+from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 
 PartitionKey = tuple[int, tuple[object, ...]]
 """A partition as (spec id, values)."""
@@ -28,6 +31,20 @@ _FORMAT: Literal[3] = 3
 _REFERENCED_DATA_FILE = [f.name for f in DATA_FILE_TYPE[_FORMAT].fields].index("referenced_data_file")
 _FILE_PATH = 2147483546
 """The column of a position delete file that names the data file. Iceberg spec, "Reserved Field IDs"."""
+
+
+_MOST_ENTRIES = 20_000
+"""That are remembered: what one run reads of a table, it reads several times."""
+
+_LISTS: Remembered[tuple[ManifestFile, ...]] = Remembered(_MOST_ENTRIES, lambda manifests: 1 + len(manifests))
+_ENTRIES: Remembered[tuple[ManifestEntry, ...]] = Remembered(_MOST_ENTRIES, lambda entries: 1 + len(entries))
+
+
+def manifests_of(io: FileIO, snapshot: Snapshot | None) -> tuple[ManifestFile, ...]:
+    """Return the manifests of a snapshot, of none if there is none; a list is read once a process."""
+    if snapshot is None:
+        return ()
+    return _LISTS.get(snapshot.manifest_list, lambda: tuple(snapshot.manifests(io)))
 
 
 def changed_entries(io: FileIO, manifests: Iterable[ManifestFile], snapshot_id: int) -> Iterator[ManifestEntry]:
@@ -62,7 +79,11 @@ def referenced_data_file(file: DataFile) -> str | None:
     return low.decode("utf-8", "replace") if low is not None and low == high else None
 
 
-def _entries(io: FileIO, manifest: ManifestFile) -> list[ManifestEntry]:
+def _entries(io: FileIO, manifest: ManifestFile) -> tuple[ManifestEntry, ...]:
+    return _ENTRIES.get(manifest.manifest_path, lambda: tuple(_read_entries(io, manifest)))
+
+
+def _read_entries(io: FileIO, manifest: ManifestFile) -> list[ManifestEntry]:
     if manifest.content != ManifestContent.DELETES:
         return manifest.fetch_manifest_entry(io, discard_deleted=False)
     with AvroFile[ManifestEntry](

@@ -23,6 +23,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.manifests import (
     PartitionKey,
     changed_entries,
     live_files,
+    manifests_of,
     partition_key,
     referenced_data_file,
 )
@@ -156,8 +157,7 @@ def _files_of(table: Table, window: _Window, start: Snapshot, target: Snapshot, 
 def partitions_of(table: Table, snapshot_id: int) -> set[PartitionKey]:
     """Return the partitions, as (spec id, values), that hold files at a snapshot; each manifest is opened once."""
     snapshot = table.metadata.snapshot_by_id(snapshot_id)
-    manifests = [] if snapshot is None else snapshot.manifests(table.io)
-    return {key for manifest in manifests for key in _partitions_in(table, manifest)}
+    return {key for manifest in manifests_of(table.io, snapshot) for key in _partitions_in(table, manifest)}
 
 
 def _partitions_in(table: Table, manifest: ManifestFile) -> frozenset[PartitionKey]:
@@ -203,7 +203,7 @@ def _changed_files(table: Table, window: _Window, appends: AppendWindow | None =
     """Yield the files that the snapshots added or removed, and note them in `appends`; a `replace` changes no row."""
     for snapshot in (*window.undone, *reversed(window.done)):
         replaced = operation(snapshot) == Operation.REPLACE
-        manifests = () if replaced and appends is None else snapshot.manifests(table.io)
+        manifests = () if replaced and appends is None else manifests_of(table.io, snapshot)
         entries = [] if replaced else list(changed_entries(table.io, manifests, snapshot.snapshot_id))
         if appends is not None:
             appends.add(snapshot, manifests, entries)
@@ -214,13 +214,13 @@ def _unchanged_files(table: Table, window: _Window, start: Snapshot) -> Iterator
     """Yield the other files that delete files of the window can be about: what compaction wrote, what there was."""
     for snapshot in (*window.done, *window.undone):
         if operation(snapshot) == Operation.REPLACE:
-            manifests = [m for m in snapshot.manifests(table.io) if m.content == ManifestContent.DATA]
+            manifests = [m for m in manifests_of(table.io, snapshot) if m.content == ManifestContent.DATA]
             yield from (e.data_file for e in changed_entries(table.io, manifests, snapshot.snapshot_id))
-    yield from live_files(table.io, (m for m in start.manifests(table.io) if m.content == ManifestContent.DATA))
+    yield from live_files(table.io, (m for m in manifests_of(table.io, start) if m.content == ManifestContent.DATA))
 
 
 def _live_files(table: Table, snapshot: Snapshot) -> Iterator[DataFile]:
-    return live_files(table.io, snapshot.manifests(table.io))
+    return live_files(table.io, manifests_of(table.io, snapshot))
 
 
 def _difference(table: Table, start: Snapshot, target: Snapshot) -> tuple[list[DataFile], Iterable[DataFile]]:

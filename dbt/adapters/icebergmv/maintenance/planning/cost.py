@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from dbt.adapters.icebergmv.maintenance.catalog.manifests import manifests_of
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import partitions_of
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
 from dbt.adapters.icebergmv.maintenance.planning.plan import Delta
@@ -142,7 +143,7 @@ def _is_nearly_all(base: BaseTableStatus) -> bool:
 def _count_partitions(source: IcebergSource) -> int | None:
     """Return how many partitions a table has; None when counting them would open many manifests."""
     snapshot = None if source.version.snapshot_id is None else source.table.snapshot_by_id(source.version.snapshot_id)
-    manifests = [] if snapshot is None else snapshot.manifests(source.table.io)
+    manifests = manifests_of(source.table.io, snapshot)
     files = sum((m.added_files_count or 0) + (m.existing_files_count or 0) for m in manifests)
     if snapshot is None or files > _COUNTED_FILES:
         return None

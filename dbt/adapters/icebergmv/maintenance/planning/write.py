@@ -9,6 +9,7 @@ from typing import Literal, TypeAlias
 from pyiceberg.table import Table
 from typing_extensions import assert_never
 
+from dbt.adapters.icebergmv.maintenance.catalog.manifests import manifests_of
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
     can_prune,
     is_whole_partitions,
@@ -164,5 +165,4 @@ def _delete_mode(view: Inspection, plan: Overwrite, start: StoredRows) -> Delete
 def _is_of_one_spec(table: Table, snapshot_id: int) -> bool:
     """Return whether all files of the snapshot are written under the table's current partition spec."""
     snapshot = table.metadata.snapshot_by_id(snapshot_id)
-    manifests = snapshot.manifests(table.io) if snapshot is not None else []
-    return all(m.partition_spec_id == table.metadata.default_spec_id for m in manifests)
+    return all(m.partition_spec_id == table.metadata.default_spec_id for m in manifests_of(table.io, snapshot))

@@ -8,6 +8,7 @@ from typing import Literal
 
 from pyiceberg.table import Table
 
+from dbt.adapters.icebergmv.maintenance.catalog.manifests import manifests_of
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import (
     ancestry,
     changed_partitions,
@@ -90,7 +91,7 @@ def _partitions(base: BaseTable) -> int | None:
     if source is None or snapshot_id is None:
         return None
     snapshot = source.table.metadata.snapshot_by_id(snapshot_id)
-    manifests = snapshot.manifests(source.table.io) if snapshot is not None else []
+    manifests = manifests_of(source.table.io, snapshot)
     files = sum((m.added_files_count or 0) + (m.existing_files_count or 0) for m in manifests)
     return len(partitions_of(source.table, snapshot_id)) if files <= _COUNTED_FILES else None
 

@@ -8,6 +8,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 
+from dbt.adapters.icebergmv.maintenance.catalog.manifests import manifests_of
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden, is_key
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import can_prune
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
@@ -57,7 +58,7 @@ class StoredRows:
         Manifest lists say so (Iceberg spec, "Manifest Lists", `contains_null`).
         """
         snapshot, spec = self.table.metadata.snapshot_by_id(self.snapshot_id), self.table.spec()
-        manifests = [] if snapshot is None else snapshot.manifests(self.table.io)
+        manifests = manifests_of(self.table.io, snapshot)
         if not manifests or any(m.partition_spec_id != spec.spec_id or m.partitions is None for m in manifests):
             return frozenset()
         return frozenset(

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pyiceberg.manifest import ManifestContent
 from pyiceberg.partitioning import PartitionField
 
+from dbt.adapters.icebergmv.maintenance.catalog.manifests import manifests_of
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import TransformName, partition_domain
 from dbt.adapters.icebergmv.maintenance.sql.rendering import literal
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
@@ -69,7 +70,7 @@ def _bounds(source: IcebergSource, field: PartitionField) -> tuple[int, int] | N
         return None
     position = source.table.spec().fields.index(field)
     found: list[int] = []
-    for manifest in snapshot.manifests(source.table.io):
+    for manifest in manifests_of(source.table.io, snapshot):
         if manifest.content != ManifestContent.DATA or manifest.partition_spec_id != metadata.default_spec_id:
             continue
         summary = (manifest.partitions or [])[position : position + 1]
