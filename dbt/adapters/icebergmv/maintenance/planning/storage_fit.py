@@ -6,6 +6,12 @@ from collections.abc import Sequence
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import table_columns
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
+from dbt.adapters.icebergmv.maintenance.definition.partition_grain import (
+    Grain,
+    filled_grains,
+    stays_coarser,
+    stored_grains,
+)
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
     PartitionField,
     derive_partitioning,
@@ -18,6 +24,7 @@ from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, de
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
 _OTHER_COLUMNS = "the columns of the SELECT are not those of the storage table"
 
@@ -58,10 +65,33 @@ def misfit_to_read(lake: Lake, view: Inspection, columns: Sequence[Column]) -> s
 
 
 def partitioning_of(settled: Settled) -> tuple[PartitionField, ...]:
-    """Return the partitioning that a new storage table gets: as configured, or derived from the base tables."""
+    """Return the partitioning that a new storage table gets: as configured, or derived from the base tables.
+
+    A coarser one that the stored rows have stays, if they are as few as they were.
+    """
     view = settled.view
     if view.request.config.partition_by is not None:
         return parse_partition_by(view.request.config.partition_by, settled.names)
     sources = [(r.index, view.bases.of(r).source) for r in view.definition.references if not r.pinned]
     specs = [(i, s.table.spec(), s.table_schema) for i, s in sources if s is not None]
-    return derive_partitioning(view.definition, specs)
+    derived = derive_partitioning(view.definition, specs)
+    if isinstance(view, RefreshedView) and view.state.partial is None:
+        types = {c.name: c.type for c in settled.columns}
+        grains, stored = tuple(Grain(f, types[f.column]) for f in derived), stored_partitioning(view.storage)
+        if view.stored.row_count is not None and stays_coarser(stored, view.stored.row_count, grains):
+            return stored
+    return derived
+
+
+def coarser_partitioning(settled: Settled, stored: StoredRows) -> tuple[PartitionField, ...] | None:
+    """Return what to partition the rows of a new storage table by, which do not fill its derived partitions.
+
+    None where they do, and where the model says how they are partitioned. Of a part of the rows (`--sample`, `--empty`)
+    nothing follows for all of them.
+    """
+    request = settled.view.request
+    if not settled.makes_storage or request.config.partition_by is not None or request.partial is not None:
+        return None
+    grains, keys = stored_grains(stored.table, stored.snapshot_id)
+    filled = None if stored.row_count is None else filled_grains(grains, keys, stored.row_count)
+    return None if filled is None else tuple(g.field for g in filled)

@@ -15,11 +15,13 @@ from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
     is_whole_partitions,
     stored_partitioning,
 )
+from dbt.adapters.icebergmv.maintenance.planning.cost import FEW_ROWS
 from dbt.adapters.icebergmv.maintenance.planning.delta_queries import appended_query, signed_queries
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import MergedGroups
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import bases_can_prune, pinned_query
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
+from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
@@ -78,6 +80,9 @@ MANY_ROWS = 1_000_000
 MOST_DELETE_FILES = 50
 """Every reader has to apply them. Only a full refresh takes them all away."""
 
+MOST_FILES = 50
+"""Data files that few rows may be in. To write 100,000 rows anew takes as long as to read so many files."""
+
 Write: TypeAlias = AddRows | ReplaceAll | ReplacePartitions | ReplaceRows
 
 
@@ -132,7 +137,7 @@ def region_in_query(settled: Settled, plan: Overwrite, types: Mapping[str, str])
     return disjunction(plan.region, types, Dialect(view.bases.catalog_name, can_prune))
 
 
-def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> ReplacePartitions | ReplaceRows:
+def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> Write:
     """Return the replacement of a region. The predicate is rendered twice: for the storage, and for the base tables."""
     view, region, table = settled.view, plan.region, start.table
     schema = table.schema()
@@ -143,7 +148,22 @@ def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> Replac
     is_aligned = in_storage and is_whole_partitions(region, stored_partitioning(table), schema)
     if is_aligned and _is_of_one_spec(table, start.snapshot_id):
         return ReplacePartitions(rows, where)
+    if _is_scattered(start):
+        return ReplaceAll(_with_others(rows, start))
     return ReplaceRows(rows, where, _delete_mode(view, plan, start))
+
+
+def _is_scattered(start: StoredRows) -> bool:
+    """Return whether few rows, not partitioned, are in many files, as each refresh adds one."""
+    is_small = start.row_count is not None and start.row_count <= FEW_ROWS
+    return is_small and not stored_partitioning(start.table) and (start.count("total-data-files") or 0) > MOST_FILES
+
+
+def _with_others(rows: Rows, start: StoredRows) -> Rows:
+    """Return all rows of the storage, given those that replace the others where their predicate holds."""
+    columns, stored = column_list(rows.columns), view_query(start.name, rows.columns, start.snapshot_id)
+    others = f"{select_from(stored, columns)} WHERE ({rows.where}) IS NOT TRUE"
+    return Rows(rows.columns, f"{others}\nUNION ALL\n{select_from(rows.query, columns)} WHERE {rows.where}")
 
 
 def _delete_mode(view: Inspection, plan: Overwrite, start: StoredRows) -> DeleteMode | None:
@@ -151,12 +171,9 @@ def _delete_mode(view: Inspection, plan: Overwrite, start: StoredRows) -> Delete
 
     None where the table is told so already, or the model says how.
     """
-    snapshot = start.table.metadata.snapshot_by_id(start.snapshot_id)
-    summary = None if snapshot is None else snapshot.summary
-    counts = {key: int((summary.get(key) if summary else None) or 0) for key in ("total-records", "total-delete-files")}
-    few_files = counts["total-delete-files"] < MOST_DELETE_FILES
+    few_files = (start.count("total-delete-files") or 0) < MOST_DELETE_FILES
     of_keys = all(any(domain.is_discrete for _, domain in disjunct.constraints) for disjunct in plan.region)
-    by_files = of_keys and few_files and counts["total-records"] >= MANY_ROWS
+    by_files = of_keys and few_files and (start.row_count or 0) >= MANY_ROWS
     mode: DeleteMode = "merge-on-read" if by_files else "copy-on-write"
     is_told = start.table.properties.get(DELETE_MODE_KEY, "copy-on-write") == mode
     return None if is_told or DELETE_MODE_KEY in view.request.config.tblproperties else mode

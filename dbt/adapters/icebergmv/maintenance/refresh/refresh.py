@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 
 from pyiceberg.table import Table
 from typing_extensions import assert_never
 
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField, stored_partitioning
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, RefreshConflict, naming
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED
@@ -22,8 +24,8 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import (
     settle,
     settle_build,
 )
-from dbt.adapters.icebergmv.maintenance.planning.storage_fit import misfit_to_write
-from dbt.adapters.icebergmv.maintenance.planning.write import write_of
+from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_partitioning, misfit_to_write
+from dbt.adapters.icebergmv.maintenance.planning.write import ReplaceAll, write_of
 from dbt.adapters.icebergmv.maintenance.refresh.publish import is_outdated, publish_view, record, republish
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, done, nothing_done
 from dbt.adapters.icebergmv.maintenance.refresh.state_after import moved, refresh_state, state_after
@@ -37,6 +39,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
 from dbt.adapters.icebergmv.maintenance.refresh.storage_table import (
     alter_storage,
     make_storage,
+    partition_otherwise,
 )
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,
@@ -145,12 +148,25 @@ def _write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Re
         if isinstance(settled.plan, Merge):
             raise _NotMerged(error) from error
         raise
+    coarser = coarser_partitioning(settled, stored)
+    if coarser is not None:
+        settled = replace(settled, plan=replace(settled.plan, reason=_with_grain(settled, stored, coarser)))
+        rows = partition_otherwise(lake, settled, stored, coarser)
+        start = _start(settled, load_storage(lake, storage))
+        stored = write_storage(lake, start, ReplaceAll(rows), summary)
     state = state_after(settled, stored, (started_at, _now()))
     behavior = publish_view(lake, view, reads, state, stored)
     drop_unneeded_branches(lake, storage, lake.catalog.view(*view.request.view[1:]))
     if not isinstance(view, NewView) and view.state.storage_table != storage:
         lake.spark(drop_table(view.state.storage_table, purge=True))
     return done(settled, stored, start.snapshot_id, behavior)
+
+
+def _with_grain(settled: Settled, stored: StoredRows, coarser: Sequence[PartitionField]) -> str:
+    """Return the reason of a plan, and the partitioning that its rows get in place of the derived one."""
+    by = f"partitioned by {', '.join(f.ddl() for f in coarser)}" if coarser else "not partitioned"
+    derived = ", ".join(f.ddl() for f in stored_partitioning(stored.table))
+    return f"{settled.plan.reason}; {by}, as the rows are too few for {derived}"
 
 
 def _start(settled: Settled, table: Table) -> StoredRows:

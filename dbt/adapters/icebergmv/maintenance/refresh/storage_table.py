@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField
 from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
@@ -10,15 +13,18 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import hidden_properties
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import partitioning_of
-from dbt.adapters.icebergmv.maintenance.planning.write import query_of
+from dbt.adapters.icebergmv.maintenance.planning.write import Rows, query_of
 from dbt.adapters.icebergmv.maintenance.refresh import statements
-from dbt.adapters.icebergmv.maintenance.sql.names import show
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_OF
+from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
 # A fanout writer keeps a file open, and its buffers in memory, for every partition of a full refresh.
 _DEFAULT_PROPERTIES = {"write.spark.fanout.enabled": "false"}
+_ROWS_OF_A_TASK = 1_000_000
 _PLACEHOLDER = "icebergmv_no_column"
 
 
@@ -28,13 +34,36 @@ def make_storage(lake: Lake, settled: Settled) -> None:
     Raises RefreshConflict when another refresh made it meanwhile.
     """
     name, before = settled.view.request.config.storage_table, settled.view.storage
-    try:
+    with _alone(lake, name, before):
+        if name[1] != settled.view.request.view[1]:
+            lake.spark(statements.create_namespace(name))
         if _inherits_a_transform(settled):
             lake.spark(_create_statement(settled, [_PLACEHOLDER], f"SELECT 1 AS {_PLACEHOLDER}", ()))
             before = lake.catalog.table(name[1], name[2])
-        if name[1] != settled.view.request.view[1]:
-            lake.spark(statements.create_namespace(name))
+    with _alone(lake, name, before):
         lake.spark(_create_statement(settled, settled.stored_names, query_of(settled), partitioning_of(settled)))
+
+
+def partition_otherwise(lake: Lake, settled: Settled, stored: StoredRows, fields: Sequence[PartitionField]) -> Rows:
+    """Give the storage table another partitioning; return the rows that it held, to be written into it again.
+
+    Raises RefreshConflict as `make_storage` does.
+    """
+    query = view_query(stored.name, settled.stored_names, stored.snapshot_id)
+    with _alone(lake, stored.name, stored.table):
+        lake.spark(_create_statement(settled, settled.stored_names, query, fields))
+    if fields:
+        return Rows(settled.stored_names, query)
+    # Iceberg does not gather rows that are not partitioned: each task that reads some of the many files writes one.
+    tasks = 1 + (stored.row_count or 0) // _ROWS_OF_A_TASK
+    return Rows(settled.stored_names, query.replace("SELECT", f"SELECT /*+ COALESCE({tasks}) */", 1))
+
+
+@contextmanager
+def _alone(lake: Lake, name: TableName, before: Table | None) -> Iterator[None]:
+    """Raise RefreshConflict for an error, if the table is another one than before: another refresh made it."""
+    try:
+        yield
     except Exception as error:
         # Whatever the statement failed of, a table that another refresh made meanwhile is the reason that counts.
         now = lake.catalog.table(name[1], name[2])

@@ -28,6 +28,18 @@ class StoredRows:
     snapshot_id: int
 
     @property
+    def row_count(self) -> int | None:
+        """Return how many rows there are; None where the snapshot does not say."""
+        return self.count("total-records")
+
+    def count(self, what: str) -> int | None:
+        """Return a count of the snapshot's summary; None where it does not say."""
+        snapshot = self.table.metadata.snapshot_by_id(self.snapshot_id)
+        summary = None if snapshot is None else snapshot.summary
+        count = None if summary is None else summary.get(what)
+        return int(count) if count is not None and count.isdecimal() else None
+
+    @property
     def schema(self) -> Schema:
         """Return the schema under which the snapshot is read, without hidden columns."""
         return shown(self._schema)
