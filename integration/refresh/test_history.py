@@ -84,6 +84,8 @@ def test_append(events: Events) -> None:
     (base,) = response["base_tables"]
     assert (response["total_partitions"], response["rows_affected"]) == (11, 2)
     assert response["refresh_reason"] == f"{events.name}: 2 partitions changed"
+    size = events.lake.sql(f"SELECT sum(file_size_in_bytes) AS size FROM {events.table}.files")[0]["size"]
+    assert 0 < response["estimated_bytes"] < size
     assert base["name"] == events.table
     assert base["status"] == "stale"
     assert base["changed_partitions"] == 2

@@ -23,7 +23,13 @@ from dbt.adapters.icebergmv.responses import response_of
             "append: t: 1 partition changed; 1 row written in 2.5s",
         ),
         (
-            {"kind": "merge", "reason": "t: 1 partition changed", "rows_written": 3, "bytes_written": 700},
+            {
+                "kind": "merge",
+                "reason": "t: 1 partition changed",
+                "rows_written": 3,
+                "bytes_written": 700,
+                "estimated_bytes": 9,
+            },
             "merge: t: 1 partition changed; 3 rows written in 2.5s",
         ),
         (
@@ -62,3 +68,4 @@ def test_result_line(result: dict[str, Any], line: str) -> None:
     )
     response = response_of(made, 2.5)
     assert (response._message, response.bytes_written) == (line, result.get("bytes_written", 0))
+    assert response.estimated_bytes == result.get("estimated_bytes")

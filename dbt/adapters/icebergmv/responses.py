@@ -20,6 +20,7 @@ class MaterializedViewResponse(AdapterResponse):
     refresh_reason: str = ""
     rows_deleted: int = 0
     bytes_written: int = 0
+    estimated_bytes: int | None = None
     stale_partitions: int = 0
     total_partitions: int | None = None
     seconds: float = 0.0
@@ -40,6 +41,7 @@ def response_of(result: RefreshResult, seconds: float) -> MaterializedViewRespon
         refresh_reason=result.reason,
         rows_deleted=result.rows_deleted,
         bytes_written=result.bytes_written,
+        estimated_bytes=result.estimated_bytes,
         stale_partitions=result.stale_partitions,
         total_partitions=result.total_partitions,
         seconds=round(seconds, 3),

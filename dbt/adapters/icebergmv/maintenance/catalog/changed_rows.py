@@ -98,13 +98,14 @@ def _both(rows: TupleDomain, others: TupleDomain) -> TupleDomain:
 class ChangedRows:
     """The rows that may have changed: any of the disjuncts may hold one. `count` of `unit`s changed.
 
-    `rows` is how many the changed data files hold.
+    `rows` is how many the changed data files hold, `size` the bytes of these files.
     """
 
     data_disjuncts: tuple[TupleDomain, ...]
     count: int
     unit: str
     rows: int = 0
+    size: int = 0
 
 
 @dataclass
@@ -113,6 +114,7 @@ class _Changed:
 
     files: int = 0
     rows: int = 0
+    size: int = 0
     partitions: dict[PartitionKey, TupleDomain] = field(default_factory=dict)
     bounds: dict[str, TupleDomain] = field(default_factory=dict)
     referenced: set[str] = field(default_factory=set)
@@ -120,7 +122,9 @@ class _Changed:
 
     def add(self, file: DataFile, rows: FileRows) -> None:
         self.files += 1
-        self.rows += file.record_count if file.content == DataFileContent.DATA else 0
+        if file.content == DataFileContent.DATA:
+            self.rows += file.record_count
+            self.size += file.file_size_in_bytes
         key = partition_key(file)
         partition = rows.of_partition(key)
         if partition is not None:
@@ -146,9 +150,9 @@ def changed_rows(rows: FileRows, files: Iterable[DataFile], others: Iterable[Dat
     partitions = sorted(changed.partitions, key=repr)
     disjuncts = tuple(changed.partitions[p] for p in partitions)
     if changed.files and len(changed.bounds) + len(changed.referenced) + changed.anywhere == 0:
-        return ChangedRows(disjuncts, len(partitions), rows.unit(partitions), changed.rows)
+        return ChangedRows(disjuncts, len(partitions), rows.unit(partitions), changed.rows, changed.size)
     by_file = [TupleDomain.all()] if changed.anywhere else [*changed.bounds.values(), *_deleted(changed, rows, others)]
-    return ChangedRows((*disjuncts, *rows.few(by_file)), changed.files, "file", changed.rows)
+    return ChangedRows((*disjuncts, *rows.few(by_file)), changed.files, "file", changed.rows, changed.size)
 
 
 def _deleted(changed: _Changed, rows: FileRows, others: Iterable[DataFile]) -> Iterable[TupleDomain]:

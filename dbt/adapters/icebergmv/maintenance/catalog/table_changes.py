@@ -6,7 +6,7 @@ spec, "Snapshots", "Manifest Lists" and "Scan Planning"; snapshot ids are never 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Literal
@@ -57,8 +57,8 @@ class TableChange:
 
     `appended_since` is the recorded snapshot when all that happened since are appends (and compaction): an incremental
     append scan from there to the current snapshot reads exactly the rows that came. `appended_rows` is
-    their number. `changed_rows` is how many rows the data files hold that came or went. `replaced`: the table was made
-    anew, so its files say little about which rows changed.
+    their number. `changed_rows` is how many rows the data files hold that came or went, `changed_bytes` their size.
+    `replaced`: the table was made anew, so its files say little about which rows changed.
     """
 
     status: Literal["fresh", "stale", "unknown"]
@@ -70,6 +70,7 @@ class TableChange:
     appended_since: int | None = None
     appended_rows: int = 0
     changed_rows: int = 0
+    changed_bytes: int = 0
     replaced: bool = False
 
 
@@ -91,7 +92,7 @@ class _WindowFiles:
 
 _FILES: Remembered[_WindowFiles] = Remembered(20_000, lambda w: 1 + len(w.changed))
 _CHANGES: Remembered[TableChange] = Remembered(50_000, lambda c: 1 + len(c.constraints.data_disjuncts))
-_PARTITIONS: Remembered[frozenset[PartitionKey]] = Remembered(100_000, lambda keys: 1 + len(keys))
+_PARTITIONS: Remembered[Mapping[PartitionKey, int]] = Remembered(100_000, lambda sizes: 1 + len(sizes))
 
 
 def change_since(
@@ -156,13 +157,26 @@ def _files_of(table: Table, window: _Window, start: Snapshot, target: Snapshot, 
 
 def partitions_of(table: Table, snapshot_id: int) -> set[PartitionKey]:
     """Return the partitions, as (spec id, values), that hold files at a snapshot; each manifest is opened once."""
+    return set(bytes_by_partition(table, snapshot_id))
+
+
+def bytes_by_partition(table: Table, snapshot_id: int) -> dict[PartitionKey, int]:
+    """Return the size of the data and delete files of each partition at a snapshot; each manifest is opened once."""
     snapshot = table.metadata.snapshot_by_id(snapshot_id)
-    return {key for manifest in manifests_of(table.io, snapshot) for key in _partitions_in(table, manifest)}
+    sizes: dict[PartitionKey, int] = {}
+    for manifest in manifests_of(table.io, snapshot):
+        for key, size in _bytes_in(table, manifest).items():
+            sizes[key] = sizes.get(key, 0) + size
+    return sizes
 
 
-def _partitions_in(table: Table, manifest: ManifestFile) -> frozenset[PartitionKey]:
-    def find_out() -> frozenset[PartitionKey]:
-        return frozenset(partition_key(file) for file in live_files(table.io, [manifest]))
+def _bytes_in(table: Table, manifest: ManifestFile) -> Mapping[PartitionKey, int]:
+    def find_out() -> Mapping[PartitionKey, int]:
+        sizes: dict[PartitionKey, int] = {}
+        for file in live_files(table.io, [manifest]):
+            key = partition_key(file)
+            sizes[key] = sizes.get(key, 0) + file.file_size_in_bytes
+        return sizes
 
     return _PARTITIONS.get(manifest.manifest_path, find_out)
 
@@ -256,4 +270,5 @@ def _change_of(
         appended_since=appended.since if appended else None,
         appended_rows=appended.rows if appended else 0,
         changed_rows=changed.rows,
+        changed_bytes=changed.size,
     )

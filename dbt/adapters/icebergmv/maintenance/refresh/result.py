@@ -15,15 +15,13 @@ from dbt.adapters.icebergmv.maintenance.catalog.table_changes import (
     partitions_of,
 )
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import stored_partitioning
+from dbt.adapters.icebergmv.maintenance.planning.read_estimate import COUNTED_FILES, estimated_bytes
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-
-_COUNTED_FILES = 2_000
-"""Reading so many entries takes less than a tenth of a second; a larger base is not opened for a number in a report."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +31,7 @@ class RefreshResult:
     Partition counts are of the storage table: `stale_partitions` were written or emptied, `total_partitions` held rows
     before or after. `base_partitions` gives, for the base tables where that is cheap to know, how many they have.
     `stale_read_behavior` is what readers get now, which may be less than was asked for.
+    `estimated_bytes` is the size of the files of the base tables that the plan reads, where that is cheap to know.
     `partition_by` is the partitioning of the storage table in Spark's DDL, as far as the refresh opened the table.
     """
 
@@ -45,6 +44,7 @@ class RefreshResult:
     rows_written: int = 0
     rows_deleted: int = 0
     bytes_written: int = 0
+    estimated_bytes: int | None = None
     stale_partitions: int = 0
     total_partitions: int | None = None
     base_partitions: Mapping[TableName, int] = field(default_factory=dict)
@@ -60,6 +60,7 @@ def nothing_done(view: RefreshedView, reason: str, behavior: str) -> RefreshResu
         storage_snapshot_id=view.state.storage_snapshot_id,
         base_tables=view.status.base_tables,
         stale_read_behavior=behavior,
+        estimated_bytes=0,
     )
 
 
@@ -77,6 +78,7 @@ def done(settled: Settled, stored: StoredRows, start: int, behavior: str) -> Ref
         rows_written=written,
         rows_deleted=deleted,
         bytes_written=size,
+        estimated_bytes=estimated_bytes(settled),
         stale_partitions=len(changed_partitions(table, start, snapshot_id)),
         total_partitions=len(partitions_of(table, start) | partitions_of(table, snapshot_id)),
         base_partitions={b.base.name: n for b in base_tables if (n := _partitions(b.base)) is not None},
@@ -93,7 +95,7 @@ def _partitions(base: BaseTable) -> int | None:
     snapshot = source.table.metadata.snapshot_by_id(snapshot_id)
     manifests = manifests_of(source.table.io, snapshot)
     files = sum((m.added_files_count or 0) + (m.existing_files_count or 0) for m in manifests)
-    return len(partitions_of(source.table, snapshot_id)) if files <= _COUNTED_FILES else None
+    return len(partitions_of(source.table, snapshot_id)) if files <= COUNTED_FILES else None
 
 
 def _written(table: Table, start: int, snapshot_id: int) -> tuple[int, int, int]:

@@ -1,0 +1,134 @@
+"""What a plan reads of the base tables, in bytes of their files, as far as manifests say it without many being opened.
+
+A partition counts as a whole when a row of it is wanted. Column bounds may let Spark leave out some of its files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from pyiceberg.manifest import ManifestFile
+from typing_extensions import assert_never
+
+from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows
+from dbt.adapters.icebergmv.maintenance.catalog.manifests import manifests_of
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import bytes_by_partition
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
+from dbt.adapters.icebergmv.maintenance.planning.plan import (
+    Append,
+    BaseFilters,
+    Delta,
+    Full,
+    Merge,
+    Overwrite,
+    ReachedRows,
+)
+from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
+from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
+from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
+from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
+
+COUNTED_FILES = 2_000
+"""Reading so many entries takes less than a tenth of a second; a larger table is not opened for a mere number."""
+
+_Wanted: TypeAlias = tuple[TupleDomain, ...] | None
+
+
+def estimated_bytes(settled: Settled) -> int | None:
+    """Return the size of the files that a plan reads of the base tables; None where that is not cheap to know.
+
+    A file counts for each place in the SELECT that reads it. Neither the stored rows count, nor what was read to plan.
+    """
+    plan = settled.plan
+    reads = _Reads(settled.view)
+    found: list[int | None]
+    match plan:
+        case Full():
+            found = reads.all_of({})
+        case Overwrite():
+            found = reads.all_of(plan.base_filters)
+        case Append():
+            found = [size for delta in plan.deltas for size in reads.of_delta(delta, plan.base_filters, went=False)]
+        case Merge():
+            found = [size for delta in plan.deltas for size in reads.of_merged(delta)]
+        case _:
+            assert_never(plan)
+    known = [size for size in found if size is not None]
+    return sum(known) if len(known) == len(found) else None
+
+
+class _Reads:
+    """The sizes of what is read for each reference, None where one is not known."""
+
+    def __init__(self, view: Inspection) -> None:
+        self._sources = {
+            r.index: None if r.pinned else view.bases.of(r).source
+            for r in view.definition.references
+            if r.pinned or view.definition.uses_of(r.index)
+        }
+        self._appended = {i: b.change.changed_bytes for b in view.status.base_tables for i in b.occurrences}
+
+    def all_of(self, filters: BaseFilters) -> list[int | None]:
+        """Return what is read of every reference where the definition is computed."""
+        return [self._at(index, self._now(index), filters.get(index)) for index in self._sources]
+
+    def of_merged(self, delta: Delta | ReachedRows) -> list[int | None]:
+        """Return what is read for the rows that came, and for those that went."""
+        if isinstance(delta, Delta):
+            return self.of_delta(delta, {}, went=not delta.appended)
+        versions: tuple[Mapping[int, int | None], ...] = ({}, delta.before)
+        return [
+            self._at(i, before.get(i, self._now(i)), delta.base_filters.get(i))
+            for before in versions
+            for i in self._sources
+        ]
+
+    def of_delta(self, delta: Delta, filters: BaseFilters, went: bool) -> list[int | None]:
+        """Return what is read for the rows that came with a change, and for those that `went`, if any did."""
+        changed = delta.changed
+        others = [
+            self._at(i, delta.before.get(i, self._now(i)), filters.get(i))
+            for i in self._sources
+            if i != changed and i not in delta.empty
+        ]
+        if delta.appended and delta.since is not None:
+            return [*others, self._appended[changed]]
+        came = [*others, self._at(changed, self._now(changed), delta.touched)]
+        return [*came, *others, self._at(changed, delta.since, delta.touched)] if went else came
+
+    def _now(self, index: int) -> int | None:
+        source = self._sources[index]
+        return None if source is None else source.version.snapshot_id
+
+    def _at(self, index: int, snapshot_id: int | None, wanted: _Wanted) -> int | None:
+        source = self._sources[index]
+        return None if source is None else _bytes(source, snapshot_id, wanted)
+
+
+def _bytes(source: IcebergSource, snapshot_id: int | None, wanted: _Wanted) -> int | None:
+    """Return the size of the files in the partitions of which rows are wanted; without a snapshot there are none."""
+    snapshot = None if snapshot_id is None else source.table.metadata.snapshot_by_id(snapshot_id)
+    if snapshot is None:
+        return 0
+    if _count_files(manifests_of(source.table.io, snapshot)) > COUNTED_FILES:
+        return None
+    sizes = bytes_by_partition(source.table, snapshot.snapshot_id)
+    if wanted is None:
+        return sum(sizes.values())
+    fields = [(f.column, f.transform) for f in spec_fields(source.table.spec(), source.table_schema)]
+    rows, wanted = (
+        FileRows(source.table, source.table_schema, frozenset()),
+        tuple(in_terms_of(d, fields) for d in wanted),
+    )
+    return sum(size for partition, size in sizes.items() if _meet(rows.of_partition(partition), wanted))
+
+
+def _meet(held: TupleDomain | None, wanted: Sequence[TupleDomain]) -> bool:
+    """Return whether a partition can hold a row that is wanted."""
+    return held is None or any(not TupleDomain.all_of((*held.constraints, *d.constraints)).is_none for d in wanted)
+
+
+def _count_files(manifests: Sequence[ManifestFile]) -> int:
+    return sum((m.added_files_count or 0) + (m.existing_files_count or 0) for m in manifests)
