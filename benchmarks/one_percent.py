@@ -99,7 +99,9 @@ def main() -> int:
     parser.add_argument("--scale", default="1", help="TPC-H scale factor (default: 1)")
     parser.add_argument("--rounds", type=int, default=3, help="rounds of change; medians are judged (default: 3)")
     parser.add_argument("--every", type=int, default=5, help="days that share a ship day (default: 5; 1: as generated)")
-    parser.add_argument("--partition-by", help="partitioning of the view, e.g. months(ship_date); derived when omitted")
+    parser.add_argument(
+        "--partition-by", default="ship_date", help="partitioning of the view (default: ship_date; '': derived)"
+    )
     arguments = parser.parse_args()
     try:
         rounds = _run(arguments)
@@ -163,7 +165,7 @@ def _round(spark: SparkSession, changed: list[str]) -> Measured:
     return Measured(_bytes(spark, changed), read, refresh["execution_time"], rebuild["execution_time"])
 
 
-def _prepare(scale: str, partition_by: str | None) -> None:
+def _prepare(scale: str, partition_by: str) -> None:
     shutil.rmtree(WORK, ignore_errors=True)
     (WORK / "models").mkdir(parents=True)
     os.chdir(WORK)
