@@ -208,5 +208,6 @@ def test_manifests_that_do_not_count_their_files(table: MetadataTable, monkeypat
         return found
 
     monkeypatch.setattr(Snapshot, "manifests", uncounted)
+    table.commit(Operation.APPEND, files("d"))
     assert table.since(start, "id").status == "stale"
     assert appended(table, start) == NOT
