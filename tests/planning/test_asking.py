@@ -124,8 +124,8 @@ PAYS = {
     "one question": (1, 10_000, True),
     "two of three uses of a large table": (3, MANY, True),
     "many uses of a large table": (4, MANY, False),
-    "some uses of a small table": (6, 1000, True),
-    "many uses of a small table": (7, 1000, False),
+    "some uses of a small table": (4, 1000, True),
+    "many uses of a small table": (5, 1000, False),
 }
 
 

@@ -31,7 +31,7 @@ _NEARLY_EVERYWHERE = 0.8
 _MOST_QUESTIONS = 2.5
 """What all questions together may read, as a multiple of what a full refresh reads."""
 
-_MANY_QUESTIONS = 6
+_MANY_QUESTIONS = 4
 """So many questions are asked of small tables. Each takes as long as the whole SELECT, whatever it reads."""
 
 _FEW_QUERIES = 2
