@@ -20,6 +20,10 @@ WANTED = {
     "SELECT explode(xs) AS x FROM t": ["`t`.`d`"],
     "SELECT id FROM t LATERAL VIEW explode(xs) e AS d": ["`t`.`d`"],
     "SELECT id FROM (SELECT id, d AS day FROM t) AS x": ["`x`.`day`"],
+    # Not an expression that nobody reads: it may fail on rows for which the SELECT never computes it.
+    "SELECT id FROM (SELECT id, cast(cast(d AS string) AS int) AS n FROM t) AS x": [],
+    "SELECT id FROM (SELECT id, year(d) AS y FROM t) AS x": ["`x`.`y`"],
+    "SELECT id FROM (SELECT id, 10 / year(d) AS q, d FROM t) AS x": ["`x`.`d`"],
     "WITH s AS (SELECT * FROM t) SELECT id FROM s": ["`s`.`d`"],
     "WITH s AS (SELECT * FROM t), f AS (SELECT id FROM s) SELECT * FROM f": ["`s`.`d`"],
     "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id)": ["`t`.`d`"],

@@ -24,7 +24,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.unlisted import passes_on
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, cte_of, with_edits
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import OrNull
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Evaluated, OrNull
 
 MOST_KEYS = 4
 """Each is stored with every row."""
@@ -75,8 +75,12 @@ def _keys_of(definition: ViewDefinition, use: Occurrence, partitions: Collection
 
 
 def _follows(track: Track, use: Occurrence) -> bool:
-    """Return whether a track is of this use, and not only where a row is matched: unmatched ones may be many."""
-    return track.occurrence == use and OrNull() not in track.function
+    """Return whether a track is of this use, and its column is good to be stored.
+
+    Where a row is unmatched it would say nothing, and such rows may be many. An expression may fail on rows for which
+    the SELECT never computes it: nobody reads the column.
+    """
+    return track.occurrence == use and not any(isinstance(s, OrNull | Computed | Evaluated) for s in track.function)
 
 
 def _is_join_key(column: TrackedColumn, use: Occurrence) -> bool:
