@@ -125,8 +125,12 @@ def _carry_out(lake: Lake, view: Inspection, settled: Settled, reads: ReadPlan, 
 
 
 def _reads_of(inspected: Inspection, settled: Inspection, reads: ReadPlan) -> ReadPlan:
-    """Return what readers get, planned again if views in the SELECT stay names after all: no reader can watch those."""
-    return reads if settled.views == inspected.views else read_plan(settled)
+    """Return what readers get, planned again for another text of the SELECT.
+
+    Views may stay names in it after all, which no reader can watch, and it may have other hidden keys to stitch by.
+    """
+    is_same = (settled.views, settled.definition.keys) == (inspected.views, inspected.definition.keys)
+    return reads if is_same else read_plan(settled)
 
 
 def _write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> RefreshResult:
