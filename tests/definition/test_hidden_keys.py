@@ -53,6 +53,7 @@ WANTED = {
     "SELECT id FROM (SELECT id FROM t) AS x": [],
     "SELECT id FROM t AS x(a, b, c, e, f, id, g, h)": ["`x`.`e`"],
     "WITH f(id) AS (SELECT id FROM t) SELECT * FROM f": [],
+    "WITH f AS (SELECT id FROM t) SELECT * FROM f QUALIFY count(*) OVER (PARTITION BY id) = 1": [],
     "SELECT rand() AS r FROM t": [],
 }
 

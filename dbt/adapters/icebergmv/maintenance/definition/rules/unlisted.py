@@ -28,7 +28,8 @@ def unlisted(select: exp.Select, names: Names, windows: Sequence[Sequence[Key]])
     if any(select.args.get(a) for a in _MORE_THAN_ROWS) or aggregates_all_rows(select):
         return ()
     if passes_on(select):
-        return names.sources.relation.unlisted
+        # What a window of this SELECT is partitioned by, it lists; a column of x's own is followed through none.
+        return () if windows else names.sources.relation.unlisted
     return tuple(
         Unlisted(_text(slot), replace(slot.column, tracks=_behind(windows, number, slot, names)))
         for number, slot in enumerate(names.sources.slots)
