@@ -159,7 +159,8 @@ def closing(opened: int, tokens: Sequence[Token]) -> int | None:
 
 def _own(select: exp.Expr, kinds: Collection[TokenType], tokens: Sequence[Token]) -> int | None:
     """Return the keyword of a clause of a SELECT itself."""
-    own = (int(n.meta["start"]) for n in names_in(select) if n.find_ancestor(exp.Query, exp.CTE) is select)
+    # A hint is one token, so the names in it are none.
+    own = (int(n.meta["start"]) for n in names_in(select) if n.find_ancestor(exp.Query, exp.CTE, exp.Hint) is select)
     at = last_before(token_at(min(own, default=None), tokens), (TokenType.SELECT,), tokens)
     if at is None:
         return None
