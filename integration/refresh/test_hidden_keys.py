@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from pyspark.sql import SparkSession
 
+from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager
 from dbt.adapters.icebergmv.reading import read_materialized_view
 from integration.support.lake import LakeProject
 
@@ -145,3 +148,48 @@ def test_a_select_that_changes(lake: LakeProject, tables: dict[str, str]) -> Non
     found = lake.run("--select", "changing")["changing"]
     assert (found["refresh_kind"], found["stale_partitions"]) == ("overwrite", 1)
     lake.assert_equals_definition("changing")
+
+
+def test_a_rebuild_for_other_keys_that_died(lake: LakeProject, tables: dict[str, str]) -> None:
+    """The storage has other keys then, of the same type, than the rows that the view still shows."""
+    base = f"lake.{lake.schema}.rebuilt"
+    lake.sql(
+        f"CREATE TABLE {base} USING iceberg PARTITIONED BY (shop) AS SELECT id, concat('r', id % 3) AS shop,"
+        " concat('r', (id + 1) % 4) AS region FROM range(24)"
+    )
+    lake.model("rebuilt_ids", f"select id from {base}")
+    lake.run("--select", "rebuilt_ids")
+    lake.sql(f"ALTER TABLE {base} REPLACE PARTITION FIELD shop WITH region")
+    name = base.removeprefix("lake.")
+    lake.sql(f"CALL lake.system.rewrite_data_files(table => '{name}', options => map('rewrite-all', 'true'))")
+    assert lake.run("--select", "rebuilt_ids")["rebuilt_ids"]["refresh_kind"] == "none"
+    with pytest.MonkeyPatch.context() as patch:
+        add_query = IcebergMVConnectionManager.add_query
+
+        def before_it_is_published(self: Any, sql: str, *arguments: Any, **named: Any) -> Any:
+            if "CREATE OR REPLACE VIEW" in sql:
+                raise RuntimeError("killed")
+            return add_query(self, sql, *arguments, **named)
+
+        patch.setattr(IcebergMVConnectionManager, "add_query", before_it_is_published)
+        lake.fail("--select", "rebuilt_ids", "--full-refresh")
+    lake.sql(f"UPDATE {base} SET id = id + 100 WHERE region = 'r1'")
+    lake.run("--select", "rebuilt_ids")
+    lake.assert_equals_definition("rebuilt_ids")
+
+
+def test_readers_of_a_view_whose_base_gets_another_name_for_a_key(lake: LakeProject, tables: dict[str, str]) -> None:
+    """The SELECT does not name the column, so it goes on."""
+    base = f"lake.{lake.schema}.renamed"
+    lake.sql(
+        f"CREATE TABLE {base} USING iceberg PARTITIONED BY (day) AS SELECT id,"
+        " date_add(date'2024-01-01', cast(id % 4 AS int)) AS day FROM range(24)"
+    )
+    for behavior in ("use_view_query", "fail"):
+        lake.model(f"renamed_{behavior}", f"select id from {base}", stale_read_behavior=behavior)
+    names = ("renamed_use_view_query", "renamed_fail")
+    lake.run("--select", *names)
+    lake.sql(f"ALTER TABLE {base} RENAME COLUMN day TO happened_at")
+    lake.assert_equals_definition(*names[:1])
+    lake.run("--select", *names)
+    lake.assert_equals_definition(*names)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import MOST_KEYS, wanted_keys, with_keys
+from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import (
+    MOST_KEYS,
+    taken_back,
+    wanted_keys,
+    with_keys,
+)
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import key_name
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
 from tests.support.rule_tables import analysed
 
@@ -58,11 +64,14 @@ WANTED = {
 }
 
 TEXTS = {
-    "SELECT id, v -- the value\nFROM t": "SELECT id, v, `t`.`d` AS icebergmv_key_0 -- the value\nFROM t",
-    "SELECT id FROM t ORDER BY 1": "SELECT id, `t`.`d` AS icebergmv_key_0 FROM t ORDER BY 1",
-    "SELECT * FROM (SELECT id FROM t) x": "SELECT * FROM (SELECT id, `t`.`d` AS icebergmv_key_0 FROM t) x",
+    "SELECT id, v -- the value\nFROM t": "SELECT id, v, `t`.`d` AS icebergmv_key_ca74e1b3 -- the value\nFROM t",
+    "SELECT id FROM t ORDER BY 1": "SELECT id, `t`.`d` AS icebergmv_key_ca74e1b3 FROM t ORDER BY 1",
+    "SELECT /*+ BROADCAST(u) */ t.id FROM t JOIN u ON t.id = u.id": (
+        "SELECT /*+ BROADCAST(u) */ t.id, `t`.`d` AS icebergmv_key_ca74e1b3 FROM t JOIN u ON t.id = u.id"
+    ),
+    "SELECT * FROM (SELECT id FROM t) x": "SELECT * FROM (SELECT id, `t`.`d` AS icebergmv_key_ca74e1b3 FROM t) x",
     "WITH f AS (SELECT id FROM t) SELECT * FROM f WHERE id > 0": (
-        "WITH f AS (SELECT id, `t`.`d` AS icebergmv_key_0 FROM t) SELECT * FROM f WHERE id > 0"
+        "WITH f AS (SELECT id, `t`.`d` AS icebergmv_key_ca74e1b3 FROM t) SELECT * FROM f WHERE id > 0"
     ),
 }
 
@@ -93,7 +102,7 @@ def test_it_is_followed_then(sql: str) -> None:
     text = with_keys(sql, keys)
     assert text is not None
     columns = analysed(text, keys=tuple(keys)).columns or ()
-    assert [c.name for c in columns[-len(keys) :]] == [f"icebergmv_key_{n}" for n in range(len(keys))]
+    assert [c.name for c in columns[-len(keys) :]] == [key_name(key) for key in keys]
     assert all(c.tracks for c in columns[-len(keys) :])
     assert [c.name for c in columns[: -len(keys)]] == [c.name for c in analysed(sql).columns or ()]
 
@@ -101,6 +110,12 @@ def test_it_is_followed_then(sql: str) -> None:
 @pytest.mark.parametrize("sql", TEXTS)
 def test_the_text_with_keys(sql: str) -> None:
     assert with_keys(sql, ["`t`.`d`"]) == TEXTS[sql]
+    assert taken_back(TEXTS[sql], ["`t`.`d`"]) == sql
+
+
+def test_a_name_says_what_a_column_holds() -> None:
+    """Rows that have another key under the same name would be taken for those of today."""
+    assert key_name("`t`.`d`") != key_name("`t`.`n`")
 
 
 @pytest.mark.parametrize("sql", OF_SEVERAL_READERS)

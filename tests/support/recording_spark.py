@@ -20,7 +20,7 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DateType, DoubleType, IcebergType, LongType, NestedField, StringType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ColumnInfo, ViewInfo
-from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_STATE
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_KEY, HIDDEN_STATE
 from tests.support.duck import unescaped
 
 SETTINGS = {"spark.sql.session.timeZone": "UTC"}
@@ -36,6 +36,7 @@ _NAME = r"`lake`\.`ns`\.`(?P<name>\w+)`"
 _TABLE = r"table => '`ns`\.`(?P<name>\w+)`'"
 _TEXT = r"'(?:[^'\\]|\\.)*'"
 _PROPERTY = re.compile(r"'((?:[^'\\]|\\.)*)' = '((?:[^'\\]|\\.)*)'")
+_HIDDEN = rf"(?:{HIDDEN_STATE}|{HIDDEN_KEY})\w+"
 _PROPERTIES = rf"TBLPROPERTIES \((?P<properties>(?:, |{_TEXT}| = )*)\)"
 
 
@@ -103,7 +104,7 @@ class RecordingSpark:
     def _described(self, sql: str) -> Sequence[Sequence[object]]:
         stored = re.fullmatch(rf"DESCRIBE QUERY SELECT \* FROM \(\nSELECT \* FROM {_NAME}\n\)", sql)
         if stored is None:
-            hidden = [(name, "bigint") for name in re.findall(rf" AS ({HIDDEN_STATE}\d+)", sql)]
+            hidden = [(name, "bigint") for name in re.findall(rf" AS ({_HIDDEN})", sql)]
             return [*self.columns, *hidden]
         spark_types = {str(kind): name for name, kind in TYPES.items()}
         return [(f.name, spark_types[str(f.field_type)]) for f in self._table(stored).schema().fields]
@@ -115,7 +116,7 @@ class RecordingSpark:
         name = f"ns.{found['name']}"
         if self.catalog.iceberg.table_exists(name):
             self.catalog.iceberg.drop_table(name)
-        hidden = [(column, "bigint") for column in re.findall(rf"`({HIDDEN_STATE}\d+)`", found["columns"])]
+        hidden = [(column, "bigint") for column in re.findall(rf"`({_HIDDEN})`", found["columns"])]
         columns = enumerate([*self.columns, *hidden], start=1)
         fields = [NestedField(i, n, TYPES[t], required=False) for i, (n, t) in columns]
         ids = {f.name: f.field_id for f in fields}

@@ -14,7 +14,7 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.definition.clauses import from_of
 from dbt.adapters.icebergmv.maintenance.definition.cte_copies import is_recursive
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_KEY
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import key_name
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, parse, parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Occurrence,
@@ -54,13 +54,21 @@ def with_keys(sql: str, keys: Sequence[str]) -> str | None:
     behind = None if select is None else from_of(select, parsed.tokens)
     if select is None or behind is None:
         return None
-    items = [f"{key} AS {HIDDEN_KEY}{n}" for n, key in enumerate(keys)]
     place = parsed.tokens[behind - 1].end + 1
-    edited = with_edits(sql, [TextEdit(place, place, "".join(f", {item}" for item in items))])
+    edited = with_edits(sql, [TextEdit(place, place, "".join(map(_more, keys)))])
     again = parse(edited)
-    for item in items:
-        select.append("expressions", parse_expression(item))
+    for key in keys:
+        select.append("expressions", parse_expression(f"{key} AS {key_name(key)}"))
     return edited if not isinstance(again, NotParsed) and again.tree == parsed.tree else None
+
+
+def taken_back(sql: str, keys: Sequence[str]) -> str:
+    """Return a text that `with_keys` gave, perhaps with other tables in FROM, without the items."""
+    return sql.replace("".join(map(_more, keys)), "", 1)
+
+
+def _more(key: str) -> str:
+    return f", {key} AS {key_name(key)}"
 
 
 def _keys_of(definition: ViewDefinition, use: Occurrence, partitions: Collection[str]) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 HIDDEN_STATE = "icebergmv_state_"
 """How the names of columns begin by which groups are merged (see merging.py)."""
 
@@ -17,3 +19,11 @@ def is_hidden(name: str) -> bool:
 def is_key(name: str) -> bool:
     """Return whether a column of a storage table is a hidden key."""
     return name.lower().startswith(HIDDEN_KEY)
+
+
+def key_name(text: str) -> str:
+    """Return the name of the hidden key with a text. It says what the column holds, so no other one passes for it.
+
+    A refresh that gives the storage table other keys may die before its rows are published.
+    """
+    return HIDDEN_KEY + hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -14,7 +14,7 @@ from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
 from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import wanted_keys, with_keys
-from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_key
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_key, key_name
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX
@@ -70,4 +70,4 @@ def stored_keys(storage: Table) -> tuple[str, ...]:
     """Return the texts of the hidden keys that a storage table has; a table that is replaced keeps its properties."""
     found = tuple(map(str, json.loads(storage.properties.get(KEYS_KEY, "[]"))))
     columns = [f.name for f in storage.schema().fields if is_key(f.name)]
-    return found if len(columns) == len(found) else ()
+    return found if columns == [key_name(text) for text in found] else ()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pyiceberg.types import DecimalType, IcebergType, IntegerType
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import taken_back
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, splice
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified, string_literal
@@ -112,13 +113,14 @@ def view_query_text(reader: Reader, found: Watched) -> str:
     }
     return (
         f"{_with(relations)}\n{_stored(reader)} LEFT ANTI JOIN {_WHOLE[0]}\nUNION ALL\n"
-        f"{_recomputed(reader, splice(found.definition.sql, reads))} LEFT SEMI JOIN {_WHOLE[0]}"
+        f"{_recomputed(reader, _shown(found.definition, splice(found.definition.sql, reads)))} "
+        f"LEFT SEMI JOIN {_WHOLE[0]}"
     )
 
 
 def definition_text(reader: Reader, definition: ViewDefinition) -> str:
     """Return the SQL of a view whose storage can never be known to be right: the definition."""
-    return _recomputed(reader, definition.sql)
+    return _recomputed(reader, _shown(definition, definition.sql))
 
 
 def fail_text(reader: Reader, found: Watched) -> str:
@@ -270,6 +272,11 @@ def _recomputed(reader: Reader, sql: str) -> str:
     """Select from the definition, under the types of the storage table: those of a base column may widen."""
     listed = ", ".join(f"{_as_stored(c, type_)} AS {identifier(c)}" for c, type_ in reader.columns)
     return f"SELECT {listed} FROM (\n{sql}\n) AS v"
+
+
+def _shown(definition: ViewDefinition, sql: str) -> str:
+    """Return the text of a definition without hidden keys: their columns may be renamed, and readers need none."""
+    return taken_back(sql, definition.keys)
 
 
 def _as_stored(column: str, type_: IcebergType) -> str:

@@ -1,4 +1,4 @@
-"""A hidden key that Spark refuses: the view has none then, and its readers get what it allows."""
+"""What readers of a view with a hidden key get, and of one whose hidden key Spark refuses."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_KE
 from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
+from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshRequest, inspect
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
@@ -20,6 +21,7 @@ from tests.support.recording_spark import SETTINGS, RecordingSpark
 
 SQL = "SELECT id, amount FROM orders"
 COLUMNS = (("id", "bigint"), ("amount", "bigint"))
+BEHAVIORS: tuple[StaleReadBehavior, ...] = ("use_data_table", "use_view_query", "fail", "use_stitching")
 
 
 class Reluctant(RecordingSpark):
@@ -31,15 +33,31 @@ class Reluctant(RecordingSpark):
         return super().__call__(sql)
 
 
-@pytest.mark.parametrize("behavior", ["use_data_table", "use_view_query", "fail", "use_stitching"])
-def test_the_view_has_none_then(tmp_path: Path, behavior: StaleReadBehavior) -> None:
-    stage = Stage(tmp_path)
+def refreshed(stage: Stage, behavior: StaleReadBehavior, spark: RecordingSpark) -> RefreshResult:
     config = ViewConfig(definition_hash(SQL), STORAGE, settings=SETTINGS, stale_read_behavior=behavior)
     inspection = inspect(stage.catalog, RefreshRequest(VIEW, SQL, "ns", config, "ann"))
-    assert inspection.definition.keys == ("`orders`.`region`",), "one is wanted at first"
+    assert inspection.definition.keys == ("`orders`.`region`",)
+    return refresh(Lake(stage.catalog, spark), inspection, read_plan(inspection))
+
+
+@pytest.mark.parametrize("behavior", BEHAVIORS)
+def test_a_view_whose_key_is_refused_has_none(tmp_path: Path, behavior: StaleReadBehavior) -> None:
+    stage = Stage(tmp_path)
     spark = Reluctant(stage.catalog, COLUMNS)
-    result = refresh(Lake(stage.catalog, spark), inspection, read_plan(inspection))
+    result = refreshed(stage, behavior, spark)
     stage.close()
     given = behavior if behavior != "use_stitching" else "use_view_query"
     assert (result.kind, result.stale_read_behavior) == ("full", given)
     assert [s for s in spark.said if HIDDEN_KEY in s and not s.startswith("DESCRIBE")] == []
+
+
+@pytest.mark.parametrize("behavior", BEHAVIORS)
+def test_only_stitching_reads_it(tmp_path: Path, behavior: StaleReadBehavior) -> None:
+    """A column that the SELECT does not name may be renamed, which must not keep anybody from reading the view."""
+    stage = Stage(tmp_path)
+    spark = RecordingSpark(stage.catalog, COLUMNS)
+    result = refreshed(stage, behavior, spark)
+    stage.close()
+    assert (result.kind, result.stale_read_behavior) == ("full", behavior)
+    (published,) = (s for s in spark.said if s.startswith("CREATE OR REPLACE VIEW"))
+    assert (HIDDEN_KEY in published) == (behavior == "use_stitching")
