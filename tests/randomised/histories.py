@@ -109,7 +109,7 @@ def make_case(choices: Choices, view: View | None = None, keys: tuple[str, ...] 
 
 def hidden_keys(view: View, specs: Mapping[str, Spec]) -> tuple[str, ...]:
     """Return the hidden keys that a view gets over tables that are partitioned so."""
-    definition = analysed(view.sql)
+    definition = analysed_at(view.sql, clock_at(MOMENTS[0], ZONES[0]))
     columns = {name: tuple(column for _, column in spec.fields) for name, spec in specs.items()}
     return wanted_keys(definition, {r.index: columns[r.name] for r in definition.references})
 

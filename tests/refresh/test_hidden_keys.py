@@ -61,3 +61,12 @@ def test_only_stitching_reads_it(tmp_path: Path, behavior: StaleReadBehavior) ->
     assert (result.kind, result.stale_read_behavior) == ("full", behavior)
     (published,) = (s for s in spark.said if s.startswith("CREATE OR REPLACE VIEW"))
     assert (HIDDEN_KEY in published) == (behavior == "use_stitching")
+
+
+def test_a_view_that_reads_the_clock_has_one(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    sql = f"{SQL} WHERE day >= current_date - 30"
+    config = ViewConfig(definition_hash(sql), STORAGE, settings=SETTINGS)
+    definition = inspect(stage.catalog, RefreshRequest(VIEW, sql, "ns", config, "ann")).definition
+    stage.close()
+    assert definition.keys == definition.as_written.keys == ("`orders`.`region`",)

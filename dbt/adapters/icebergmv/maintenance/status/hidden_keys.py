@@ -12,7 +12,8 @@ from typing import Literal
 
 from pyiceberg.table import Table
 
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse, at_moment
 from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import wanted_keys, with_keys
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_key, key_name
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
@@ -27,23 +28,30 @@ KeyChoice = Literal["stored", "wanted", "none"]
 
 @dataclass(frozen=True)
 class Analysis:
-    """A SELECT to analyse, and where its names mean tables; `is_utc`: the session's time zone is."""
+    """A SELECT to analyse, where its names mean tables, and what the clock says (None: nobody knows).
+
+    `is_utc`: the session's time zone is.
+    """
 
     sql: str
     default_namespace: str
     bases: BaseTables
     is_utc: bool
+    clock: Clock | None
 
     def definition(self, choice: KeyChoice, stored: Table | None) -> ViewDefinition:
-        """Return the definition with its hidden keys; `stored` is the storage table whose rows can be kept, if any."""
-        if choice == "stored" and stored is not None:
-            return self._with(stored_keys(stored)) or self._analysed(self.sql)
-        plain = self._analysed(self.sql)
-        return plain if choice == "none" else self._with(self.wanted(plain)) or plain
+        """Return the definition at this moment, with its hidden keys.
 
-    def wanted(self, definition: ViewDefinition) -> tuple[str, ...]:
-        """Return the hidden keys that the definition should have besides those that it has."""
-        return wanted_keys(definition, partition_columns(definition, self.bases))
+        `stored` is the storage table whose rows can be kept, if any.
+        """
+        if choice == "stored" and stored is not None:
+            return self._now(self._with(stored_keys(stored)) or self._analysed(self.sql))
+        plain = self._now(self._analysed(self.sql))
+        widened = None if choice == "none" else self._with(wanted_keys(plain, partition_columns(plain, self.bases)))
+        return plain if widened is None else self._now(widened)
+
+    def _now(self, written: ViewDefinition) -> ViewDefinition:
+        return at_moment(written, self.bases.columns_of, self.clock)
 
     def _with(self, keys: tuple[str, ...]) -> ViewDefinition | None:
         """Return the definition with these keys; None without any, or where its columns are not those and the keys."""

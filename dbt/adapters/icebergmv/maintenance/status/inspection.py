@@ -10,7 +10,7 @@ from typing import TypeAlias, TypeVar, cast
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, at_moment
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_partition_by
 from dbt.adapters.icebergmv.maintenance.errors import (
@@ -210,9 +210,9 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
     expanded = ExpandedSql(request.sql)
     if text.expand_views:
         expanded = expand(request.sql, request.default_namespace, bases, utc)
-    analysis = Analysis(expanded.sql, request.default_namespace, bases, utc)
-    written = analysis.definition(text.keys, storage if _is_kept(request, state) else None)
-    definition = at_moment(written, bases.columns_of, clock_of(request.config.settings, request.now()))
+    clock = clock_of(request.config.settings, request.now())
+    analysis = Analysis(expanded.sql, request.default_namespace, bases, utc, clock)
+    definition = analysis.definition(text.keys, storage if _is_kept(request, state) else None)
     setting = not_understood(request.config.settings)
     if setting is not None:
         definition = replace(definition, always_full=f"the session setting {setting} may change what its SQL means")
