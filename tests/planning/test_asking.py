@@ -16,10 +16,12 @@ from dbt.adapters.icebergmv.maintenance.planning.cost import asking_pays
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_DEAR, NotListed
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, references_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 from tests.support.bases import analysed, change, partition_rows, sized, status
+from tests.support.stub_catalog import StubCatalog
 
 BY_REGION = analysed("SELECT region, sum(v) AS s FROM t GROUP BY region")
 JOINED = analysed("SELECT a.region, sum(b.v) AS s FROM t a JOIN u b ON a.id = b.id GROUP BY a.region")
@@ -171,3 +173,21 @@ def test_where_asking_does_not_pay_it_is_asked_whether_any_row_changed(rows: int
     assert [sql.count(" JOIN ") for sql in said] == [0]
     plan = plan_refresh(definition, status(base), PlanRequest("auto", answers=answers))
     assert isinstance(plan, Full if rows else NoOp)
+
+
+@pytest.mark.parametrize("preferred", [frozenset[str](), frozenset(["id"]), frozenset(["id", "region"])])
+def test_no_question_is_asked_twice(preferred: frozenset[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns that the table is joined by may be those that partition the storage, or all that there are."""
+    joined = analysed("SELECT a.id, a.region FROM t a JOIN u b ON a.id = b.id AND a.region = b.region")
+    monkeypatch.setattr(Questions, "question", lambda self, index: "SELECT * FROM changed")
+    asked: list[str] = []
+
+    def everything(sql: str) -> list[tuple[object, ...]]:
+        asked.append(sql)
+        return [(n, n) for n in range(1001)]
+
+    columns = (Column("id", "bigint"), Column("region", "string"))
+    bases = status(sized(ONE_DAY, 10), sized(ONE_DAY, 10, "u", 1))
+    questions = Questions(joined, joined.asked, BaseTables(StubCatalog({}, {})), bases, columns, preferred)
+    questions.reached(1, everything)
+    assert len(asked) == len(set(asked)) > 1

@@ -291,13 +291,15 @@ class Questions:
             return None
         if not keys or self.only_whether:
             return none_of(f"SELECT 1 FROM (\n{question}\n)", run)
-        found = ask(question, keys, run)
+        found, tried = ask(question, keys, run), [[], keys]
         for names in (self._join_keys(self.asked.origins.get(index, index)), self.preferred):
             some = [c for c in keys if c.name in names]
-            if found is TOO_MANY and some:
+            if found is TOO_MANY and some not in tried:
                 found = ask(question, some, run)
-        if found is TOO_MANY and len(keys) > 1:
-            found = ask(question, [with_fewest_values(question, keys, run)], run)
+                tried.append(some)
+        left = [c for c in keys if [c] not in tried]
+        if found is TOO_MANY and left:
+            found = ask(question, [with_fewest_values(question, left, run)], run)
         return found
 
 
