@@ -39,7 +39,7 @@ def _as_computed(lake: Lake, query: str) -> tuple[Column, ...]:
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a definition: those of its output, and the hidden ones by which its groups are merged.
+    """The columns of a definition: those of its output, and the hidden ones that are stored besides.
 
     `widened`: some are stored as another type, in which an expression may give what it does not give in the SELECT.
     """
