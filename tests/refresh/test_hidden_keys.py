@@ -70,3 +70,12 @@ def test_a_view_that_reads_the_clock_has_one(tmp_path: Path) -> None:
     definition = inspect(stage.catalog, RefreshRequest(VIEW, sql, "ns", config, "ann")).definition
     stage.close()
     assert definition.keys == definition.as_written.keys == ("`orders`.`region`",)
+
+
+def test_a_view_that_is_computed_anew_at_every_run_has_none(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    sql = "SELECT o.id, c.name FROM orders o JOIN elsewhere.ns.customers c ON o.id = c.id"
+    config = ViewConfig(definition_hash(sql), STORAGE, settings=SETTINGS)
+    definition = inspect(stage.catalog, RefreshRequest(VIEW, sql, "ns", config, "ann")).definition
+    stage.close()
+    assert (definition.columns is not None, definition.keys) == (True, ())

@@ -9,13 +9,12 @@ from dataclasses import replace
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import wanted_keys
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import can_merge
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, Columns
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
-from dbt.adapters.icebergmv.maintenance.status.hidden_keys import KEYS_KEY, partition_columns
+from dbt.adapters.icebergmv.maintenance.status.hidden_keys import KEYS_KEY, keys_of_today
 from dbt.adapters.icebergmv.maintenance.status.inspection import View
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX
 
@@ -53,7 +52,7 @@ def with_states(view: View, columns: Columns) -> tuple[View, Columns]:
 
 def wants_more_keys(view: View) -> bool:
     """Return whether the definition should have hidden keys that it does not have."""
-    return bool(wanted_keys(view.definition, partition_columns(view.definition, view.bases)))
+    return bool(keys_of_today(view.definition, view.bases))
 
 
 def keeps(storage: Table | None, hidden: tuple[Column, ...], definition: ViewDefinition) -> bool:

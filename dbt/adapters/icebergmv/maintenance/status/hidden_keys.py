@@ -47,7 +47,7 @@ class Analysis:
         if choice == "stored" and stored is not None:
             return self._now(self._with(stored_keys(stored)) or self._analysed(self.sql))
         plain = self._now(self._analysed(self.sql))
-        widened = None if choice == "none" else self._with(wanted_keys(plain, partition_columns(plain, self.bases)))
+        widened = None if choice == "none" else self._with(keys_of_today(plain, self.bases))
         return plain if widened is None else self._now(widened)
 
     def _now(self, written: ViewDefinition) -> ViewDefinition:
@@ -64,14 +64,19 @@ class Analysis:
         return analyse(sql, self.default_namespace, self.bases.columns_of, self.is_utc, keys)
 
 
-def partition_columns(definition: ViewDefinition, bases: BaseTables) -> dict[int, tuple[str, ...]]:
-    """Return, for each reference to a table of the catalog, the columns in its partition spec that readers see."""
-    sources = [(r.index, bases.of(r).source) for r in definition.references if not r.pinned]
-    return {
-        index: tuple(f.column for f in spec_fields(source.table.spec(), source.table_schema) if f.column)
-        for index, source in sources
-        if source is not None
-    }
+def keys_of_today(definition: ViewDefinition, bases: BaseTables) -> tuple[str, ...]:
+    """Return the hidden keys that a definition should have besides those that it has.
+
+    None where nobody knows the changes of some table: all is computed anew at every run.
+    """
+    partitioned_by: dict[int, tuple[str, ...]] = {}
+    for reference in (r for r in definition.references if not r.pinned):
+        source = bases.of(reference).source
+        if source is None:
+            return ()
+        fields = spec_fields(source.table.spec(), source.table_schema)
+        partitioned_by[reference.index] = tuple(f.column for f in fields if f.column)
+    return wanted_keys(definition, partitioned_by)
 
 
 def stored_keys(storage: Table) -> tuple[str, ...]:
