@@ -42,8 +42,8 @@ _ENTRIES: Remembered[tuple[ManifestEntry, ...]] = Remembered(_MOST_ENTRIES, lamb
 
 def manifests_of(io: FileIO, snapshot: Snapshot | None) -> tuple[ManifestFile, ...]:
     """Return the manifests of a snapshot, of none if there is none; a list is read once a process."""
-    if snapshot is None:
-        return ()
+    if snapshot is None or not snapshot.manifest_list:
+        return () if snapshot is None else tuple(snapshot.manifests(io))
     return _LISTS.get(snapshot.manifest_list, lambda: tuple(snapshot.manifests(io)))
 
 
