@@ -24,7 +24,7 @@ from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
 from tests.randomised.database import BRANCH, STORED
 
 STORED_NAME = ("lake", "ns", "stored")
-SUMMARY = {"refresh-state": '{"source-states": []}'}
+SUMMARY = {"snapshot-property.refresh-state": '{"source-states": []}'}
 
 
 @dataclass(frozen=True)

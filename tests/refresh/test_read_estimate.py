@@ -12,7 +12,7 @@ import pytest
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.table import Table
 
-from dbt.adapters.icebergmv.maintenance.planning import read_estimate
+from dbt.adapters.icebergmv.maintenance.planning import read_estimate, write
 from tests.refresh.refreshes import DAYS, ORDERS, ROWS, SCENARIOS, Model, Scenario, Stage, nothing, sell
 
 Size = Callable[[Table, Table], int]
@@ -73,6 +73,22 @@ def test_both_versions_of_rows_that_changed(tmp_path: Path) -> None:
     assert result.kind == "merge"
     assert result.estimated_bytes == before + of(stage.catalog.iceberg.load_table("ns.orders"), "EU")
     stage.close()
+
+
+def test_few_rows_are_not_gathered_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless the model says how rows are distributed, or the table is not partitioned, or more is read."""
+    told = Model(config={"tblproperties": {"write.distribution-mode": "hash"}})
+    flat = Model(config={"partition_by": ()})
+    expected = {"few": (Model(), 1 << 20, True), "told": (told, 1 << 20, False), "flat": (flat, 1 << 20, False)}
+    expected["many"] = (Model(), 10, False)
+    for name, (model, few, direct) in expected.items():
+        monkeypatch.setattr(write, "FEW_BYTES", few)
+        (tmp_path / name).mkdir()
+        stage = Stage(tmp_path / name)
+        _, statements = stage.play(Scenario("", "overwrite", model, sell("EU"), model))
+        (insert,) = (s for s in statements if s.startswith("INSERT"))
+        assert ("`distribution-mode` = 'none'" in insert) is direct, name
+        stage.close()
 
 
 def test_large_tables_are_not_opened_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

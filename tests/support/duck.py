@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 
 _ESCAPES = re.compile(r"\\(u([0-9a-f]{4})|.)", re.DOTALL)
-_OPTIONS = r" WITH \((?:(?:, )?`snapshot-property\.[^`]*` = '(?:[^'\\]|\\.)*')*\)"
+_OPTIONS = r" WITH \((?:(?:, )?`(?:snapshot-property\.[^`]*|distribution-mode)` = '(?:[^'\\]|\\.)*')*\)"
 _REPLACE = re.compile(
     rf"INSERT INTO (?P<target>\S+){_OPTIONS} REPLACE WHERE "
     r"(?P<where>(?:`[^`]*`|'(?:[^'\\]|\\.)*'|[^`'])*?) (?P<rows>SELECT .*)",

@@ -11,7 +11,7 @@ FROM `lake`.`ns`.`orders` VERSION AS OF 1001 o LEFT JOIN `lake`.`ns`.`regions` V
 
 ALTER TABLE `lake`.`ns`.`__mv_storage__sales` CREATE BRANCH `icebergmv_20240101T000000_00000001` AS OF VERSION 3002 RETAIN 36500 DAYS;
 
-INSERT INTO `lake`.`ns`.`__mv_storage__sales`.`branch_icebergmv_20240101T000000_00000001` WITH (`snapshot-property.refresh-state` = '{"refresh-start-timestamp-ms": 1704067200000, "source-states": [{"type": "table", "catalog": "lake", "namespace": ["ns"], "name": "orders", "uuid": "00000000-0000-0000-0000-000000000001", "snapshot-id": 1001}, {"type": "table", "catalog": "lake", "namespace": ["ns"], "name": "regions", "uuid": "00000000-0000-0000-0000-000000000002", "snapshot-id": 2002}]}') REPLACE WHERE (`region` <=> 'EU') SELECT `region`, `manager`, `total` FROM (
+INSERT INTO `lake`.`ns`.`__mv_storage__sales`.`branch_icebergmv_20240101T000000_00000001` WITH (`snapshot-property.refresh-state` = '{"refresh-start-timestamp-ms": 1704067200000, "source-states": [{"type": "table", "catalog": "lake", "namespace": ["ns"], "name": "orders", "uuid": "00000000-0000-0000-0000-000000000001", "snapshot-id": 1001}, {"type": "table", "catalog": "lake", "namespace": ["ns"], "name": "regions", "uuid": "00000000-0000-0000-0000-000000000002", "snapshot-id": 2002}]}', `distribution-mode` = 'none') REPLACE WHERE (`region` <=> 'EU') SELECT `region`, `manager`, `total` FROM (
 SELECT o.region, r.manager, sum(o.amount) AS total
 FROM (SELECT * FROM `lake`.`ns`.`orders` VERSION AS OF 1001 WHERE (`region` <=> 'EU')) o LEFT JOIN (SELECT * FROM `lake`.`ns`.`regions` VERSION AS OF 2002 WHERE (`region` <=> 'EU')) r ON o.region = r.region GROUP BY o.region, r.manager
 ) WHERE (`region` <=> 'EU');

@@ -10,7 +10,7 @@ SELECT region, sum(amount) AS total FROM `lake`.`ns`.`orders` VERSION AS OF 1002
 
 ALTER TABLE `lake`.`ns`.`__mv_storage__sales` CREATE BRANCH `icebergmv_20240101T000000_00000001` AS OF VERSION 3002 RETAIN 36500 DAYS;
 
-INSERT INTO `lake`.`ns`.`__mv_storage__sales`.`branch_icebergmv_20240101T000000_00000001` WITH (`snapshot-property.refresh-state` = '{"refresh-start-timestamp-ms": 1704067200000, "source-states": [{"type": "table", "catalog": "lake", "namespace": ["ns"], "name": "orders", "uuid": "00000000-0000-0000-0000-000000000001", "snapshot-id": 1002}]}') REPLACE WHERE (`region` IS NULL OR `region` <=> 'EU') SELECT `region`, `total` FROM (
+INSERT INTO `lake`.`ns`.`__mv_storage__sales`.`branch_icebergmv_20240101T000000_00000001` WITH (`snapshot-property.refresh-state` = '{"refresh-start-timestamp-ms": 1704067200000, "source-states": [{"type": "table", "catalog": "lake", "namespace": ["ns"], "name": "orders", "uuid": "00000000-0000-0000-0000-000000000001", "snapshot-id": 1002}]}', `distribution-mode` = 'none') REPLACE WHERE (`region` IS NULL OR `region` <=> 'EU') SELECT `region`, `total` FROM (
 SELECT region, sum(amount) AS total FROM (SELECT * FROM `lake`.`ns`.`orders` VERSION AS OF 1002 WHERE (`region` IS NULL OR `region` <=> 'EU')) AS `orders` GROUP BY region
 ) WHERE (`region` IS NULL OR `region` <=> 'EU');
 

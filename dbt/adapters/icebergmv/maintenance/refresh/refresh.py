@@ -25,7 +25,7 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import (
     settle_build,
 )
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_partitioning, misfit_to_write
-from dbt.adapters.icebergmv.maintenance.planning.write import ReplaceAll, write_of
+from dbt.adapters.icebergmv.maintenance.planning.write import ReplaceAll, distribution_of, write_of
 from dbt.adapters.icebergmv.maintenance.refresh.publish import is_outdated, publish_view, record, republish
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, done, nothing_done
 from dbt.adapters.icebergmv.maintenance.refresh.state_after import moved, refresh_state, state_after
@@ -141,9 +141,10 @@ def _write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Re
     elif not isinstance(view, NewView):
         alter_storage(lake, view)
     start = _start(settled, load_storage(lake, storage))
-    summary = {"refresh-state": refresh_state(view, started_at)}
+    state_option = {"snapshot-property.refresh-state": refresh_state(view, started_at)}
     try:
-        stored = write_storage(lake, start, write_of(settled, start), summary)
+        options = {**state_option, **distribution_of(settled, start)}
+        stored = write_storage(lake, start, write_of(settled, start), options)
     except MaintenanceError:
         raise
     except Exception as error:
@@ -157,7 +158,7 @@ def _write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Re
         settled = replace(settled, plan=replace(settled.plan, reason=_with_grain(settled, stored, coarser)))
         rows = partition_otherwise(lake, settled, stored, coarser)
         start = _start(settled, load_storage(lake, storage))
-        stored = write_storage(lake, start, ReplaceAll(rows), summary)
+        stored = write_storage(lake, start, ReplaceAll(rows), state_option)
     state = state_after(settled, stored, (started_at, _now()))
     behavior = publish_view(lake, view, reads, state, stored)
     drop_unneeded_branches(lake, storage, lake.catalog.view(*view.request.view[1:]))

@@ -92,14 +92,14 @@ def fast_forward_main(storage: TableName, branch: str) -> str:
     )
 
 
-def write_rows(storage: TableName, branch: str, write: Write, summary: Mapping[str, str]) -> list[str]:
-    """Return the statements that carry out a write on a branch; `summary` goes into the summary of its snapshot.
+def write_rows(storage: TableName, branch: str, write: Write, write_options: Mapping[str, str]) -> list[str]:
+    """Return the statements that carry out a write on a branch; `write_options` are Iceberg's, for the rows added.
 
     Partitions are replaced in one commit (OverwriteFiles by filter), other regions by DELETE and INSERT, of which
     readers see only the end. The predicate is on the SELECT too: Iceberg does not refuse rows outside it.
     """
     target = qualified(*storage, f"branch_{branch}")
-    options = ", ".join(f"{identifier(f'snapshot-property.{k}')} = {string_literal(v)}" for k, v in summary.items())
+    options = ", ".join(f"{identifier(key)} = {string_literal(value)}" for key, value in write_options.items())
     insert = f"INSERT INTO {target} WITH ({options})"
     rows = select_from(write.rows.query, column_list(write.rows.columns))
     if write.rows.where is not None:

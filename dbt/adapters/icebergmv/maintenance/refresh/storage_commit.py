@@ -49,17 +49,17 @@ def take_main_back(lake: Lake, stored: StoredRows) -> None:
         lake.spark(statements.set_main(stored.name, stored.snapshot_id))
 
 
-def write_storage(lake: Lake, start: StoredRows, write: Write, summary: Mapping[str, str]) -> StoredRows:
+def write_storage(lake: Lake, start: StoredRows, write: Write, options: Mapping[str, str]) -> StoredRows:
     """Write on a new branch that starts at given rows, move main to it, and return the rows that are stored then.
 
-    `summary` goes into the summary of the snapshot. Raises RefreshConflict when another refresh moved main meanwhile;
-    the branch is dropped then, as on any error.
+    `options` are Iceberg's for the rows that are written. Raises RefreshConflict when another refresh moved main
+    meanwhile; the branch is dropped then, as on any error.
     """
     storage, branch, before = start.name, new_branch_name(), start.table.metadata
     try:
         take_main_back(lake, start)
         lake.spark(statements.create_branch(storage, branch, start.snapshot_id))
-        for statement in statements.write_rows(storage, branch, write, summary):
+        for statement in statements.write_rows(storage, branch, write, options):
             lake.spark(statement)
         _fast_forward(lake, storage, branch)
     except BaseException as error:
