@@ -60,6 +60,9 @@ WANTED = {
     "SELECT id FROM t AS x(a, b, c, e, f, id, g, h)": ["`x`.`e`"],
     "WITH f(id) AS (SELECT id FROM t) SELECT * FROM f": [],
     "WITH f AS (SELECT id FROM t) SELECT * FROM f QUALIFY count(*) OVER (PARTITION BY id) = 1": [],
+    "WITH f AS (SELECT id FROM t) SELECT * FROM f WHERE hash(*) % 2 = 0": [],
+    "WITH f AS (SELECT id FROM t) SELECT * FROM f WHERE id IN (SELECT hash(f.*) FROM u)": [],
+    "WITH f AS (SELECT id FROM t) SELECT * FROM f WHERE EXISTS (SELECT * FROM u WHERE u.id = f.id)": ["`t`.`d`"],
     "SELECT rand() AS r FROM t": [],
 }
 

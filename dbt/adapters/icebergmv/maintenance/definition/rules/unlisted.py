@@ -38,13 +38,20 @@ def unlisted(select: exp.Select, names: Names, windows: Sequence[Sequence[Key]])
 
 
 def passes_on(select: exp.Select) -> bool:
-    """Return whether a SELECT lists all columns of one relation, so that it also lists a new last one."""
+    """Return whether a SELECT lists all columns of one relation, so that it also lists a new last one.
+
+    Nothing else in it looks at all columns, as a condition on `hash(*)` does: a new one would change what it says.
+    """
     from_, (item, *more) = select.args.get("from_"), select.expressions
     if from_ is None or more or not isinstance(item, exp.Star) or any(item.args.values()):
         return False
     relation = from_.this
     others = (select.args.get("joins"), select.args.get("laterals"), relation.args.get("joins"))
-    return not any(others) and not relation.args.get("laterals")
+    if any(others) or relation.args.get("laterals"):
+        return False
+    clauses = (node for key, node in select.args.items() if key not in ("expressions", "from_", "with_"))
+    stars = (star for node in clauses if isinstance(node, exp.Expr) for star in node.find_all(exp.Star))
+    return all(isinstance(star.parent, exp.Select | exp.Count) for star in stars)
 
 
 def _text(slot: Slot) -> str:
