@@ -22,13 +22,14 @@ from typing import Any
 from dbt.cli.main import dbtRunner
 from pyspark.sql import SparkSession
 
+from benchmarks.parts.scans import last_execution, scanned_since
+
 WORK = Path(__file__).resolve().parent / "target-one-percent"
 BASE = "lake.tpch.lineitem"
 VIEW = "lake.analytics.daily"
 MOST_BYTES_READ = 1.05
 LEAST_SPEEDUP = 5.0
 MIB = 1024 * 1024
-FILE_SIZE_METRICS = ("total data file size (bytes)", "total delete file size (bytes)")
 
 # Iceberg's default keeps a Parquet writer per partition in memory; with it off rows are sorted first and one is open.
 SORTED_WRITES = ("write.spark.fanout.enabled", "false")
@@ -155,7 +156,7 @@ def _round(spark: SparkSession, changed: list[str]) -> Measured:
     spark.sql(LATE_ROWS.format(days=_dates(changed[::2])))
     if changed[1::2]:
         spark.sql(UPDATED_ROWS.format(days=_dates(changed[1::2])))
-    before = _last_execution(spark)
+    before = last_execution(spark)
     refresh = dbt("run")
     if refresh["refresh_kind"] == "full":
         raise BenchmarkFailed(f"the refresh was a full one: {refresh['refresh_reason']}")
@@ -227,45 +228,12 @@ def _bytes(spark: SparkSession, days: list[str]) -> int:
     return int(row[0])
 
 
-def _executions(spark: SparkSession) -> list[int]:
-    """Return the ids of the SQL executions that Spark's status store keeps."""
-    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
-    store = _store(spark)
-    executions = store.executionsList()
-    return [executions.apply(i).executionId() for i in range(executions.size())]
-
-
-def _last_execution(spark: SparkSession) -> int:
-    return max(_executions(spark), default=-1)
-
-
 def _scanned_bytes(spark: SparkSession, after: int) -> int:
-    """Return the bytes of all files that the scans after an execution took, as Iceberg reported them to Spark.
-
-    Scans of every table count, those of the view's own storage too.
-    """
-    store, total, scans = _store(spark), 0, 0
-    for execution in _executions(spark):
-        if execution <= after:
-            continue
-        values = store.executionMetrics(execution)
-        nodes = store.planGraph(execution).allNodes()
-        for node in (nodes.apply(i) for i in range(nodes.size())):
-            if not node.name().startswith("BatchScan"):
-                continue  # Writes report the size of the whole table under the same name.
-            metrics = node.metrics()
-            for metric in (metrics.apply(i) for i in range(metrics.size())):
-                value = values.get(metric.accumulatorId())
-                if metric.name() in FILE_SIZE_METRICS and value.isDefined():
-                    scans += 1
-                    total += int(value.get().replace(",", ""))
-    if not scans:
+    """Return the bytes of all files that scans took after an execution, of the view's own storage too."""
+    found = scanned_since(spark, after)
+    if not found.scans:
         raise BenchmarkFailed("Spark reported no scan")
-    return total
-
-
-def _store(spark: SparkSession) -> Any:
-    return spark._jsparkSession.sharedState().statusStore()
+    return found.size
 
 
 def _verify(spark: SparkSession) -> None:

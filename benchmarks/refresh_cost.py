@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from dbt.cli.main import dbtRunner
 from pyspark.sql import SparkSession
 
+from benchmarks.parts.project import dbt, write_project
 from dbt.adapters.icebergmv.impl import IcebergMVAdapter
 from dbt.adapters.icebergmv.maintenance.catalog.readers.jdbc import Reader
 from dbt.adapters.icebergmv.spark.cursor import SessionCursor
@@ -30,11 +30,6 @@ WARM_UPS = 12
 """More than the versions that a view keeps: from then on every refresh drops the branch of a former one."""
 DEFINITION = "select d, k, count(*) as n, sum(v) as v from lake.raw.events group by d, k"
 FILES = {
-    "dbt_project.yml": "name: cost\nversion: '1.0'\nprofile: cost\n",
-    "profiles.yml": (
-        "cost: {target: dev, outputs: {dev: {type: icebergmv, method: session, catalog: lake, schema: s, "
-        "warehouse: ./warehouse, threads: 1}}}\n"
-    ),
     "models/small.sql": f"{{{{ config(materialized='materialized_view') }}}} {DEFINITION}\n",
     "macros/make_base.sql": """
         {% macro make_base() %}
@@ -53,24 +48,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=7)
     rounds = parser.parse_args().rounds
-    with tempfile.TemporaryDirectory() as folder:
-        for name, text in FILES.items():
-            file = Path(folder) / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text)
-        _dbt(folder, "run-operation", "make_base")
-        _dbt(folder, "run")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_project(folder, "cost", FILES)
+        dbt(folder, "run-operation", "make_base")
+        dbt(folder, "run")
         found = [_round(folder, number) for number in range(WARM_UPS + rounds)][WARM_UPS:]
     return _report([steps for steps, _ in found], [rebuild for _, rebuild in found])
 
 
-def _round(folder: str, number: int) -> tuple[list[Step], float]:
+def _round(folder: Path, number: int) -> tuple[list[Step], float]:
     """Change one day, refresh and rebuild; return the steps of the refresh and the seconds of the rebuild."""
     spark = SparkSession.active()
     spark.sql(f"insert into lake.raw.events values (date'2024-01-01', {number}, 5)")
     steps: list[Step] = []
     with _timed(steps):
-        _dbt(folder, "run")
+        dbt(folder, "run")
     rebuild = f"create or replace table lake.s.rebuilt using iceberg partitioned by (d) as {DEFINITION}"
     started = time.perf_counter()
     spark.sql(rebuild).collect()
@@ -130,12 +123,6 @@ def _timed(steps: list[Step]) -> Iterator[None]:
 def _head(sql: str) -> str:
     words = sql.rsplit("*/", maxsplit=1)[-1].split()
     return " ".join(w for w in words if "icebergmv_" not in w and not w.strip("`;").isdecimal())[:60]
-
-
-def _dbt(folder: str, *arguments: str) -> None:
-    options = ["--project-dir", folder, "--profiles-dir", folder, "--log-path", f"{folder}/logs", "--quiet"]
-    answer = dbtRunner().invoke([*arguments, *options, "--no-send-anonymous-usage-stats", "--no-version-check"])
-    assert answer.success, answer.exception or answer.result
 
 
 if __name__ == "__main__":

@@ -20,11 +20,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dbt.cli.main import dbtRunner
 from pyspark.sql import SparkSession
 
-DAYS = 200
-FACTS, CUSTOMERS = "lake.raw.facts", "lake.raw.customers"
+from benchmarks.parts.bags import differences
+from benchmarks.parts.project import dbt, write_project
+from benchmarks.parts.tables import CUSTOMERS, FACTS, FIRST_DAY, LAST_DAY, make_tables
+
 VIEWS = {
     "by_day": f"select day, count(*) as n, sum(amount) as total from {FACTS} group by day",
     "by_customer": f"select customer, count(*) as n, sum(amount) as total from {FACTS} group by customer",
@@ -35,11 +36,10 @@ VIEWS = {
     "enriched": f"select f.id, f.day, f.amount, c.id as customer, c.country from {FACTS} f"
     f" join {CUSTOMERS} c on f.customer = c.id",
 }
-DAY = f"date_add(date'2024-01-01', {DAYS - 1})"
-OLD_DAY = "date_add(date'2024-01-01', 20)"
+OLD_DAY = f"date_add({FIRST_DAY}, 20)"
 CHANGES = {
     "nothing": [],
-    "one day updated": [f"update {FACTS} set amount = amount + 1 where day = {DAY}"],
+    "one day updated": [f"update {FACTS} set amount = amount + 1 where day = {LAST_DAY}"],
     "0.1 % new rows on all days": [
         f"insert into {FACTS} select id + 1000000000, day, customer, amount from {FACTS} where id % 1000 = {{round}}"
     ],
@@ -53,12 +53,12 @@ BY_HAND = (
     " {{% if is_incremental() %}} where {where} {{% endif %}} group by day"
 )
 HAND_WRITTEN = {
-    "by_day_lookback": BY_HAND.format(where=f"day >= date_sub({DAY}, 3)"),
+    "by_day_lookback": BY_HAND.format(where=f"day >= date_sub({LAST_DAY}, 3)"),
     "by_day_informed": BY_HAND.format(where="{{ var('changed_days') }}"),
 }
 INFORMED = {
     "nothing": "false",
-    "one day updated": f"day = {DAY}",
+    "one day updated": f"day = {LAST_DAY}",
     "0.1 % new rows on all days": "true",
     "one customer renamed": "false",
     "a tenth of a day deleted": f"day = {OLD_DAY}",
@@ -79,9 +79,9 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _project(folder, options.models)
-        _dbt(folder, "debug", "--connection")
-        _make(options.rows, options.customers)
-        _dbt(folder, "run")
+        dbt(folder, "debug", "--connection")
+        make_tables(options.rows, options.customers)
+        dbt(folder, "run")
         for change in options.changes:
             rounds = [dict(_measured(folder, change, number, options)) for number in range(options.rounds)]
             for model in rounds[0]:
@@ -90,34 +90,9 @@ def main() -> int:
 
 
 def _project(folder: Path, models: list[str]) -> None:
-    profile = (
-        "bench: {target: dev, outputs: {dev: {type: icebergmv, method: session, catalog: lake, schema: s, "
-        "warehouse: ./warehouse, threads: 1}}}\n"
-    )
-    (folder / "models").mkdir()
-    (folder / "dbt_project.yml").write_text(
-        "name: bench\nversion: '1.0'\nprofile: bench\nvars: {changed_days: 'true'}\n"
-    )
-    (folder / "profiles.yml").write_text(profile)
     of_views = {name: "{{ config(materialized='materialized_view') }} " + sql for name, sql in VIEWS.items()}
-    for name, sql in {**of_views, **HAND_WRITTEN}.items():
-        if name in models:
-            (folder / "models" / f"{name}.sql").write_text(sql)
-
-
-def _make(rows: int, customers: int) -> None:
-    spark = SparkSession.active()
-    spark.sql("create namespace if not exists lake.raw")
-    per_day = max(1, rows // DAYS)
-    spark.sql(
-        f"create table {FACTS} using iceberg partitioned by (day) as select id, date_add(date'2024-01-01',"
-        f" cast(id div {per_day} as int)) as day, cast(pmod(hash(id), {customers}) as int) as customer,"
-        f" cast(id % 100 as int) as amount from range({per_day * DAYS})"
-    )
-    spark.sql(
-        f"create table {CUSTOMERS} using iceberg as select cast(id as int) as id, concat('c', id % 50) as country"
-        f" from range({customers})"
-    )
+    files = {f"models/{name}.sql": sql for name, sql in {**of_views, **HAND_WRITTEN}.items() if name in models}
+    write_project(folder, "bench", files, variables="{changed_days: 'true'}")
 
 
 def _measured(
@@ -130,16 +105,13 @@ def _measured(
     for model in options.models:
         sql = VIEWS.get(model, VIEWS["by_day"])
         started = time.perf_counter()
-        found = _dbt(folder, "run", "--select", model, "--vars", json.dumps({"changed_days": INFORMED[change]}))
+        found = dbt(folder, "run", "--select", model, "--vars", json.dumps({"changed_days": INFORMED[change]}))
         seconds = time.perf_counter() - started
         started = time.perf_counter()
         by = " partitioned by (day)" if "day," in sql.split(" from ")[0] else ""
         spark.sql(f"create or replace table lake.s.rebuilt using iceberg{by} as {sql}").collect()
         rebuild = time.perf_counter() - started
-        compare = f"""
-            select count(*) from ((select * from lake.s.{model} except all select * from lake.s.rebuilt) union all
-            (select * from lake.s.rebuilt except all select * from lake.s.{model}))"""
-        wrong = None if options.no_compare else spark.sql(compare).collect()[0][0]
+        wrong = None if options.no_compare else _wrong_rows(model)
         response = found.results[0].adapter_response
         yield (
             model,
@@ -152,6 +124,12 @@ def _measured(
                 "wrong_rows": wrong,
             },
         )
+
+
+def _wrong_rows(model: str) -> int:
+    columns = SparkSession.active().table("lake.s.rebuilt").columns
+    (found,) = differences("select * from lake.s.rebuilt", columns, [f"lake.s.{model}"])
+    return found.rows
 
 
 def _middle(rounds: list[dict[str, Any]]) -> dict[str, Any]:
@@ -167,13 +145,6 @@ def _middle(rounds: list[dict[str, Any]]) -> dict[str, Any]:
         "times_faster": round(built / middle, 2),
         "wrong_rows": max((r["wrong_rows"] for r in rounds), default=None, key=lambda n: n or 0),
     }
-
-
-def _dbt(folder: Path, *arguments: str) -> Any:
-    options = ["--project-dir", str(folder), "--profiles-dir", str(folder), "--log-path", f"{folder}/logs", "--quiet"]
-    answer = dbtRunner().invoke([*arguments, *options, "--no-send-anonymous-usage-stats", "--no-version-check"])
-    assert answer.success, answer.exception or answer.result
-    return answer.result
 
 
 if __name__ == "__main__":

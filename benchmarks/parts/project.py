@@ -1,0 +1,36 @@
+"""A dbt project in a folder of its own, and dbt commands on it within this process."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dbt.cli.main import dbtRunner
+
+_PROFILE = """
+{name}:
+  target: dev
+  outputs:
+    dev: {{type: icebergmv, method: session, catalog: lake, schema: s, warehouse: ./warehouse, threads: 1}}
+"""
+
+
+def write_project(folder: Path, name: str, files: Mapping[str, str], variables: str = "{}") -> None:
+    """Write the project file, a profile with a SQLite catalog, and more files by their paths; `variables` is YAML."""
+    of_dbt = {
+        "dbt_project.yml": f"name: {name}\nversion: '1.0'\nprofile: {name}\nvars: {variables}\n",
+        "profiles.yml": _PROFILE.format(name=name),
+    }
+    for path, text in {**of_dbt, **files}.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+
+
+def dbt(folder: Path, *arguments: str) -> Any:
+    """Run a dbt command, which must succeed, and return its result."""
+    options = ["--project-dir", str(folder), "--profiles-dir", str(folder), "--log-path", f"{folder}/logs", "--quiet"]
+    answer = dbtRunner().invoke([*arguments, *options, "--no-send-anonymous-usage-stats", "--no-version-check"])
+    messages = [r.message for r in getattr(answer.result, "results", None) or ()]
+    assert answer.success, answer.exception or messages
+    return answer.result

@@ -1,0 +1,68 @@
+"""What the scans of Spark took, by Iceberg's own metrics in Spark's SQL status store."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+_SIZES = ("total data file size (bytes)", "total delete file size (bytes)")
+_FILES = ("number of result data files", "number of result delete files")
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """The files that scans took, with their sizes: of whole files, not of the columns that are decoded."""
+
+    scans: int = 0
+    files: int = 0
+    size: int = 0
+
+
+def last_execution(spark: SparkSession) -> int:
+    """Return the id of the newest SQL execution, -1 if there is none."""
+    executions = _executions(spark)
+    size = executions.size()
+    return int(executions.apply(size - 1).executionId()) if size else -1
+
+
+def scanned_since(spark: SparkSession, after: int) -> Scanned:
+    """Return what the scans of all tables took in the executions after one of them."""
+    store, executions = _store(spark), _executions(spark)
+    found = Scanned()
+    for i in reversed(range(executions.size())):
+        execution = executions.apply(i).executionId()
+        if execution <= after:
+            break
+        found = _added(found, store, execution)
+    return found
+
+
+def _added(found: Scanned, store: Any, execution: int) -> Scanned:
+    values = store.executionMetrics(execution)
+    nodes = store.planGraph(execution).allNodes()
+    scans, files, size = found.scans, found.files, found.size
+    for node in (nodes.apply(i) for i in range(nodes.size())):
+        if not node.name().startswith("BatchScan"):
+            continue  # Writes report the size of the whole table under the same name.
+        metrics = node.metrics()
+        for metric in (metrics.apply(i) for i in range(metrics.size())):
+            name, value = metric.name(), values.get(metric.accumulatorId())
+            if not value.isDefined() or name not in _SIZES + _FILES:
+                continue
+            number = int(value.get().replace(",", ""))
+            scans += name == _SIZES[0]
+            size += number if name in _SIZES else 0
+            files += number if name in _FILES else 0
+    return Scanned(scans, files, size)
+
+
+def _executions(spark: SparkSession) -> Any:
+    """Return the executions that the status store keeps, oldest first."""
+    spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty()
+    return _store(spark).executionsList()
+
+
+def _store(spark: SparkSession) -> Any:
+    return spark._jsparkSession.sharedState().statusStore()
