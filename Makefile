@@ -4,10 +4,17 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: clean coverage demo hooks integration lint long matrix quick release-check requirements soak soak-unit test tpch \
-	types unit
+.PHONY: bench bench-full clean coverage demo hooks integration lint long matrix quick release-check requirements soak \
+	soak-unit test tpch types unit
 
 test: lint types unit integration
+
+# The view beside what people write by hand; BENCH="--views by_day --rows 5000000 --docs" passes options on.
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks.bench $(BENCH)
+
+bench-full: $(STAMP)
+	$(BIN)/python -m benchmarks.bench --full $(BENCH)
 
 demo: $(STAMP)
 	$(BIN)/python examples/tpch/demo.py
