@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from benchmarks.parts.tables import CUSTOMERS, DAYS, FACTS, rows_per_day
+from benchmarks.parts.tables import CUSTOMERS, DAYS, FACTS, customers, rows_per_day
 
 Kind = Literal["none", "append", "delete", "update-cow", "update-mor", "seed"]
 Place = Literal["local", "scattered"]
@@ -74,7 +74,7 @@ class Change:
         picked = self.picked(rows)
         match self.kind:
             case "append":
-                columns = f"id + {_NEW_IDS}, {self.day()}, customer, product, amount"
+                columns = f"id + {_NEW_IDS}, {self.day()}, {_another_customer(rows)}, product, amount"
                 return (f"insert into {FACTS} select {columns} from {FACTS} where {picked}",)
             case "delete":
                 return (f"delete from {FACTS} where {picked}",)
@@ -88,6 +88,11 @@ class Change:
                 return (f"insert overwrite {CUSTOMERS} select * from {CUSTOMERS}",)
             case _:
                 return ()
+
+
+def _another_customer(rows: int) -> str:
+    """Return a customer who mostly was not there that day, so that an append brings pairs of day and customer."""
+    return f"cast(pmod(hash(id, 'appended'), {customers(rows)}) as int)"
 
 
 def all_changes() -> tuple[Change, ...]:

@@ -77,7 +77,7 @@ class Stage:
         if model[1] in PLANS and change.kind != "none":
             self._changed.add(model)
         scanned = scanned_since(self._spark, execution)
-        numbers = {"files_read": scanned.files, "bytes_read": scanned.size}
+        numbers = {} if scanned.silent else {"files_read": scanned.files, "bytes_read": scanned.size}
         response: dict[str, Any] = found.adapter_response
         return Measured(
             seconds=found.execution_time,

@@ -14,6 +14,7 @@ from benchmarks.parts.tables import DAYS, PRODUCTS_COUNT, customers
 
 _CHANGES = {change.name: change for change in all_changes()}
 _MIB = 2**20
+_VOLUMES = "MiB in so many files that were read; MiB in so many files that were written. `?`: not reported by Iceberg."
 
 
 def change_title(name: str) -> str:
@@ -36,7 +37,7 @@ def generated(found: Mapping[str, Any]) -> str:
     for view in _views(found):
         lines += [f"**{_capital(VIEWS[view].title)}**", "", "```sql", VIEWS[view].over(), "```", ""]
         lines += [*seconds(found, view), ""]
-    lines += ["### Files read and written", "", *volumes(found), ""]
+    lines += ["### Files read and written", "", _VOLUMES, "", *volumes(found), ""]
     lines += ["### Where the product loses", "", *losses(found), ""]
     lines += ["### The plan that auto takes", "", *plans(found), ""]
     lines += ["### Who does not compete", "", *left_out(_views(found))]
@@ -130,8 +131,10 @@ def _time(one: Mapping[str, Any] | None, is_best: bool) -> str:
 def _volume(one: Mapping[str, Any] | None) -> str:
     if one is None:
         return "-"
-    read, wrote = (f"{one[f'bytes_{what}'] / _MIB:.1f} in {one[f'files_{what}']:,}" for what in ("read", "written"))
-    return f"{read}; {wrote}"
+    return "; ".join(
+        f"{one[f'bytes_{what}'] / _MIB:.2f} in {one[f'files_{what}']:,}" if f"bytes_{what}" in one else "?"
+        for what in ("read", "written")
+    )
 
 
 def _plan_time(one: Mapping[str, Any]) -> str:

@@ -13,11 +13,15 @@ _FILES = ("number of result data files", "number of result delete files")
 
 @dataclass(frozen=True)
 class Scanned:
-    """The files that scans took, with their sizes: of whole files, not of the columns that are decoded."""
+    """The files that scans took, with their sizes: of whole files, not of the columns that are decoded.
+
+    `silent` scans report none: Iceberg's reads of appended rows alone, and of metadata tables.
+    """
 
     scans: int = 0
     files: int = 0
     size: int = 0
+    silent: int = 0
 
 
 def last_execution(spark: SparkSession) -> int:
@@ -42,11 +46,11 @@ def scanned_since(spark: SparkSession, after: int) -> Scanned:
 def _added(found: Scanned, store: Any, execution: int) -> Scanned:
     values = store.executionMetrics(execution)
     nodes = store.planGraph(execution).allNodes()
-    scans, files, size = found.scans, found.files, found.size
+    scans, files, size, silent = found.scans, found.files, found.size, found.silent
     for node in (nodes.apply(i) for i in range(nodes.size())):
         if not node.name().startswith("BatchScan"):
             continue  # Writes report the size of the whole table under the same name.
-        metrics = node.metrics()
+        metrics, before = node.metrics(), scans
         for metric in (metrics.apply(i) for i in range(metrics.size())):
             name, value = metric.name(), values.get(metric.accumulatorId())
             if not value.isDefined() or name not in _SIZES + _FILES:
@@ -55,7 +59,8 @@ def _added(found: Scanned, store: Any, execution: int) -> Scanned:
             scans += name == _SIZES[0]
             size += number if name in _SIZES else 0
             files += number if name in _FILES else 0
-    return Scanned(scans, files, size)
+        silent += scans == before
+    return Scanned(scans, files, size, silent)
 
 
 def _executions(spark: SparkSession) -> Any:
