@@ -10,7 +10,7 @@ SELECT id, region, amount FROM `lake`.`ns`.`orders` VERSION AS OF 1002 WHERE amo
 
 ALTER TABLE `lake`.`ns`.`__mv_storage__sales` CREATE BRANCH `icebergmv_20240101T000000_00000001` AS OF VERSION 3002 RETAIN 36500 DAYS;
 
-INSERT INTO `lake`.`ns`.`__mv_storage__sales`.`branch_icebergmv_20240101T000000_00000001` WITH (`snapshot-property.refresh-state` = '{"refresh-start-timestamp-ms": 1704067200000, "source-states": [{"type": "table", "catalog": "lake", "namespace": ["ns"], "name": "orders", "uuid": "00000000-0000-0000-0000-000000000001", "snapshot-id": 1002}]}', `distribution-mode` = 'none') SELECT `id`, `region`, `amount` FROM (
+INSERT INTO `lake`.`ns`.`__mv_storage__sales`.`branch_icebergmv_20240101T000000_00000001` WITH (`snapshot-property.refresh-state` = '{"refresh-start-timestamp-ms": 1704067200000, "source-states": [{"type": "table", "catalog": "lake", "namespace": ["ns"], "name": "orders", "uuid": "00000000-0000-0000-0000-000000000001", "snapshot-id": 1002}]}') SELECT `id`, `region`, `amount` FROM (
 SELECT `id`, `region`, `amount` FROM (
 SELECT id, region, amount FROM (SELECT * FROM `lake`.`ns`.`orders` WITH (`start-snapshot-id` = '1001', `end-snapshot-id` = '1002')) AS `orders` WHERE amount > 0
 )

@@ -162,10 +162,11 @@ def distribution_of(settled: Settled, start: StoredRows) -> dict[str, str]:
     """Return Iceberg's write option for few rows: each task writes what it has of a partition.
 
     Otherwise Spark shuffles the rows by partition first, so that one task has all of them, which takes a third of the
-    time of a small INSERT. The model may say how by `write.distribution-mode`.
+    time of a small INSERT. A partition may get several files so, until it is replaced again; rows that are only added
+    would leave ever more of them. The model may say how by `write.distribution-mode`.
     """
     is_told = DISTRIBUTION_KEY in settled.view.request.config.tblproperties
-    if is_told or not isinstance(settled.plan, Append | Overwrite) or not stored_partitioning(start.table):
+    if is_told or not isinstance(settled.plan, Overwrite) or not stored_partitioning(start.table):
         return {}
     size = estimated_bytes(settled)
     return {"distribution-mode": "none"} if size is not None and size <= FEW_BYTES else {}
