@@ -30,9 +30,14 @@ def page(text: str, found: Mapping[str, Any]) -> str:
     return f"{before}{BEGIN}\n\n{generated(found)}\n\n{END}{after}"
 
 
+def kept() -> dict[str, Any]:
+    """Return the results that are kept for the page; without any before the first measurement."""
+    return dict(json.loads(RESULTS.read_text(encoding="utf-8"))) if RESULTS.exists() else {"results": []}
+
+
 def main() -> int:
     """Write the page and the plots from the results that are kept."""
-    found = json.loads(RESULTS.read_text(encoding="utf-8"))
+    found = kept()
     draw(found, DOCS_IMAGES)
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), found), encoding="utf-8")
     return 0

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.bench.changes import SHARES
 from benchmarks.bench.contenders import MAIN, TITLES
 from benchmarks.bench.measured import wrong_rows
-from benchmarks.bench.results import cells
+from benchmarks.bench.results import CellResults, cells, sweeps
 from benchmarks.bench.tables import change_title
 from benchmarks.bench.views import VIEWS
 
@@ -18,7 +18,12 @@ _MARKS = {"auto": "o", "rebuild": "s", "lookback": "^", "informed": "D", "merge"
 
 
 def draw(found: Mapping[str, Any], folder: Path) -> None:
-    """Write `benchmark-seconds.svg`, and `benchmark-sizes.svg` if some view was measured with several sizes."""
+    """Write `benchmark-seconds.svg`, and `benchmark-sizes.svg` if some view was measured with several sizes.
+
+    Nothing is written without results.
+    """
+    if not found["results"]:
+        return
     import matplotlib  # noqa: PLC0415 - of the development requirements; no test of the pure parts needs it
 
     matplotlib.use("svg")
@@ -29,17 +34,6 @@ def draw(found: Mapping[str, Any], folder: Path) -> None:
     swept = sweeps(found)
     if swept:
         _save(_sizes(swept), folder / "benchmark-sizes.svg")
-
-
-def sweeps(found: Mapping[str, Any]) -> dict[tuple[str, str, str], list[tuple[float, dict[str, dict[str, Any]]]]]:
-    """Return (share, cell) by (view, kind, place), for those measured with at least three shares, smallest first."""
-    answer: dict[tuple[str, str, str], list[tuple[float, dict[str, dict[str, Any]]]]] = {}
-    for (view, change), cell in cells(found).items():
-        kind, _, size = change.partition(" ")
-        share, _, place = size.partition("-")
-        if place:
-            answer.setdefault((view, kind, place), []).append((float(share), cell))
-    return {key: sorted(of, key=lambda pair: pair[0]) for key, of in answer.items() if len(of) >= 3}
 
 
 def _seconds(found: Mapping[str, Any]) -> Any:
@@ -72,7 +66,7 @@ def _seconds(found: Mapping[str, Any]) -> Any:
     return figure
 
 
-def _sizes(swept: Mapping[tuple[str, str, str], list[tuple[float, dict[str, dict[str, Any]]]]]) -> Any:
+def _sizes(swept: Mapping[tuple[str, str, str], list[tuple[float, CellResults]]]) -> Any:
     """Draw a panel a view: seconds over the share of the facts that changed."""
     import matplotlib.pyplot as plt  # noqa: PLC0415
 

@@ -25,6 +25,17 @@ def cells(found: Mapping[str, Any]) -> dict[tuple[str, str], dict[str, dict[str,
     return answer
 
 
+def sweeps(found: Mapping[str, Any]) -> dict[tuple[str, str, str], list[tuple[float, CellResults]]]:
+    """Return (share, cell) by (view, kind, place), for those measured with at least three shares, smallest first."""
+    answer: dict[tuple[str, str, str], list[tuple[float, CellResults]]] = {}
+    for (view, change), cell in cells(found).items():
+        kind, _, size = change.partition(" ")
+        share, _, place = size.partition("-")
+        if place:
+            answer.setdefault((view, kind, place), []).append((float(share), cell))
+    return {key: sorted(of, key=lambda pair: pair[0]) for key, of in answer.items() if len(of) >= 3}
+
+
 def is_right(one: Mapping[str, Any]) -> bool:
     """Return whether a result was compared and has no wrong row."""
     return wrong_rows(dict(one)) == 0

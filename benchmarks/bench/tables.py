@@ -8,7 +8,7 @@ from typing import Any
 from benchmarks.bench.changes import all_changes
 from benchmarks.bench.contenders import LEFT_OUT, MAIN, TITLES, Contender
 from benchmarks.bench.measured import wrong_rows
-from benchmarks.bench.results import cells, choices, fastest_right, verdict
+from benchmarks.bench.results import cells, choices, fastest_right, sweeps, verdict
 from benchmarks.bench.views import VIEWS
 from benchmarks.parts.tables import DAYS, PRODUCTS_COUNT, customers
 
@@ -32,7 +32,10 @@ def summary(found: Mapping[str, Any]) -> list[str]:
 
 def generated(found: Mapping[str, Any]) -> str:
     """Return the part of the page that the tool writes."""
-    lines = [*_setting(found), "", "### In short", "", *(f"- {line}" for line in verdict(found)), ""]
+    if not found["results"]:
+        return "Nothing has been measured for this page yet: `make bench BENCH=--docs` does it."
+    lines = [*_setting(found), "", *_plots(found), "", "In the tables, **bold** is the fastest with the right rows."]
+    lines += ["", "### In short", "", *(f"- {line}" for line in verdict(found)), ""]
     lines += ["### Seconds, and wrong rows", ""]
     for view in _views(found):
         lines += [f"**{_capital(VIEWS[view].title)}**", "", "```sql", VIEWS[view].over(), "```", ""]
@@ -111,6 +114,13 @@ def _setting(found: Mapping[str, Any]) -> Iterator[str]:
     )
     yield ""
     yield "Versions: " + ", ".join(f"{name} {machine[name]}" for name in versions) + "."
+
+
+def _plots(found: Mapping[str, Any]) -> Iterator[str]:
+    yield "![Seconds of every contender, by view and change](images/benchmark-seconds.svg)"
+    if sweeps(found):
+        yield ""
+        yield "![Seconds over the share of the facts that changed](images/benchmark-sizes.svg)"
 
 
 def _views(found: Mapping[str, Any]) -> list[str]:

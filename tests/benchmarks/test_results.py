@@ -10,8 +10,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 
 from benchmarks.bench.__main__ import as_text, wrong_view
 from benchmarks.bench.measured import Measured, result, wrong_rows
-from benchmarks.bench.plots import sweeps
-from benchmarks.bench.results import choices, fastest_right, times_faster, verdict
+from benchmarks.bench.results import choices, fastest_right, sweeps, times_faster, verdict
 from benchmarks.bench.written import written
 
 
