@@ -46,6 +46,7 @@ def read(file: Path) -> Kept:
         merges=found.get("groups are merged", False),
         own_keys_first=found.get("own keys come first", False),
         clock=tuple(found.get("clock", ())),
+        keys=tuple(found.get("hidden keys", ())),
     )
     return Kept(found["because"], case, tuple(refresh["kind"] for refresh in found["refreshes"]))
 
@@ -62,6 +63,7 @@ def write(name: str, kept: Kept) -> Path:
         "own keys come first": case.own_keys_first,
         "storage partitioned by": case.partitioning,
         **({"clock": case.clock} if case.clock else {}),
+        **({"hidden keys": case.keys} if case.keys else {}),
         "tables": {
             name: {"partitioned by": spec.fields, "column bounds": spec.bounds, "rows": case.start[name]}
             for name, spec in case.specs.items()
