@@ -20,6 +20,8 @@ VIEWS = {
     " select customer as who, count(*) as n, sum(amount) as s from x group by 1",
     "outer_join": "select c.country, count(o.id) as n, sum(o.amount) as total from {orders} o"
     " left join {customers} c on o.customer = c.id group by c.country",
+    "in_final": "with o as (select * from {orders}), final as (select customer, count(*) as n, sum(amount) as s"
+    " from o group by customer) select * from final",
     "of_floats": "select count(*) as n, sum(score) as s from {orders}",
     "distinct_ones": "select count(distinct customer) as n from {orders}",
 }

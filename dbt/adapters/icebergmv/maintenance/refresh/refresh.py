@@ -59,7 +59,8 @@ class _NotMerged(Exception):
     """Groups could not be merged; nothing was written."""
 
     def __init__(self, error: Exception) -> None:
-        first = "not exact" if NOT_MERGED in str(error) else str(error).splitlines()[0][:200]
+        words = "an extreme went, or a sum or an average would not be exact"
+        first = words if NOT_MERGED in str(error) else str(error).splitlines()[0][:200]
         super().__init__(f"groups were not merged: {first}")
 
 

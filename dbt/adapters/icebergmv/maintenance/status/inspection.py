@@ -13,6 +13,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, Vie
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_partition_by
+from dbt.adapters.icebergmv.maintenance.definition.wrapping import without_wrapping
 from dbt.adapters.icebergmv.maintenance.errors import (
     InvalidConfig,
     NotReadable,
@@ -211,7 +212,7 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
     if text.expand_views:
         expanded = expand(request.sql, request.default_namespace, bases, utc)
     clock = clock_of(request.config.settings, request.now())
-    analysis = Analysis(expanded.sql, request.default_namespace, bases, utc, clock)
+    analysis = Analysis(without_wrapping(expanded.sql), request.default_namespace, bases, utc, clock)
     definition = analysis.definition(text.keys, storage if _is_kept(request, state) else None)
     setting = not_understood(request.config.settings)
     if setting is not None:

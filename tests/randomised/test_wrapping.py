@@ -1,0 +1,30 @@
+"""Random views with a SELECT around them: without it they give the same rows."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.definition.wrapping import without_wrapping
+from tests.randomised.choices import Choices
+from tests.randomised.database import Database
+from tests.randomised.histories import make_case
+
+AROUND = ("SELECT * FROM ({}) w", "WITH w AS ({}) SELECT * FROM w")
+SEEDS = 150
+
+
+@pytest.mark.slow
+def test_the_rows_stay(database: Database) -> None:
+    changed = 0
+    for seed in range(SEEDS):
+        case = make_case(Choices(seed), keys=())
+        database.in_zone(case.zone)
+        for table, rows in case.start.items():
+            database.load(table, rows)
+        for around in AROUND:
+            wrapped = around.format(case.view.sql)
+            inside = without_wrapping(wrapped)
+            changed += inside != wrapped
+            if "CURRENT_" not in wrapped.upper() and "NOW()" not in wrapped.upper():
+                assert database.rows(inside) == database.rows(wrapped), wrapped
+    assert changed > SEEDS
