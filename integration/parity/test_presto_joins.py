@@ -259,7 +259,7 @@ EVENTS = Group(
             (
                 Step("first build", "full", "1 10 | 2 20 | 3 30", 3),
                 Step("P20 a new row and no partition column is kept", "append", "1 10 | 2 20 | 3 30 | 4 40", 1),
-                Step("P20 a deleted row and no partition column is kept", "overwrite", "2 20 | 3 30 | 4 40", 0),
+                Step("P20 a deleted row and no partition column is kept", "overwrite", "2 20 | 3 30 | 4 40", 1),
             ),
         ),
         View(
@@ -268,7 +268,7 @@ EVENTS = Group(
             (
                 Step("first build", "full", "1 x | 2 y | 3 z", 3),
                 Step("P18 both sides stale and one is unpartitioned", "append", "1 x | 2 y | 3 z | 4 n", 1),
-                Step("P18 a deleted row and no partition column is kept", "overwrite", "2 y | 3 z | 4 n", 0),
+                Step("P18 a deleted row and no partition column is kept", "overwrite", "2 y | 3 z | 4 n", 1),
             ),
         ),
     ),

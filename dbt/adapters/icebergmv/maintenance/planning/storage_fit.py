@@ -76,7 +76,7 @@ def partitioning_of(settled: Settled) -> tuple[PartitionField, ...]:
     specs = [(i, s.table.spec(), s.table_schema) for i, s in sources if s is not None]
     derived = derive_partitioning(view.definition, specs)
     if isinstance(view, RefreshedView) and view.state.partial is None:
-        types = {c.name: c.type for c in settled.columns}
+        types = {c.name: c.type for c in (*settled.columns, *settled.hidden)}
         grains, stored = tuple(Grain(f, types[f.column]) for f in derived), stored_partitioning(view.storage)
         if view.stored.row_count is not None and stays_coarser(stored, view.stored.row_count, grains):
             return stored
