@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.planning import write
+from integration.support.following import assert_follows
 from integration.support.lake import LakeProject
 
 JOINED = "from {orders} o join {customers} c on o.customer = c.id"
@@ -113,14 +114,7 @@ def tables(lake: LakeProject) -> dict[str, str]:
 
 @pytest.mark.parametrize("change", ROUNDS)
 def test_what_is_reached_is_refreshed(lake: LakeProject, tables: dict[str, str], change: str) -> None:
-    statements, kinds = ROUNDS[change]
-    for statement in statements:
-        lake.sql(statement.format(**tables))
-    found = lake.run("--select", *kinds)
-    lake.assert_equals_definition(*kinds)
-    assert {name: found[name]["refresh_kind"] for name in kinds} == kinds, {
-        name: found[name]["refresh_reason"] for name in kinds
-    }
+    assert_follows(lake, tables, ROUNDS[change], ROUNDS[change][1])
 
 
 def test_more_keys_than_a_predicate_takes(lake: LakeProject, tables: dict[str, str]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from integration.support.following import assert_follows
 from integration.support.lake import LakeProject
 
 VIEWS = {
@@ -116,11 +117,4 @@ def tables(lake: LakeProject) -> dict[str, str]:
 
 @pytest.mark.parametrize("change", ROUNDS)
 def test_groups_are_merged_by_the_rows_below(lake: LakeProject, tables: dict[str, str], change: str) -> None:
-    statements, kinds = ROUNDS[change]
-    for statement in statements:
-        lake.sql(statement.format(**tables))
-    found = lake.run("--select", *VIEWS)
-    lake.assert_equals_definition(*VIEWS)
-    assert {name: found[name]["refresh_kind"] for name in kinds} == kinds, {
-        name: found[name]["refresh_reason"] for name in kinds
-    }
+    assert_follows(lake, tables, ROUNDS[change], VIEWS)

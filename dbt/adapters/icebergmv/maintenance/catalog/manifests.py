@@ -79,6 +79,11 @@ def referenced_data_file(file: DataFile) -> str | None:
     return low.decode("utf-8", "replace") if low is not None and low == high else None
 
 
+def count_files(manifests: Iterable[ManifestFile]) -> int:
+    """Return how many live files manifests list, without opening them."""
+    return sum((m.added_files_count or 0) + (m.existing_files_count or 0) for m in manifests)
+
+
 def _entries(io: FileIO, manifest: ManifestFile) -> tuple[ManifestEntry, ...]:
     return _ENTRIES.get(manifest.manifest_path, lambda: tuple(_read_entries(io, manifest)))
 

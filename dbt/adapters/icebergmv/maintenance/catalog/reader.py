@@ -88,3 +88,11 @@ def table_columns(table: Table) -> tuple[ColumnInfo, ...]:
 def schema_columns(schema: Schema) -> tuple[ColumnInfo, ...]:
     """Return the top-level columns of an Iceberg schema as Spark shows them."""
     return tuple(ColumnInfo(f.name, spark_type(f.field_type), f.doc, f.required) for f in schema.fields)
+
+
+def summary_count(table: Table, snapshot_id: int, what: str) -> int | None:
+    """Return a count in the summary of a snapshot (`total-records`); None where it does not say."""
+    snapshot = table.snapshot_by_id(snapshot_id)
+    summary = None if snapshot is None else snapshot.summary
+    count = None if summary is None else summary.get(what)
+    return int(count) if count is not None and count.isdecimal() else None

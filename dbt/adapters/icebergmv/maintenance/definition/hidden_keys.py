@@ -12,7 +12,6 @@ from collections.abc import Collection, Mapping, Sequence
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import from_of
-from dbt.adapters.icebergmv.maintenance.definition.cte_copies import is_recursive
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import key_name
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, parse, parse_expression
@@ -23,7 +22,8 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     Unlisted,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.unlisted import passes_on
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, cte_of, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.wrapping import query_behind
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Evaluated, OrNull
 
 MOST_KEYS = 4
@@ -105,22 +105,5 @@ def _listing(tree: exp.Expr) -> exp.Select | None:
     """Return the SELECT whose list is that of the view: the outermost, or what `SELECT * FROM x` lists."""
     query: exp.Expr | None = tree
     while isinstance(query, exp.Select) and passes_on(query):
-        query = _relation(query.args["from_"].this, tree)
+        query = query_behind(query.args["from_"].this, tree)
     return query if isinstance(query, exp.Select) else None
-
-
-def _relation(item: exp.Expr, tree: exp.Expr) -> exp.Expr | None:
-    """Return the query behind an item of FROM, if it is read here alone and names its own columns."""
-    if item.args.get("alias") is not None and item.args["alias"].args.get("columns"):
-        return None
-    if isinstance(item, exp.Subquery):
-        return None if _changes_rows(item) else item.this
-    cte = cte_of(item) if isinstance(item, exp.Table) and not _changes_rows(item) else None
-    if cte is None or cte.args["alias"].args.get("columns") or is_recursive(cte):
-        return None
-    uses = [table for table in tree.find_all(exp.Table) if cte_of(table) is cte]
-    return cte.this if len(uses) == 1 else None
-
-
-def _changes_rows(item: exp.Expr) -> bool:
-    return any(item.args.get(a) for a in ("pivots", "sample", "limit", "offset", "joins", "laterals"))

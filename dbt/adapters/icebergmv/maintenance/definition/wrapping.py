@@ -20,6 +20,7 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import cte_o
 _STAR = re.compile(r"\bselect\s*\*\s*from\b", re.IGNORECASE)
 _OF_A_WRAPPING = frozenset(["with_", "expressions", "from_"])
 _OF_A_NAME = frozenset(["this", "alias"])
+_CHANGES_ROWS = ("pivots", "sample", "limit", "offset", "joins", "laterals")
 _SELECT_ALL = [TokenType.SELECT, TokenType.STAR, TokenType.FROM]
 
 
@@ -42,16 +43,27 @@ def _inside(parsed: ParsedSql, sql: str) -> str | None:
     if not isinstance(tree, exp.Select) or not _lists_everything(tree):
         return None
     item, ctes = tree.args["from_"].this, _ctes(tree)
-    if any(value for name, value in item.args.items() if name not in _OF_A_NAME) or _names_columns(item):
+    query = query_behind(item, tree)
+    if query is None or any(value for name, value in item.args.items() if name not in _OF_A_NAME):
         return None
     if isinstance(item, exp.Subquery):
-        return _checked(_without_outer_select(item.this, parsed.tokens, sql), item.this, ctes)
-    last = ctes[-1] if ctes else None
-    if last is None or cte_of(item) is not last or _names_columns(last) or is_recursive(last):
+        return _checked(_without_outer_select(query, parsed.tokens, sql), query, ctes)
+    if not ctes or query is not ctes[-1].this:
         return None
-    if sum(cte_of(table) is last for table in tree.find_all(exp.Table)) != 1:
+    return _checked(_without_cte(ctes, parsed.tokens, sql), query, ctes[:-1])
+
+
+def query_behind(item: exp.Expr, tree: exp.Expr) -> exp.Expr | None:
+    """Return the query behind an item of FROM, if it is read here alone and names its own columns."""
+    if _names_columns(item) or any(item.args.get(a) for a in _CHANGES_ROWS):
         return None
-    return _checked(_without_cte(ctes, parsed.tokens, sql), last.this, ctes[:-1])
+    if isinstance(item, exp.Subquery):
+        inside: exp.Expr = item.this
+        return inside
+    cte = cte_of(item) if isinstance(item, exp.Table) else None
+    if cte is None or _names_columns(cte) or is_recursive(cte):
+        return None
+    return cte.this if sum(cte_of(table) is cte for table in tree.find_all(exp.Table)) == 1 else None
 
 
 def _lists_everything(select: exp.Select) -> bool:

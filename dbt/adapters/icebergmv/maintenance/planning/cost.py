@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from dbt.adapters.icebergmv.maintenance.catalog.manifests import manifests_of
+from dbt.adapters.icebergmv.maintenance.catalog.manifests import count_files, manifests_of
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import partitions_of
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
 from dbt.adapters.icebergmv.maintenance.planning.plan import Delta
@@ -144,8 +144,7 @@ def _count_partitions(source: IcebergSource) -> int | None:
     """Return how many partitions a table has; None when counting them would open many manifests."""
     snapshot = None if source.version.snapshot_id is None else source.table.snapshot_by_id(source.version.snapshot_id)
     manifests = manifests_of(source.table.io, snapshot)
-    files = sum((m.added_files_count or 0) + (m.existing_files_count or 0) for m in manifests)
-    if snapshot is None or files > _COUNTED_FILES:
+    if snapshot is None or count_files(manifests) > _COUNTED_FILES:
         return None
     return len(partitions_of(source.table, snapshot.snapshot_id))
 

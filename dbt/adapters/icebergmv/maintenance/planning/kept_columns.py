@@ -59,8 +59,9 @@ def keeps(storage: Table | None, hidden: tuple[Column, ...], definition: ViewDef
     """Return whether the hidden columns of a storage table are just these, and hold what the definition says."""
     if stored_hidden(storage) != hidden:
         return False
-    wanted = hidden_properties(definition) if hidden else {}
-    return storage is not None and wanted.items() <= storage.properties.items() if wanted else True
+    if storage is None or not hidden:
+        return True
+    return hidden_properties(definition).items() <= storage.properties.items()
 
 
 def hidden_properties(definition: ViewDefinition) -> dict[str, str]:

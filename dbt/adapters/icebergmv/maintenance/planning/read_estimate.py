@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from pyiceberg.manifest import ManifestFile
 from typing_extensions import assert_never
 
 from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows
-from dbt.adapters.icebergmv.maintenance.catalog.manifests import manifests_of
+from dbt.adapters.icebergmv.maintenance.catalog.manifests import count_files, manifests_of
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import bytes_by_partition
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
 from dbt.adapters.icebergmv.maintenance.planning.plan import (
@@ -112,23 +111,16 @@ def _bytes(source: IcebergSource, snapshot_id: int | None, wanted: _Wanted) -> i
     snapshot = None if snapshot_id is None else source.table.metadata.snapshot_by_id(snapshot_id)
     if snapshot is None:
         return 0
-    if _count_files(manifests_of(source.table.io, snapshot)) > COUNTED_FILES:
+    if count_files(manifests_of(source.table.io, snapshot)) > COUNTED_FILES:
         return None
     sizes = bytes_by_partition(source.table, snapshot.snapshot_id)
     if wanted is None:
         return sum(sizes.values())
     fields = [(f.column, f.transform) for f in spec_fields(source.table.spec(), source.table_schema)]
-    rows, wanted = (
-        FileRows(source.table, source.table_schema, frozenset()),
-        tuple(in_terms_of(d, fields) for d in wanted),
-    )
-    return sum(size for partition, size in sizes.items() if _meet(rows.of_partition(partition), wanted))
+    rows, read = FileRows(source.table, source.table_schema, frozenset()), [in_terms_of(d, fields) for d in wanted]
+    return sum(size for partition, size in sizes.items() if _meet(rows.of_partition(partition), read))
 
 
 def _meet(held: TupleDomain | None, wanted: Sequence[TupleDomain]) -> bool:
     """Return whether a partition can hold a row that is wanted."""
     return held is None or any(not TupleDomain.all_of((*held.constraints, *d.constraints)).is_none for d in wanted)
-
-
-def _count_files(manifests: Sequence[ManifestFile]) -> int:
-    return sum((m.added_files_count or 0) + (m.existing_files_count or 0) for m in manifests)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from pyiceberg.table import Table
 
-from dbt.adapters.icebergmv.maintenance.catalog.manifests import manifests_of
+from dbt.adapters.icebergmv.maintenance.catalog.manifests import count_files, manifests_of
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import (
     ancestry,
     changed_partitions,
@@ -94,8 +94,7 @@ def _partitions(base: BaseTable) -> int | None:
         return None
     snapshot = source.table.metadata.snapshot_by_id(snapshot_id)
     manifests = manifests_of(source.table.io, snapshot)
-    files = sum((m.added_files_count or 0) + (m.existing_files_count or 0) for m in manifests)
-    return len(partitions_of(source.table, snapshot_id)) if files <= COUNTED_FILES else None
+    return len(partitions_of(source.table, snapshot_id)) if count_files(manifests) <= COUNTED_FILES else None
 
 
 def _written(table: Table, start: int, snapshot_id: int) -> tuple[int, int, int]:

@@ -8,7 +8,13 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import IcebergType, NestedField
 
-from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ColumnInfo, ViewInfo, schema_columns
+from dbt.adapters.icebergmv.maintenance.catalog.reader import (
+    CatalogReader,
+    ColumnInfo,
+    ViewInfo,
+    schema_columns,
+    summary_count,
+)
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
@@ -43,10 +49,7 @@ class IcebergSource:
         """Return the number of rows that the snapshot says it has, or had and deleted; None where it does not say."""
         if self.version.snapshot_id is None:
             return 0
-        snapshot = self.table.snapshot_by_id(self.version.snapshot_id)
-        summary = None if snapshot is None else snapshot.summary
-        count = None if summary is None else summary.get("total-records")
-        return int(count) if count is not None and count.isdecimal() else None
+        return summary_count(self.table, self.version.snapshot_id, "total-records")
 
     @property
     def has_other_columns_now(self) -> bool:

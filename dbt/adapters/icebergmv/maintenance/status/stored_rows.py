@@ -9,6 +9,7 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import manifests_of
+from dbt.adapters.icebergmv.maintenance.catalog.reader import summary_count
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden, is_key
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import can_prune
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
@@ -34,10 +35,7 @@ class StoredRows:
 
     def count(self, what: str) -> int | None:
         """Return a count of the snapshot's summary; None where it does not say."""
-        snapshot = self.table.metadata.snapshot_by_id(self.snapshot_id)
-        summary = None if snapshot is None else snapshot.summary
-        count = None if summary is None else summary.get(what)
-        return int(count) if count is not None and count.isdecimal() else None
+        return summary_count(self.table, self.snapshot_id, what)
 
     @property
     def schema(self) -> Schema:

@@ -42,7 +42,11 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     TrackedRelation,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.unlisted import unlisted
-from dbt.adapters.icebergmv.maintenance.definition.rules.windows import partitions_of_windows, window_partitions
+from dbt.adapters.icebergmv.maintenance.definition.rules.windows import (
+    behind_windows,
+    partitions_of_windows,
+    window_partitions,
+)
 from dbt.adapters.icebergmv.maintenance.definition.written_columns import written_columns
 
 _CUTS = {
@@ -67,8 +71,7 @@ def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> Tracked
     deltas = _deltas(select, replace(below.deltas, grouped=None))
     if columns is not None and len(columns) == len(select.expressions):
         deltas = replace(deltas, grouped=_grouped(select, names, below.deltas.additive))
-    more = unlisted(select, names, window_partitions(select, names, grouping_of(select, names)))
-    result = TrackedRelation(columns, below.occurrences, obstacles, deltas, below.questions, more)
+    result = TrackedRelation(columns, below.occurrences, obstacles, deltas, below.questions, unlisted(select, names))
     reason = _cut_reason(select)
     if reason is not None:
         return result.cut(reason)
@@ -88,7 +91,7 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
             if expanded is None or groups is not None:
                 return None
             columns += [
-                replace(_windowed(c, Key(s), windows, names), answered=made.slot_answers(s)) for s, c in expanded
+                replace(behind_windows(c, Key(s), windows, names), answered=made.slot_answers(s)) for s, c in expanded
             ]
             continue
         if is_generator(expression):
@@ -104,7 +107,7 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
         else:
             required = not key.steps and names.sources.slots[key.slot].column.required
             column = TrackedColumn(expression.output_name, names.tracks(key), key.type, required)
-            column = _windowed(column, key, windows, names)
+            column = behind_windows(column, key, windows, names)
         columns.append(replace(column, answered=made.answers(expression)))
         if isinstance(expression, exp.Alias):
             names = replace(names, aliases={expression.alias.lower(): None if hidden else key, **names.aliases})
@@ -142,13 +145,6 @@ def _made(select: exp.Select, names: Names, grouping: Grouping | None) -> Made:
 def _grouping_keys(grouping: Grouping, names: Names) -> list[Key]:
     found = (key_of(e, names) or grouped_key(e, names) for e in grouping.always)
     return [key for key in found if key is not None]
-
-
-def _windowed(column: TrackedColumn, key: Key, windows: Sequence[Sequence[Key]], names: Names) -> TrackedColumn:
-    """Return the column as it is behind the windows: tracked only if all of them are partitioned by it."""
-    same = Key(names.sources.same(key.slot), key.steps, key.type)
-    kept = all(any(same.is_function_of(partition) for partition in window) for window in windows)
-    return column if kept else replace(column, tracks=frozenset())
 
 
 def _expand(star: exp.Expr, sources: Sources) -> list[tuple[int, TrackedColumn]] | None:

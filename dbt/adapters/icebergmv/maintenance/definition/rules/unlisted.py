@@ -6,32 +6,28 @@ so where rows are grouped, compared (DISTINCT) or counted (LIMIT).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Slot
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn, Tracks, Unlisted
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Unlisted
+from dbt.adapters.icebergmv.maintenance.definition.rules.windows import behind_windows, window_partitions
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 
 _MORE_THAN_ROWS = ("group", "having", "distinct", "limit", "offset", "sample", "pivots", "connect", "match", "kind")
 
 
-def unlisted(select: exp.Select, names: Names, windows: Sequence[Sequence[Key]]) -> tuple[Unlisted, ...]:
-    """Return the columns of FROM that its list could name; of `SELECT * FROM x` those that the query x could name.
-
-    `windows` has the keys in PARTITION BY of each window.
-    """
+def unlisted(select: exp.Select, names: Names) -> tuple[Unlisted, ...]:
+    """Return the columns of FROM that its list could name; of `SELECT * FROM x` those that the query x could name."""
     if any(select.args.get(a) for a in _MORE_THAN_ROWS) or aggregates_all_rows(select):
         return ()
+    windows = window_partitions(select, names, None)
     if passes_on(select):
         # What a window of this SELECT is partitioned by, it lists; a column of x's own is followed through none.
         return () if windows else names.sources.relation.unlisted
     return tuple(
-        Unlisted(_text(slot), replace(slot.column, tracks=_behind(windows, number, slot, names)))
+        Unlisted(_text(slot), behind_windows(slot.column, Key(number), windows, names))
         for number, slot in enumerate(names.sources.slots)
         if slot.alias and slot.column.name
     )
@@ -56,9 +52,3 @@ def passes_on(select: exp.Select) -> bool:
 
 def _text(slot: Slot) -> str:
     return f"{identifier(slot.alias)}.{identifier(slot.column.name)}"
-
-
-def _behind(windows: Sequence[Sequence[Key]], number: int, slot: Slot, names: Names) -> Tracks:
-    key = Key(names.sources.same(number), (), slot.column.type)
-    kept = all(any(key.is_function_of(partition) for partition in window) for window in windows)
-    return slot.column.tracks if kept else TrackedColumn("").tracks

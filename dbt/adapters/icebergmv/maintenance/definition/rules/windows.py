@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import Grouping
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn
 
 
 def window_partitions(select: exp.Select, names: Names, grouping: Grouping | None) -> list[list[Key]]:
@@ -15,6 +19,13 @@ def window_partitions(select: exp.Select, names: Names, grouping: Grouping | Non
         shown = [e for e in partition if grouping is None or not grouping.shows_null(e, names)]
         found.append([k for k in (key_of(e, names) for e in shown) if k is not None])
     return found
+
+
+def behind_windows(column: TrackedColumn, key: Key, windows: Sequence[Sequence[Key]], names: Names) -> TrackedColumn:
+    """Return the column as it is behind the windows: tracked only if all of them are partitioned by it."""
+    same = Key(names.sources.same(key.slot), key.steps, key.type)
+    kept = all(any(same.is_function_of(partition) for partition in window) for window in windows)
+    return column if kept else replace(column, tracks=frozenset())
 
 
 def partitions_of_windows(select: exp.Select) -> list[list[exp.Expr]]:
