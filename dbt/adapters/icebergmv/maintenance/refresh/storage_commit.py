@@ -81,11 +81,28 @@ def _is_overtaken(lake: Lake, storage: TableName, before: TableMetadata, error: 
     Two first builds at once show in the table's UUID: the later CREATE OR REPLACE makes a new table.
     """
     uuid = load_storage(lake, storage).metadata.table_uuid
-    return uuid != before.table_uuid or "CommitFailedException" in str(error)
+    return uuid != before.table_uuid or _is_commit_conflict(error)
+
+
+def _is_commit_conflict(error: Exception) -> bool:
+    """Return whether another commit to the table came first. Iceberg retries no commit that moves a branch."""
+    return "CommitFailedException" in str(error)
 
 
 def drop_unneeded_branches(lake: Lake, storage: TableName, view: ViewInfo | None) -> None:
-    """Drop the branches of earlier refreshes that no retained version of the view reads."""
+    """Drop the branches of earlier refreshes that no retained version of the view reads.
+
+    Where another refresh commits to the table meanwhile, they are left for the next one: the view is published by now.
+    """
+    try:
+        _drop_unneeded_branches(lake, storage, view)
+    except Exception as error:
+        # Whatever is wrong besides must be seen.
+        if not _is_commit_conflict(error):
+            raise
+
+
+def _drop_unneeded_branches(lake: Lake, storage: TableName, view: ViewInfo | None) -> None:
     table = load_storage(lake, storage)
     pinned = {int(found) for sql in (view.retained_sql if view else ()) for found in _PINNED.findall(sql)}
     head = table.metadata.current_snapshot_id
