@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
+from dbt.adapters.icebergmv.maintenance.planning.row_changes import RowChanges
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
 from integration.support.following import assert_follows
 from integration.support.lake import LakeProject
 
@@ -133,6 +137,53 @@ def test_averages_of_few_digits(lake: LakeProject) -> None:
         assert lake.run("--select", "average_price")["average_price"]["refresh_kind"] == "merge"
         lake.assert_equals_definition("average_price")
         lake.sql(f"DELETE FROM {prices} WHERE id = 1000")
+
+
+PLACES_CHANGE = {
+    "one of two equal rows": "UPDATE {places} SET country = 'XX' WHERE name = 'p1'",
+    "a NULL that is a value": "UPDATE {places} SET country = 'YY' WHERE country IS NULL",
+    "written again": "INSERT OVERWRITE {places} SELECT * FROM {places}",
+    "a third equal row": "INSERT OVERWRITE {places} SELECT * FROM {places} UNION ALL SELECT 2, 'p2', 'EU'",
+}
+
+
+def test_rows_of_a_small_table_that_cancel(lake: LakeProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its file is written again as a whole; what is in it unchanged, two equal rows among it, is not joined twice."""
+    compared = _compared(monkeypatch)
+    stays, places = f"lake.{lake.schema}.stays", f"lake.{lake.schema}.places"
+    lake.sql(
+        f"CREATE TABLE {places} USING iceberg TBLPROPERTIES ('write.metadata.metrics.default'='none') AS"
+        " SELECT * FROM VALUES (1, 'p1', 'EU'), (1, 'other', 'EU'), (2, 'p2', 'EU'), (2, 'p2', 'EU'),"
+        " (3, 'p3', cast(null as string)) AS p(id, name, country)"
+    )
+    lake.sql(f"CREATE TABLE {stays} USING iceberg AS SELECT id, cast(id % 5 AS int) AS place FROM range(1000)")
+    lake.model(
+        "by_place",
+        f"select country, count(*) as n, sum(s.id) as ids from {stays} s join {places} p on s.place = p.id group by all",
+    )
+    lake.run("--select", "by_place")
+    for about, change in PLACES_CHANGE.items():
+        lake.sql(change.format(places=places))
+        kind = lake.run("--select", "by_place")["by_place"]["refresh_kind"]
+        lake.assert_equals_definition("by_place")
+        assert (kind, len(compared)) == (("none", 0) if about == "written again" else ("merge", 2)), about
+        compared.clear()
+
+
+def _compared(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return a list that gets what is read in place of a table of which two versions are compared."""
+    compared: list[str] = []
+
+    def spied(read: Callable[[RowChanges, Dialect], str]) -> Callable[[RowChanges, Dialect], str]:
+        def read_and_keep(changes: RowChanges, dialect: Dialect) -> str:
+            compared.append(read(changes, dialect))
+            return compared[-1]
+
+        return read_and_keep
+
+    monkeypatch.setattr(RowChanges, "that_came", spied(RowChanges.that_came))
+    monkeypatch.setattr(RowChanges, "that_went", spied(RowChanges.that_went))
+    return compared
 
 
 WORDS = {

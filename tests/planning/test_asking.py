@@ -138,7 +138,7 @@ def test_all_questions_together_have_to_pay(name: str) -> None:
     assert asking_pays(of_itself(copies).asked, (0,), status(base)) is pays
 
 
-@pytest.mark.parametrize(("rows", "pays"), [(10, True), (200_000, False)])
+@pytest.mark.parametrize(("rows", "pays"), [(10, True), (200_000, True), (1_000_000, False)])
 def test_small_tables_beside_a_large_one_are_asked_for_their_own_keys(rows: int, pays: bool) -> None:
     star = analysed("SELECT a.id FROM t a JOIN t b ON a.id = b.id JOIN t c ON a.id = c.id JOIN t d ON a.id = d.id")
     small = [sized(replace(ONE_DAY, changed_rows=10), rows, f"u{n}", n) for n in (1, 2, 3)]

@@ -12,7 +12,7 @@ from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
-from pyiceberg.types import LongType, NestedField
+from pyiceberg.types import DoubleType, IcebergType, LongType, NestedField
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange, TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_STATE, is_hidden
@@ -23,11 +23,13 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, T
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import can_merge
 from dbt.adapters.icebergmv.maintenance.planning.plan import Delta, Full, Merge, NoOp, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.row_changes import are_few, can_be_cancelled
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.hidden_columns import shown
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
+from tests.support.bare_tables import bare_table
 from tests.support.bases import analysed, base_status, change, partition_rows, sized, status
 
 BY_REGION = analysed("SELECT region, count(*) AS c FROM t GROUP BY region")
@@ -103,6 +105,38 @@ def test_merging_has_to_pay(
 ) -> None:
     bases = status(sized(facts, rows), sized(dims, 100, "u", 1))
     assert isinstance(plan_refresh(JOINED, bases, PlanRequest(policy, merges=True)), kind)
+
+
+def merged(facts: TableChange, dims: TableChange, rows: int) -> list[tuple[int, bool, bool]]:
+    """Return the deltas of a merge of facts joined to dimensions: what changed, what cancels, whether few are left."""
+    bases = status(sized(facts, rows), sized(dims, 1000, "u", 1))
+    plan = plan_refresh(JOINED, bases, PlanRequest("incremental", merges=True))
+    assert isinstance(plan, Merge)
+    return [(d.changed, d.cancelled, d.few) for d in plan.deltas if isinstance(d, Delta)]
+
+
+def test_a_table_that_others_are_joined_to_is_compared_first() -> None:
+    """Of a small file that was written again mostly one row is another one; each row joins many."""
+    fresh = change(status="fresh")
+    renamed = replace(ONE_DAY, changed_rows=2000)
+    assert merged(fresh, renamed, 10_000) == [(1, True, True)]
+    assert merged(fresh, renamed, 8000) == [(1, False, False)]
+    assert merged(fresh, replace(renamed, appended_since=1, appended_rows=3), 10_000) == [(1, False, False)]
+    assert merged(renamed, fresh, 10_000) == [(0, False, False)]
+
+
+@pytest.mark.parametrize(("rows", "size", "few"), [(1000, 1024, True), (1000, 2**25, False), (600_000, 1024, False)])
+def test_how_many_rows_are_sent_to_every_task(rows: int, size: int, few: bool) -> None:
+    base = sized(replace(ONE_DAY, changed_rows=rows, changed_bytes=size), 5_000_000)
+    assert are_few(base) is few
+
+
+@pytest.mark.parametrize(("of", "can"), [(LongType(), True), (DoubleType(), False)])
+def test_floats_are_not_compared(of: IcebergType, can: bool) -> None:
+    """0.0 and -0.0 are equal and not the same."""
+    table = bare_table("t", {"w": of}, (), (1,))
+    source = IcebergSource(table, T, TableVersion("uuid", 1, 0), table.schema(), table.schema())
+    assert can_be_cancelled(analysed("SELECT w, count(*) AS c FROM t GROUP BY w"), source) is can
 
 
 NEARLY = frozenset([T])

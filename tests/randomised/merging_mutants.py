@@ -81,6 +81,12 @@ def without_term(sign: str) -> Planner:
     return replace(written(change), plan=planned(base_filters={}).plan)
 
 
+def cancelled_once(sql: str) -> str:
+    """Leave the rows in what went that are there still."""
+    came, sign, went = sql.partition(WENT)
+    return came + sign + re.sub(r" EXCEPT ALL .*?\)(?=\) AS icebergmv_changed)", "", went, flags=re.DOTALL)
+
+
 def last_delta(plan: RefreshPlan, raw: Mapping[str, Disjuncts], of: ViewDefinition) -> RefreshPlan:
     return replace(plan, deltas=plan.deltas[-1:]) if isinstance(plan, Merge) else plan
 
@@ -114,6 +120,12 @@ MERGING_MUTANTS: dict[str, Mutant] = {
     "one change of several is merged": Mutant((TO_ITSELF, UNITED), Planner(plan=last_delta)),
     "one partition is forgotten": Mutant((GROUPS, TOTAL), Planner(disjuncts=first_only)),
     "removed rows alone are merged": Mutant((GROUPS,), Planner(rows=lambda table, change: change.removed)),
+    # Rows that cancel before they are joined.
+    "rows that changed twice are joined once": Mutant(
+        (JOINED,), written(lambda sql: sql.replace("EXCEPT ALL", "EXCEPT")), seeds=600
+    ),
+    "rows cancel in what came alone": Mutant((JOINED,), written(cancelled_once)),
+    "what cancels is left": Mutant((JOINED,), written(lambda sql: sql.replace("EXCEPT ALL", "INTERSECT ALL"))),
     # The rows below an aggregate that changes reach.
     "rows that came are asked alone": Mutant(
         (COUNTS, SAME), Planner(ask=said(lambda q: q.replace(CHANGED, ONLY_MORE)))

@@ -138,7 +138,9 @@ class Planner:
             indexes = self.occurrences(tuple(reference.index for reference in found))
             # Of some changes the planner knows only that the table was made anew.
             is_replaced = table in changes and len(changes[table].removed) % 3 == 2
-            bases.append(_base(session.bases.of(found[0]), indexes, raw.get(table, ()), is_append, is_replaced))
+            made = _base(session.bases.of(found[0]), indexes, raw.get(table, ()), is_append, is_replaced)
+            rows = len(changes[table].removed + changes[table].added) if table in changes else 0
+            bases.append(replace(made, change=replace(made.change, changed_rows=rows)))
         moved = None if definition.clock is None else clock_change(definition.clock.values, session.before)
         status = MaterializedViewStatus(tuple(bases), self.clock(moved))
 

@@ -36,6 +36,7 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     with_fewest_values,
 )
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_appended, read_pinned
+from dbt.adapters.icebergmv.maintenance.planning.row_changes import RowChanges, are_few, columns_read
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import image
@@ -50,11 +51,6 @@ _VERSIONS: tuple[_Version, _Version] = ("now", "before")
 _AS_TEXT = "CAST(icebergmv_now AS string) <=> CAST(icebergmv_before AS string)"
 SAME_VALUE = f"SELECT icebergmv_now <=> icebergmv_before AND {_AS_TEXT}"
 """Whether two values are one, -0.0 and 0.0 apart. Where a subquery reads a row around it, Spark refuses to say it."""
-
-_SIGN = "icebergmv_sign"
-_FLOATS = frozenset(["float", "double"])
-_COUNTED = frozenset(["boolean", "int", "bigint", "string", "binary", "date", "timestamp", "timestamp_ntz", *_FLOATS])
-"""Types of which GROUP BY keeps apart what can be kept apart (floats as texts, for the sake of -0.0)."""
 
 
 @dataclass(frozen=True)
@@ -216,7 +212,7 @@ class Questions:
 
     def _changed_rows(self, reference: TableReference, now: IcebergSource) -> str | None:
         """Return the rows that one of two snapshots of a stale table has more often, each once."""
-        base, columns = self._stale[reference.index], self._columns_read(now)
+        base, columns = self._stale[reference.index], columns_read(self.definition, now)
         before, since = _before(base, now), base.change.appended_since
         if not columns or before is None:
             return None
@@ -224,27 +220,7 @@ class Questions:
             return read_appended(reference, now, since)
         disjuncts = base.change.constraints.data_disjuncts
         wanted = None if any(d.is_all for d in disjuncts) else disjuncts
-        named = replace(reference, has_alias=True)
-        names = ", ".join(columns)
-        both = " UNION ALL ".join(
-            f"SELECT {names}, {sign} AS {_SIGN} FROM {read_pinned(named, source, wanted, self._dialect)}"
-            for source, sign in ((now, 1), (before, -1))
-        )
-        items = ", ".join(f"max({c}) AS {c}" if of in _FLOATS else c for c, of in columns.items())
-        groups = ", ".join(f"CAST({c} AS string)" if of in _FLOATS else c for c, of in columns.items())
-        alias = "" if reference.has_alias else f" AS {identifier(reference.name)}"
-        return f"(SELECT {items} FROM ({both}) GROUP BY {groups} HAVING sum({_SIGN}) <> 0){alias}"
-
-    def _columns_read(self, source: IcebergSource) -> dict[str, str]:
-        """Return the columns that the definition reads, quoted, with their types; none if they cannot be compared."""
-        definition = self.definition
-        read = {
-            identifier(c.name): c.type
-            for c in schema_columns(source.table_schema)
-            if definition.reads_every_column or c.name.lower() in definition.mentions
-        }
-        comparable = all(t in _COUNTED or t.startswith("decimal(") for t in read.values())
-        return read if comparable else {}
+        return RowChanges(reference, before, now, columns, wanted, are_few(base)).each_once(self._dialect)
 
     def _answer(self, index: int, run: Spark) -> Answer | None:
         """Return what a reference reaches; None where nobody can say it.

@@ -38,6 +38,12 @@ _FEW_QUERIES = 2
 _MOST_MERGED = 2.0
 """What a merge may read, as a multiple of what a full refresh reads."""
 
+_JOINED_TO_MANY = 4
+"""How many times the rows that are compared others have to be, so that comparing them first pays."""
+
+_SMALL_BESIDE = 20
+"""How many times the rows of a small table all tables have."""
+
 _COUNTED_FILES = 20_000
 """Reading so many manifest entries takes less than a second."""
 
@@ -101,6 +107,16 @@ def merge_pays(deltas: Sequence[Delta], status: MaterializedViewStatus) -> bool:
     return sum(number * each[i] for i, number in queries.items()) <= total * _MOST_MERGED
 
 
+def cancelling_pays(delta: Delta, status: MaterializedViewStatus) -> bool:
+    """Return whether it costs less to compare the two versions of what changed than to join all of it.
+
+    Mostly few rows of a file that was written again are other ones. Without a join what did not change cancels anyway.
+    """
+    bases = {i: base for base in status.base_tables for i in base.occurrences}
+    joined = sum(_rows(base) for i, base in bases.items() if i != delta.changed and i not in delta.empty)
+    return not delta.appended and rows_to_ask(bases[delta.changed]) * _JOINED_TO_MANY < joined
+
+
 def asking_pays(asked: Asked, origins: Iterable[int], status: MaterializedViewStatus) -> bool:
     """Return whether it costs less to ask some references what they reach than to compute everything.
 
@@ -121,8 +137,9 @@ def asking_pays(asked: Asked, origins: Iterable[int], status: MaterializedViewSt
 
 def small_beside_large(status: MaterializedViewStatus) -> frozenset[int]:
     """Return the references to small stale tables, where the others are so large that to read them is dear."""
-    dear = _rows_in_all(status) > _MANY_ROWS
-    small = (b for b in status.base_tables if b.change.status == "stale" and dear and _rows(b) <= FEW_ROWS)
+    total = _rows_in_all(status)
+    most = max(FEW_ROWS, total // _SMALL_BESIDE) if total > _MANY_ROWS else -1
+    small = (b for b in status.base_tables if b.change.status == "stale" and _rows(b) <= most)
     return frozenset(index for base in small for index in base.occurrences)
 
 

@@ -9,6 +9,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rows_below import column_name
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, TextEdit, splice
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import bases_can_prune, read_appended, read_pinned
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, BaseFilters, Delta, ReachedRows
+from dbt.adapters.icebergmv.maintenance.planning.row_changes import RowChanges, columns_read
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
@@ -75,7 +76,12 @@ class _Reader:
         if index == delta.changed:
             if delta.appended and delta.since is not None:
                 return read_appended(reference, now, delta.since)
-            then, wanted = _shown(now, delta.since) if went else now, delta.touched
+            before = _shown(now, delta.since) if went or delta.cancelled else now
+            if delta.cancelled:
+                columns = columns_read(self._definition, now)
+                changes = RowChanges(reference, before, now, columns, delta.touched, delta.few)
+                return changes.that_went(self._dialect) if went else changes.that_came(self._dialect)
+            then, wanted = before, delta.touched
         elif index in delta.before and index not in delta.empty:
             then = _shown(now, delta.before[index])
         return read_pinned(reference, then, wanted, self._dialect)

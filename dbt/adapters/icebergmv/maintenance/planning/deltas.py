@@ -10,10 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.planning.cost import cancelling_pays
 from dbt.adapters.icebergmv.maintenance.planning.plan import Delta
+from dbt.adapters.icebergmv.maintenance.planning.row_changes import are_few, can_be_cancelled
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import at_snapshot
-from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
 
 def appended_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) -> tuple[Delta, ...] | None:
@@ -52,6 +54,21 @@ def signed_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) 
         replace(delta, appended=_is_appended(bases[delta.changed]), touched=_touched(bases[delta.changed]))
         for delta in _in_steps(indexes, since, additive)
     )
+
+
+def without_what_cancels(
+    definition: ViewDefinition, deltas: Sequence[Delta], status: MaterializedViewStatus
+) -> tuple[Delta, ...]:
+    """Return the deltas, without the rows that both versions of a table have where it pays to find these."""
+    bases = {i: base for base in status.base_tables for i in base.occurrences}
+    return tuple(_without(definition, delta, bases[delta.changed], status) for delta in deltas)
+
+
+def _without(definition: ViewDefinition, delta: Delta, base: BaseTableStatus, status: MaterializedViewStatus) -> Delta:
+    source = base.base.source
+    if source is None or not can_be_cancelled(definition, source) or not cancelling_pays(delta, status):
+        return delta
+    return replace(delta, cancelled=True, few=are_few(base))
 
 
 def _in_steps(

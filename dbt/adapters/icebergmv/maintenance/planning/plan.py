@@ -19,7 +19,9 @@ class Delta:
     `since` is the snapshot before the change (None: there was none). Where rows were only `appended`, just these are
     read; else both versions of the rows in `touched` (None: of all). References in `before` are read at the snapshot
     given there, those in `empty` as empty, all others as they are now. The deltas of several references add up, as each
-    reads those before it now and those after it as they were.
+    reads those before it now and those after it as they were. `cancelled`: what both versions hold is left out first;
+    `few`: few enough are
+    left to be sent to every task.
     """
 
     changed: int
@@ -28,6 +30,8 @@ class Delta:
     empty: frozenset[int] = frozenset()
     appended: bool = True
     touched: tuple[TupleDomain, ...] | None = None
+    cancelled: bool = False
+    few: bool = False
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,11 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, Occurrence
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.cost import is_cheap_to_ask, is_rough, merge_pays, reads_too_much
-from dbt.adapters.icebergmv.maintenance.planning.deltas import appended_deltas, signed_deltas
+from dbt.adapters.icebergmv.maintenance.planning.deltas import (
+    appended_deltas,
+    signed_deltas,
+    without_what_cancels,
+)
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes, clock_unanswered, count, unknown, untracked
@@ -171,7 +175,7 @@ def _merge(
     deltas = signed_deltas(definition, stale)
     if deltas is None or (request.policy == "auto" and not merge_pays(deltas, status)):
         return None
-    return Merge(changes(status), deltas)
+    return Merge(changes(status), without_what_cancels(definition, deltas, status))
 
 
 def _not_everything(

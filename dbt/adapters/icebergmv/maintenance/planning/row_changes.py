@@ -1,0 +1,96 @@
+"""The rows of a table that changed between two snapshots, as what stands for the table in a SELECT. Text in, text out.
+
+What both snapshots hold cancels: a row of a file that was written again is no change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.planning.cost import rows_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_pinned
+from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, identifier
+from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
+
+_FEW_ROWS, _FEW_BYTES = 500_000, 16 * 1024 * 1024
+"""So many rows may be sent to every task that joins them. Spark does not know how few are left when it plans a join."""
+
+_SIGN, _CHANGED = "icebergmv_sign", "icebergmv_changed"
+_FLOATS = frozenset(["float", "double"])
+_COUNTED = frozenset(["boolean", "int", "bigint", "string", "binary", "date", "timestamp", "timestamp_ntz", *_FLOATS])
+"""Types of which GROUP BY keeps apart what can be kept apart (floats as texts, for the sake of -0.0)."""
+
+
+def columns_read(definition: ViewDefinition, source: IcebergSource) -> dict[str, str]:
+    """Return the columns that the definition reads, quoted, with their types; none if they cannot be compared."""
+    read = {
+        identifier(c.name): c.type
+        for c in schema_columns(source.table_schema)
+        if definition.reads_every_column or c.name.lower() in definition.mentions
+    }
+    comparable = all(t in _COUNTED or t.startswith("decimal(") for t in read.values())
+    return read if comparable else {}
+
+
+def are_few(base: BaseTableStatus) -> bool:
+    """Return whether the changed rows of a base table may be sent to every task, whatever cancels."""
+    return rows_to_ask(base) <= _FEW_ROWS and base.change.changed_bytes <= _FEW_BYTES
+
+
+def can_be_cancelled(definition: ViewDefinition, source: IcebergSource) -> bool:
+    """Return whether `read_difference` can be had: equal values of every column that is read are the same."""
+    read = columns_read(definition, source)
+    return bool(read) and _FLOATS.isdisjoint(read.values())
+
+
+@dataclass(frozen=True)
+class RowChanges:
+    """What changed of the table behind a reference: its versions, and the rows that may have changed (None: any).
+
+    `few`: few enough for `are_few`. `columns` are those that are read, with their types.
+    """
+
+    reference: TableReference
+    before: IcebergSource
+    now: IcebergSource
+    columns: Mapping[str, str]
+    wanted: tuple[TupleDomain, ...] | None = None
+    few: bool = False
+
+    def each_once(self, dialect: Dialect) -> str:
+        """Return the rows that one of the versions has more often, each once."""
+        names, columns = ", ".join(self.columns), self.columns.items()
+        both = " UNION ALL ".join(
+            f"SELECT {names}, {sign} AS {_SIGN} FROM {self._read(source, dialect)}"
+            for source, sign in ((self.now, 1), (self.before, -1))
+        )
+        items = ", ".join(f"max({c}) AS {c}" if of in _FLOATS else c for c, of in columns)
+        groups = ", ".join(f"CAST({c} AS string)" if of in _FLOATS else c for c, of in columns)
+        return self._in_place(f"SELECT {items} FROM ({both}) GROUP BY {groups} HAVING sum({_SIGN}) <> 0")
+
+    def that_came(self, dialect: Dialect) -> str:
+        """Return the rows that are there more often now, each as often as it came. Not for columns of floats."""
+        return self._difference(self.now, self.before, dialect)
+
+    def that_went(self, dialect: Dialect) -> str:
+        """Return the rows that were there more often before, each as often as it went. Not for columns of floats."""
+        return self._difference(self.before, self.now, dialect)
+
+    def _difference(self, more: IcebergSource, less: IcebergSource, dialect: Dialect) -> str:
+        names = ", ".join(self.columns)
+        first, second = (f"SELECT {names} FROM {self._read(source, dialect)}" for source in (more, less))
+        return self._in_place(f"{first} EXCEPT ALL {second}")
+
+    def _read(self, source: IcebergSource, dialect: Dialect) -> str:
+        return read_pinned(replace(self.reference, has_alias=True), source, self.wanted, dialect)
+
+    def _in_place(self, query: str) -> str:
+        alias = "" if self.reference.has_alias else f" AS {identifier(self.reference.name)}"
+        inner = f"SELECT /*+ BROADCAST({_CHANGED}) */ * FROM ({query}) AS {_CHANGED}" if self.few else query
+        return f"({inner}){alias}"
