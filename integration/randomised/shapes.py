@@ -100,7 +100,7 @@ SHAPES = (
     _shape("merged", "SELECT v, count(*) AS cnt, sum(id) AS s, avg(id) AS av, max(r) AS mx FROM {a} GROUP BY v", tracked="-"),
     _shape("merged_total", "SELECT count(*) AS cnt, sum(v) AS s, count(r) AS rs FROM {a}", tracked="-"),
     _shape("merged_join", "SELECT l.r, count(*) AS cnt, sum(o.v) AS s FROM {a} l JOIN {b} o ON l.v = o.v GROUP BY l.r", tracked="-"),
-    _shape("merged_below", "SELECT cnt, count(*) AS keys FROM (SELECT v, count(*) AS cnt FROM {a} GROUP BY v) GROUP BY cnt", tracked="-"),
+    _shape("merged_below", "SELECT cnt, count(*) AS vs FROM (SELECT v, count(*) AS cnt FROM {a} GROUP BY v) GROUP BY cnt", tracked="-"),
     _shape("left_out", "SELECT id, v FROM {a}", tracked="-"),
     _shape("left_out_final", "WITH x AS (SELECT * FROM {a}), y AS (SELECT id, r FROM x WHERE v > 0) SELECT * FROM y", tracked="-"),
     _shape("left_out_join", "SELECT l.id, o.r AS other FROM {a} l LEFT JOIN {b} o ON l.v = o.v", tracked="-"),
