@@ -71,6 +71,32 @@ def test_a_changed_behavior_is_an_alter_without_a_refresh(lake: LakeProject, ord
     assert lake.run("--select", "altered")["altered"]["refresh_reason"].startswith("nothing changed since")
 
 
+@pytest.mark.parametrize("behavior", ["use_stitching", "use_view_query"])
+def test_a_view_over_small_tables_is_computed_when_it_is_read(lake: LakeProject, orders: str, behavior: str) -> None:
+    name = f"small_{behavior}"
+
+    def refreshed(below: int) -> dict[str, Any]:
+        sql = DAILY.format(t=orders)
+        lake.model(name, sql, stale_read_behavior=behavior, definition_below_rows=below)
+        response = lake.run("--select", name)[name]
+        assert lake.warnings == []
+        return response
+
+    assert refreshed(21)["stale_read_behavior"] == "use_view_query"
+    assert "icebergmv" not in view_sql(lake, name)
+    insert(lake, orders)
+    lake.assert_equals_definition(name)
+    assert refreshed(21)["refresh_kind"] == "overwrite"
+    assert "icebergmv_gate" in view_sql(lake, name)
+    response = refreshed(22)
+    assert (response["refresh_kind"], response["stale_read_behavior"]) == ("none", "use_view_query")
+    assert "icebergmv" not in view_sql(lake, name)
+    insert(lake, orders)
+    response = refreshed(0)
+    assert (response["refresh_kind"], response["stale_read_behavior"]) == ("overwrite", behavior)
+    lake.assert_equals_definition(name)
+
+
 def test_within_the_window_readers_get_the_last_refresh(lake: LakeProject, orders: str) -> None:
     lake.model("windowed", DAILY.format(t=orders), stale_read_behavior="use_stitching", staleness_window="1 hour")
     lake.run("--select", "windowed")

@@ -19,6 +19,14 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, Vie
 
 CATALOG = "lake"
 THREADS = 4
+PROJECT = """
+name: p
+version: '1.0'
+profile: p
+flags: {use_colors: false}
+# Tests look at what views find out when they are read; their tables are small.
+models: {+definition_below_rows: 0}
+"""
 # What dbt would write of every run is not read here: its artifacts take as long as all the rest of a small run.
 _BRIEF = ("--quiet", "--no-write-json", "--log-level-file", "none")
 
@@ -33,7 +41,7 @@ class LakeProject:
         self.folder = folder
         self.schema = str(target["schema"])
         (folder / "models").mkdir(parents=True)
-        (folder / "dbt_project.yml").write_text("name: p\nversion: '1.0'\nprofile: p\nflags: {use_colors: false}\n")
+        (folder / "dbt_project.yml").write_text(PROJECT)
         profile = {"p": {"target": "dev", "outputs": {"dev": target}}}
         (folder / "profiles.yml").write_text(yaml.safe_dump(profile, allow_unicode=True))
         self._results: Sequence[Any] = []

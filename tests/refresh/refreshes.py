@@ -178,8 +178,9 @@ COUNTED = Model(
 
 
 def reading(behavior: str, model: Model = Model(), **config: Any) -> Model:
-    """Return the model with a stale_read_behavior."""
-    return replace(model, config={**model.config, "stale_read_behavior": behavior, **config})
+    """Return the model with a stale_read_behavior; its tables count as large."""
+    reads = {"stale_read_behavior": behavior, "definition_below_rows": 0}
+    return replace(model, config={**model.config, **reads, **config})
 
 
 SCENARIOS: dict[str, Scenario] = {
@@ -244,6 +245,13 @@ SCENARIOS: dict[str, Scenario] = {
     ),
     "read_view_query": Scenario(
         "A view that reads its SELECT when a base table moved.", "full", None, nothing, reading("use_view_query")
+    ),
+    "read_small": Scenario(
+        "A view over tables so small that its SELECT is computed when it is read.",
+        "full",
+        None,
+        nothing,
+        reading("use_stitching", definition_below_rows=100),
     ),
     "read_fail": Scenario("A view that fails when a base table moved.", "full", None, nothing, reading("fail")),
 }

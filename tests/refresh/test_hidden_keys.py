@@ -34,7 +34,9 @@ class Reluctant(RecordingSpark):
 
 
 def refreshed(stage: Stage, behavior: StaleReadBehavior, spark: RecordingSpark) -> RefreshResult:
-    config = ViewConfig(definition_hash(SQL), STORAGE, settings=SETTINGS, stale_read_behavior=behavior)
+    config = ViewConfig(
+        definition_hash(SQL), STORAGE, settings=SETTINGS, stale_read_behavior=behavior, definition_below_rows=0
+    )
     inspection = inspect(stage.catalog, RefreshRequest(VIEW, SQL, "ns", config, "ann"))
     assert inspection.definition.keys == ("`orders`.`region`",)
     return refresh(Lake(stage.catalog, spark), inspection, read_plan(inspection))

@@ -47,7 +47,9 @@ class Reluctant(RecordingSpark):
 
 def refreshed(stage: Stage, behavior: StaleReadBehavior) -> tuple[Any, list[str]]:
     stage.catalog.views["big"] = BIG
-    config = ViewConfig(definition_hash(SQL), STORAGE, settings=SETTINGS, stale_read_behavior=behavior)
+    config = ViewConfig(
+        definition_hash(SQL), STORAGE, settings=SETTINGS, stale_read_behavior=behavior, definition_below_rows=0
+    )
     inspection = inspect(stage.catalog, RefreshRequest(VIEW, SQL, "ns", config, "ann"))
     assert [v.name for v in inspection.views] == [("lake", "ns", "big")], "the view is read as its SQL at first"
     spark = Reluctant(stage.catalog, TOTALS_COLUMNS)

@@ -7,7 +7,12 @@ import pytest
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
-from dbt.adapters.icebergmv.maintenance.status.stale_read_config import stale_read_behavior, staleness_window
+from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
+    DEFINITION_BELOW_ROWS,
+    definition_below_rows,
+    stale_read_behavior,
+    staleness_window,
+)
 
 COLUMNS = (
     *(ColumnInfo("k", "int", None), ColumnInfo("v", "int", None), ColumnInfo("xs", "array<int>", None)),
@@ -38,6 +43,13 @@ def test_windows(text: str | None, seconds: int | None) -> None:
 def test_words_that_are_no_window(text: object) -> None:
     with pytest.raises(InvalidConfig, match="such as '15 minutes'"):
         staleness_window(text)
+
+
+def test_below_how_many_rows_the_definition_is_read() -> None:
+    assert [definition_below_rows(value) for value in (None, 0, 500)] == [DEFINITION_BELOW_ROWS, 0, 500]
+    for value in (-1, True, "many", 1.5):
+        with pytest.raises(InvalidConfig, match="Give a number of rows"):
+            definition_below_rows(value)
 
 
 def test_words_that_are_no_behavior() -> None:

@@ -94,7 +94,14 @@ def recorded(sql: str, tables: dict[str, Table], behavior: StaleReadBehavior, **
 
 def request(sql: str, behavior: StaleReadBehavior, **config: Any) -> RefreshRequest:
     settings = {"spark.sql.session.timeZone": "UTC"}
-    made = ViewConfig(definition_hash(sql), STORAGE, settings=settings, stale_read_behavior=behavior, **config)
+    made = ViewConfig(
+        definition_hash(sql),
+        STORAGE,
+        settings=settings,
+        stale_read_behavior=behavior,
+        definition_below_rows=0,
+        **config,
+    )
     return RefreshRequest(("lake", "ns", "v"), sql, "ns", made, "me")
 
 

@@ -56,6 +56,7 @@ class IcebergMVConfig(SparkConfig):
     refresh_on_run: bool | None = None
     stale_read_behavior: str | None = None
     staleness_window: str | None = None
+    definition_below_rows: int | None = None
 
 
 class IcebergMVAdapter(MaterializedViewMixin, SeedMixin, SparkAdapter):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.meta import AdapterMeta
+from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.events.types import AdapterEventWarning
 from dbt_common.behavior_flags import BehaviorFlag
 from dbt_common.events.functions import warn_or_error
@@ -28,6 +29,7 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, Ref
 from dbt.adapters.icebergmv.maintenance.status.session_settings import ESCAPED_LITERALS, meaning_settings
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
     StaleReadBehavior,
+    definition_below_rows,
     stale_read_behavior,
     staleness_window,
 )
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
     from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 
+_logger = AdapterLogger("IcebergMV")
 DEFAULT_STORAGE_PREFIX = "__mv_storage__"
 
 
@@ -157,6 +160,7 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
                 refresh_on_run=_boolean(config, "refresh_on_run", True),
                 stale_read_behavior=self._stale_read_behavior(config),
                 staleness_window=staleness_window(config.get("staleness_window")),
+                definition_below_rows=definition_below_rows(config.get("definition_below_rows")),
             ),
             owner=_user(),
             rebuild="--full-refresh" if full_refresh else None,
@@ -192,6 +196,8 @@ def _warn_of_full_refreshes(inspection: Inspection) -> None:
 
 
 def _warn_of_reads(inspection: Inspection, plan: ReadPlan) -> None:
+    if plan.is_small:
+        _logger.debug(f"{show(inspection.request.view)} is computed when it is read: its base tables are small")
     if plan.reason is not None:
         view, wanted = show(inspection.request.view), inspection.request.config.stale_read_behavior
         instead = "the definition, always" if plan.always_definition else "use_view_query"

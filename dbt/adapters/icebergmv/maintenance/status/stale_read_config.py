@@ -1,4 +1,4 @@
-"""What a reader gets when base tables have moved on: `stale_read_behavior` and `staleness_window`."""
+"""What a reader gets when base tables have moved on: `stale_read_behavior` and the settings that go with it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ StaleReadBehavior = Literal["use_data_table", "use_stitching", "use_view_query",
 _BEHAVIORS: tuple[StaleReadBehavior, ...] = ("use_data_table", "use_stitching", "use_view_query", "fail")
 LIVE: frozenset[StaleReadBehavior] = frozenset({"use_stitching", "use_view_query"})
 """Behaviours under which a view always shows the current result, as a plain view does."""
+
+DEFINITION_BELOW_ROWS = 1_000_000
+"""Fewer rows than this Spark computes in less time than it takes to look for what changed."""
 
 _SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
 _LONGEST = 366 * 86_400
@@ -37,3 +40,14 @@ def staleness_window(value: object) -> int | None:
     if seconds > _LONGEST:
         raise InvalidConfig(f"staleness_window is {value!r}. A year is the longest.")
     return seconds
+
+
+def definition_below_rows(value: object) -> int:
+    """Return below how many rows of base tables readers get the definition; None: the default. Raises InvalidConfig."""
+    if value is None:
+        return DEFINITION_BELOW_ROWS
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise InvalidConfig(
+            f"definition_below_rows is {value!r}. Give a number of rows; with 0 stored rows are always looked at first."
+        )
+    return value

@@ -9,7 +9,7 @@ from typing import Literal
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.config_words import one_of
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
-from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
+from dbt.adapters.icebergmv.maintenance.status.stale_read_config import DEFINITION_BELOW_ROWS, StaleReadBehavior
 
 RefreshPolicy = Literal["auto", "incremental", "incremental_strict", "full"]
 _BEFORE = {"stale-read-behavior": "use_data_table"}
@@ -22,7 +22,8 @@ _POLICIES: tuple[RefreshPolicy, ...] = ("auto", "incremental", "incremental_stri
 class ViewConfig:
     """What the model asks for. `partition_by` holds Spark DDL transforms; None: to be derived.
 
-    `settings` are the session settings that change what the SQL means. `staleness_window` is in seconds.
+    `settings` are the session settings that change what the SQL means. `staleness_window` is in seconds. Readers who
+    are to get current rows get the definition where the base tables have fewer than `definition_below_rows`.
     Without `incremental` every refresh is a full one, whatever the policy.
     """
 
@@ -38,6 +39,7 @@ class ViewConfig:
     refresh_on_run: bool = True
     stale_read_behavior: StaleReadBehavior = "use_data_table"
     staleness_window: int | None = None
+    definition_below_rows: int = DEFINITION_BELOW_ROWS
 
     def recorded(self) -> dict[str, object]:
         """Return the part that is kept in the state to be compared with the next run's."""

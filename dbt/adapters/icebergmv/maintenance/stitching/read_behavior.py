@@ -26,6 +26,7 @@ from dbt.adapters.icebergmv.maintenance.stitching.reader_sql import (
     within_window,
 )
 from dbt.adapters.icebergmv.maintenance.stitching.session_guard import session_guard
+from dbt.adapters.icebergmv.maintenance.stitching.small_tables import are_small
 
 _OURS = re.compile("icebergmv_(gate|whole|checked|(base|changed|log|last|files|specs|refs|found|keys)_[0-9]+)")
 _MOST_TABLES = 30
@@ -36,13 +37,14 @@ _MOST_TABLES = 30
 class ReadPlan:
     """Which behaviour a view can have. `reason` says why it is not the one that was asked for.
 
-    `always_definition`: no reader can know whether the stored rows are right. `groups` are the keys by which the view
-    stitches by itself; none where runs do it.
+    `always_definition`: no reader can know whether the stored rows are right, or (`is_small`) it takes longer to find
+    out than to compute them. `groups` are the keys by which the view stitches by itself; none where runs do it.
     """
 
     behavior: StaleReadBehavior
     reason: str | None = None
     always_definition: bool = False
+    is_small: bool = False
     groups: tuple[KeyGroup, ...] = ()
 
 
@@ -53,17 +55,7 @@ def read_plan(inspection: Inspection) -> ReadPlan:
     wanted = config.stale_read_behavior
     if wanted == "use_data_table" or inspection.request.partial is not None:
         return ReadPlan("use_data_table")
-    if "${" in definition.sql:
-        raise InvalidConfig(
-            f"its SELECT holds ${{...}}, which Spark would substitute in the session of every reader. "
-            f"Write it in another way, or leave out stale_read_behavior {wanted}."
-        )
-    taken = next((word for word in sorted(definition.mentions) if _OURS.fullmatch(word)), None)
-    if taken is not None:
-        raise InvalidConfig(
-            f"its SELECT names {taken}, as the view names a relation of its own. "
-            f"Rename it, or leave out stale_read_behavior {wanted}."
-        )
+    _check_text(definition, wanted)
     if wanted == "use_stitching" and not config.refresh_on_run:
         return ReadPlan(wanted)
     unknown = definition.always_full or next(
@@ -75,6 +67,8 @@ def read_plan(inspection: Inspection) -> ReadPlan:
         return ReadPlan(wanted)
     if unknown is not None:
         return ReadPlan("use_view_query", unknown, always_definition=True)
+    if are_small([bases.of(r).source for r in definition.references], config.definition_below_rows):
+        return ReadPlan("use_view_query", always_definition=True, is_small=True)
     if wanted == "use_view_query":
         return ReadPlan(wanted)
     reason = definition.full_when_changed
@@ -88,6 +82,21 @@ def read_plan(inspection: Inspection) -> ReadPlan:
     if isinstance(groups, NotStitched):
         return ReadPlan("use_view_query", groups.reason)
     return ReadPlan("use_stitching", groups=groups)
+
+
+def _check_text(definition: ViewDefinition, wanted: StaleReadBehavior) -> None:
+    """Raise InvalidConfig for a text that would mean something else inside the view."""
+    if "${" in definition.sql:
+        raise InvalidConfig(
+            f"its SELECT holds ${{...}}, which Spark would substitute in the session of every reader. "
+            f"Write it in another way, or leave out stale_read_behavior {wanted}."
+        )
+    taken = next((word for word in sorted(definition.mentions) if _OURS.fullmatch(word)), None)
+    if taken is not None:
+        raise InvalidConfig(
+            f"its SELECT names {taken}, as the view names a relation of its own. "
+            f"Rename it, or leave out stale_read_behavior {wanted}."
+        )
 
 
 def over_columns(plan: ReadPlan, definition: ViewDefinition, stored: Iterable[str]) -> ReadPlan:

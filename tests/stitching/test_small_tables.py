@@ -1,0 +1,57 @@
+"""Which tables are so small that a view over them is computed when it is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
+from pyiceberg.types import LongType, NestedField
+
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
+from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
+from dbt.adapters.icebergmv.maintenance.stitching import small_tables
+from dbt.adapters.icebergmv.maintenance.stitching.small_tables import are_small
+from tests.support.bare_tables import bare_table
+
+T = ("lake", "ns", "t")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    """Return a table of two files of three rows each."""
+    catalog = SqlCatalog("lake", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse=tmp_path.as_uri())
+    catalog.create_namespace("ns")
+    made = catalog.create_table("ns.t", Schema(NestedField(1, "id", LongType(), required=False)))
+    for _ in range(2):
+        made.append(pa.table({"id": [1, 2, 3]}))
+    catalog.close()
+    return made
+
+
+def source(table: Table, snapshot_id: int | None) -> IcebergSource:
+    return IcebergSource(table, T, TableVersion("uuid", snapshot_id, 0), table.schema(), table.schema())
+
+
+def test_tables_count_as_often_as_they_are_read(table: Table) -> None:
+    now = source(table, table.metadata.current_snapshot_id)
+    assert [are_small([now], below) for below in (0, 6, 7)] == [False, False, True]
+    assert [are_small([now, now], below) for below in (12, 13)] == [False, True]
+    assert not are_small([now, None], 100)
+    assert are_small([now, source(table, None)], 7)
+
+
+@pytest.mark.parametrize("limit", ["_MOST_FILES", "_MOST_BYTES"])
+def test_few_rows_in_many_files(table: Table, limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = source(table, table.metadata.current_snapshot_id)
+    assert are_small([now], 7)
+    monkeypatch.setattr(small_tables, limit, 1)
+    assert not are_small([now], 7)
+
+
+def test_a_table_that_does_not_count_its_rows() -> None:
+    table = bare_table("t", {"id": LongType()}, (), (1,))
+    assert not are_small([source(table, 1)], 100)
