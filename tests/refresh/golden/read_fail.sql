@@ -45,7 +45,8 @@ CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`region`, `total`) COMMENT '' TBLPRO
 icebergmv_refs_0 AS (SELECT 0 AS t, CAST(NULL AS STRING) AS first_file, CAST(NULL AS STRING) AS last_file, CAST(NULL AS BIGINT) AS snapshot_id, snapshot_id AS main, false AS is_new, false AS is_recorded, false AS other_shape FROM `lake`.`ns`.`orders`.`refs` WHERE name = 'main'),
 icebergmv_last_0 AS (SELECT 0 AS t, CAST(NULL AS STRING) AS first_file, file AS last_file, CAST(NULL AS BIGINT) AS snapshot_id, CAST(NULL AS BIGINT) AS main, false AS is_new, false AS is_recorded, false AS other_shape FROM `lake`.`ns`.`orders`.`Metadata_log_entries`),
 icebergmv_gate AS (SELECT CASE WHEN NOT sort_array(collect_set(first_file) FILTER (WHERE t = 0)) <=> sort_array(collect_set(last_file) FILTER (WHERE t = 0)) OR count_if(t = 0 AND is_new) <> size(collect_set(nullif(snapshot_id, 1001L)) FILTER (WHERE t = 0 AND is_new)) OR bool_or(t = 0 AND other_shape) OR NOT bool_or(t = 0 AND is_recorded) OR NOT max(main) FILTER (WHERE t = 0) <=> 1001L THEN -1 ELSE 0 END AS state FROM (SELECT * FROM icebergmv_log_0 UNION ALL SELECT * FROM icebergmv_refs_0 UNION ALL SELECT * FROM icebergmv_last_0)),
-icebergmv_whole AS (SELECT 1 AS one FROM icebergmv_gate WHERE state = -1),
+icebergmv_now AS (SELECT (SELECT state FROM icebergmv_gate) AS state),
+icebergmv_whole AS (SELECT 1 AS one FROM icebergmv_now WHERE state = -1),
 icebergmv_checked AS (SELECT count(*) AS n, any_value(CAST(NULL AS string)) AS c0, any_value(CAST(NULL AS bigint)) AS c1 FROM (SELECT count(*) AS n FROM icebergmv_whole HAVING assert_true(count(*) = 0, 'lake.ns.sales is stale: its base tables have changed since its last refresh at 2024-01-01 00:00 UTC. Refresh it with dbt run, or set another stale_read_behavior.') IS NULL))
 SELECT v.`region`, v.`total` FROM `lake`.`ns`.`__mv_storage__sales` VERSION AS OF 3002 AS v LEFT ANTI JOIN icebergmv_whole
 UNION ALL

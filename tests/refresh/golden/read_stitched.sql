@@ -48,10 +48,11 @@ icebergmv_specs_0 AS (SELECT 0 AS t, CAST(NULL AS STRING) AS first_file, CAST(NU
 icebergmv_refs_0 AS (SELECT 0 AS t, CAST(NULL AS STRING) AS first_file, CAST(NULL AS STRING) AS last_file, CAST(NULL AS BIGINT) AS snapshot_id, snapshot_id AS main, false AS is_new, false AS is_recorded, false AS other_shape FROM `lake`.`ns`.`orders`.`REFS` WHERE name = 'main'),
 icebergmv_last_0 AS (SELECT 0 AS t, CAST(NULL AS STRING) AS first_file, file AS last_file, CAST(NULL AS BIGINT) AS snapshot_id, CAST(NULL AS BIGINT) AS main, false AS is_new, false AS is_recorded, false AS other_shape FROM `lake`.`ns`.`orders`.`mETADATA_LOG_ENTRIES`),
 icebergmv_gate AS (SELECT CASE WHEN NOT sort_array(collect_set(first_file) FILTER (WHERE t = 0)) <=> sort_array(collect_set(last_file) FILTER (WHERE t = 0)) OR count_if(t = 0 AND is_new) <> size(collect_set(nullif(snapshot_id, 1001L)) FILTER (WHERE t = 0 AND is_new)) OR bool_or(t = 0 AND other_shape) OR NOT bool_or(t = 0 AND is_recorded) THEN -1 ELSE CASE WHEN NOT max(main) FILTER (WHERE t = 0) <=> 1001L THEN 1 ELSE 0 END END AS state FROM (SELECT * FROM icebergmv_log_0 UNION ALL SELECT * FROM icebergmv_refs_0 UNION ALL SELECT * FROM icebergmv_last_0 UNION ALL SELECT * FROM icebergmv_specs_0)),
-icebergmv_changed_0 AS (SELECT max(spec_id) AS spec_id, max(p0) AS p0 FROM icebergmv_files_0 CROSS JOIN (SELECT 1 AS one FROM icebergmv_gate WHERE state >= 0 AND state & 1 <> 0) GROUP BY file_path, content_offset HAVING count_if(side = 0) <> count_if(side = 1)),
+icebergmv_now AS (SELECT (SELECT state FROM icebergmv_gate) AS state),
+icebergmv_changed_0 AS (SELECT max(spec_id) AS spec_id, max(p0) AS p0 FROM icebergmv_files_0 CROSS JOIN (SELECT 1 AS one FROM icebergmv_now WHERE state >= 0 AND state & 1 <> 0) GROUP BY file_path, content_offset HAVING count_if(side = 0) <> count_if(side = 1)),
 icebergmv_found_0 AS (SELECT CASE WHEN bool_or(other_spec) THEN NULL ELSE collect_set(struct(k0)) END AS found FROM (SELECT p0 AS k0, spec_id <> 0 AS other_spec FROM icebergmv_changed_0)),
-icebergmv_whole AS (SELECT 1 AS one FROM icebergmv_gate WHERE state = -1),
-icebergmv_keys_0 AS (SELECT v.* FROM (SELECT inline(found) FROM icebergmv_found_0) AS v)
+icebergmv_whole AS (SELECT 1 AS one FROM icebergmv_now WHERE state = -1),
+icebergmv_keys_0 AS (SELECT v.* FROM (SELECT inline(found) FROM (SELECT (SELECT found FROM icebergmv_found_0) AS found)) AS v)
 SELECT v.`region`, v.`total` FROM `lake`.`ns`.`__mv_storage__sales` VERSION AS OF 3002 AS v LEFT ANTI JOIN icebergmv_keys_0 ON v.`region` = icebergmv_keys_0.k0 LEFT ANTI JOIN (SELECT 1 AS one FROM icebergmv_keys_0 WHERE k0 IS NULL) AS n0 ON v.`region` IS NULL LEFT ANTI JOIN icebergmv_whole
 UNION ALL
 SELECT CAST(v.`region` AS string) AS `region`, CAST(v.`total` AS bigint) AS `total` FROM (

@@ -18,8 +18,14 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableSt
 CLOCK_SKEW_MS = 60_000
 """How much older than the file before it a metadata file may claim to be (org.apache.iceberg.TableMetadata)."""
 
-GATE = "icebergmv_gate"
-"""The relation of one row that says what moved. One column, so that all who read it share one exchange."""
+_GATE = "icebergmv_gate"
+
+NOW = "icebergmv_now"
+"""The relation of one row that says what moved.
+
+It has that from a scalar subquery: Spark puts a copy of a relation wherever the text names it, and plans each copy. It
+plans and runs equal scalar subqueries once.
+"""
 
 EVERYTHING = -1
 """The state in which partitions do not show what differs; otherwise bit n says that table n moved."""
@@ -137,8 +143,8 @@ def last_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
     return relations
 
 
-def gate(tables: Sequence[WatchedTable], tracked: Iterable[int], guard: str | None) -> Relation:
-    """Return the relation `GATE`, whose `state` is EVERYTHING or the sum of bits of the tables that moved.
+def gate(tables: Sequence[WatchedTable], tracked: Iterable[int], guard: str | None) -> list[Relation]:
+    """Return the relation `NOW`, whose `state` is EVERYTHING or the sum of bits of the tables that moved, and its own.
 
     A metadata file that came since, without a new snapshot of main, may have brought other columns or partitions, and
     so may those that the table remembers no more. What moved in a table that is not among `tracked`, or a session that
@@ -151,11 +157,11 @@ def gate(tables: Sequence[WatchedTable], tracked: Iterable[int], guard: str | No
     bits = [f"CASE WHEN {_has_moved(t)} THEN {1 << t.number} ELSE 0 END" for t in tables if t.number in followed]
     names = [n for t in tables for n in (t.log, t.refs, t.last_log, *([t.specs] if t.number in followed else []))]
     looks = " UNION ALL ".join(f"SELECT * FROM {name}" for name in names)
-    return (
-        GATE,
-        f"SELECT CASE WHEN {' OR '.join(everything)} THEN {EVERYTHING} ELSE {' + '.join(bits) or '0'} END AS state"
-        f" FROM ({looks})",
-    )
+    state = f"CASE WHEN {' OR '.join(everything)} THEN {EVERYTHING} ELSE {' + '.join(bits) or '0'} END"
+    return [
+        (_GATE, f"SELECT {state} AS state FROM ({looks})"),
+        (NOW, f"SELECT (SELECT state FROM {_GATE}) AS state"),
+    ]
 
 
 def changed(tables: Iterable[WatchedTable]) -> list[Relation]:
@@ -167,7 +173,7 @@ def changed(tables: Iterable[WatchedTable]) -> list[Relation]:
     relations = []
     for table in tables:
         values = "".join(f", max(p{n}) AS p{n}" for n in range(len(table.fields)))
-        moved = f"SELECT 1 AS one FROM {GATE} WHERE state >= 0 AND state & {1 << table.number} <> 0"
+        moved = f"SELECT 1 AS one FROM {NOW} WHERE state >= 0 AND state & {1 << table.number} <> 0"
         query = (
             f"SELECT max(spec_id) AS spec_id{values} FROM {table.files} CROSS JOIN ({moved})"
             " GROUP BY file_path, content_offset HAVING count_if(side = 0) <> count_if(side = 1)"

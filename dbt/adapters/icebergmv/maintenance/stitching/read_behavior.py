@@ -28,7 +28,7 @@ from dbt.adapters.icebergmv.maintenance.stitching.reader_sql import (
 from dbt.adapters.icebergmv.maintenance.stitching.session_guard import session_guard
 from dbt.adapters.icebergmv.maintenance.stitching.small_tables import are_small
 
-_OURS = re.compile("icebergmv_(gate|whole|checked|(base|changed|log|last|files|specs|refs|found|keys)_[0-9]+)")
+_OURS = re.compile("icebergmv_(gate|now|whole|checked|(base|changed|log|last|files|specs|refs|found|keys)_[0-9]+)")
 _MOST_TABLES = 30
 """Each has a bit in the state of the gate, which is an INT."""
 

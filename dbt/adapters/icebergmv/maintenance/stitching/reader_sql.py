@@ -18,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableSt
 from dbt.adapters.icebergmv.maintenance.stitching.base_reads import gated, in_place_of, needed_by
 from dbt.adapters.icebergmv.maintenance.stitching.change_detection import (
     EVERYTHING,
-    GATE,
+    NOW,
     Relation,
     WatchedTable,
     changed,
@@ -30,7 +30,7 @@ from dbt.adapters.icebergmv.maintenance.stitching.change_detection import (
 )
 from dbt.adapters.icebergmv.maintenance.stitching.key_groups import KeyGroup, found_query
 
-_WHOLE = ("icebergmv_whole", f"SELECT 1 AS one FROM {GATE} WHERE state = {EVERYTHING}")
+_WHOLE = ("icebergmv_whole", f"SELECT 1 AS one FROM {NOW} WHERE state = {EVERYTHING}")
 _CHECKED = "icebergmv_checked"
 
 
@@ -103,7 +103,7 @@ def watched(
 
 def view_query_text(reader: Reader, found: Watched) -> str:
     """Return the SQL of `use_view_query`: storage while no base table moved, the definition otherwise."""
-    relations = [*_looks(found.tables), gate(found.tables, (), reader.guard), _WHOLE]
+    relations = [*_looks(found.tables), *gate(found.tables, (), reader.guard), _WHOLE]
     # All occurrences of a table must have one name, or they are loaded each on their own.
     as_named = {t.number for r, t in found.live() if not found.can_rewrite(r)}
     reads = {
@@ -139,7 +139,7 @@ def fail_text(reader: Reader, found: Watched) -> str:
     types = [ddl_type(type_) for _, type_ in reader.columns]
     nulls = "".join(f", any_value(CAST(NULL AS {ddl})) AS c{n}" for n, ddl in enumerate(types))
     relations = [
-        *(*first_looks(found.tables), *last_looks(found.tables), gate(found.tables, (), None), _WHOLE),
+        *(*first_looks(found.tables), *last_looks(found.tables), *gate(found.tables, (), None), _WHOLE),
         (_CHECKED, f"SELECT count(*) AS n{nulls} FROM (SELECT count(*) AS n FROM {_WHOLE[0]} HAVING {passes})"),
     ]
     nothing = ", ".join(f"c{n} AS {identifier(c)}" for n, (c, _) in enumerate(reader.columns))
@@ -158,7 +158,7 @@ def stitched_text(reader: Reader, found: Watched, groups: Sequence[KeyGroup]) ->
     followed = [t for t in tables if t.number in tracked]
     relations = [
         *_looks(tables, tracked),
-        gate(tables, tracked, reader.guard),
+        *gate(tables, tracked, reader.guard),
         *changed(followed),
         *((_found(n), found_query(group, found.by_reference)) for n, group in enumerate(groups)),
         (_WHOLE[0], " UNION ALL ".join([_WHOLE[1], *_untold(groups, followed)])),
@@ -189,7 +189,8 @@ def _untold(groups: Sequence[KeyGroup], followed: Sequence[WatchedTable]) -> lis
 def _keys_query(number: int, groups: int) -> str:
     """Return the stale keys of a group: none while some partition does not give its key."""
     others = f" LEFT ANTI JOIN {_WHOLE[0]}" if groups > 1 else ""
-    return f"SELECT v.* FROM (SELECT inline(found) FROM {_found(number)}) AS v{others}"
+    found = f"SELECT (SELECT found FROM {_found(number)}) AS found"
+    return f"SELECT v.* FROM (SELECT inline(found) FROM ({found})) AS v{others}"
 
 
 def within_window(reader: Reader, text: str, until: str) -> str:
