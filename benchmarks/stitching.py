@@ -2,8 +2,9 @@
 
 Three base tables: 100 identity partitions, 400 day partitions, and 100,000 files in 1,000 identity partitions. Each
 has a view with `use_stitching`. The tables then change in one, ten and a hundred percent of their partitions, without a
-refresh; days change from the newest back, and once at random. Writes the table in docs/stale-reads.md with `--docs`.
-Exits with 1 when an answer is wrong.
+refresh; days change from the newest back, and once at random. Before them come views over tables of a few hundred rows,
+which are stitched here though they need not be, with the sizes of their plans. Writes the tables in docs/stale-reads.md
+with `--docs`. Exits with 1 when an answer is wrong.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from pathlib import Path
 import yaml
 from dbt.cli.main import dbtRunner
 from pyspark.sql import Row, SparkSession
+
+from benchmarks.parts import small_views
 
 WORK = Path(__file__).resolve().parent / "target-stitching"
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "stale-reads.md"
@@ -115,19 +118,40 @@ def main() -> int:
     parser.add_argument("--customers", type=int, default=200_000, help="that group them (default: 200,000)")
     parser.add_argument("--files", type=int, default=100_000, help="of the third table (default: 100,000)")
     parser.add_argument("--runs", type=int, default=5, help="reads each way, of which the fastest counts (default: 5)")
-    parser.add_argument("--only", help="the name of one table: by_region, by_day or by_file")
+    parser.add_argument("--only", help="the name of one table: small, by_region, by_day or by_file")
     parser.add_argument("--docs", action="store_true", help="write the results into docs/stale-reads.md")
     arguments = parser.parse_args()
     right = True
     _prepare()
+    if arguments.only in (None, "small"):
+        right = _small_views(arguments)
     for case in cases(arguments.rows, arguments.customers, arguments.files):
         if arguments.only in (None, case.table):
             measured = _measure(case, arguments.runs)
             right = right and all(equal for _, _, equal in measured)
             lines = [f"| **{case.title}** | | | | | |", *(_line(name, times) for name, times, _ in measured)]
             if arguments.docs and right:
-                _write(case.table, lines)
+                _write(case.table, [*HEADER, *lines])
     return 0 if right else 1
+
+
+def _small_views(arguments: argparse.Namespace) -> bool:
+    """Measure views over small tables; return whether all answers are right."""
+    lines, right = [], True
+    for name, found, equal in small_views.measure(arguments.runs, _build):
+        lines.append(small_views.line(name, found))
+        print(lines[-1], "" if equal else "WRONG", flush=True)
+        right = right and equal
+    if arguments.docs and right:
+        _write("small", [*small_views.HEADER, *lines])
+    return right
+
+
+def _build(definitions: dict[str, str]) -> None:
+    for name, definition in definitions.items():
+        config = "materialized='materialized_view', stale_read_behavior='use_stitching', definition_below_rows=0"
+        (WORK / "models" / f"{name}.sql").write_text(f"{{{{ config({config}) }}}}\n{definition}\n")
+    _dbt("run", "--select", *definitions)
 
 
 def _write(table: str, lines: list[str]) -> None:
@@ -136,7 +160,7 @@ def _write(table: str, lines: list[str]) -> None:
     start, end = f"<!-- {table} -->\n", f"<!-- end of {table} -->"
     head, _, rest = text.partition(start)
     machine = f"Seconds on {os.cpu_count()} cores, Spark {SparkSession.active().version}."
-    page = "\n".join([*HEADER, *lines, "", machine, ""])
+    page = "\n".join([*lines, "", machine, ""])
     PAGE.write_text(f"{head}{start}{page}{end}{rest.partition(end)[2]}")
 
 

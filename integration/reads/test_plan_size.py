@@ -1,0 +1,66 @@
+"""The plan of a stitched view grows with its base tables, and no faster: Spark plans what was found out once.
+
+Times are noisy; lines of the physical plan and jobs are not. A scalar subquery counts at each place that reads it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from integration.support.lake import LakeProject
+
+BASES = (1, 2, 4, 8)
+FIRST = "timestamp'2024-01-01 00:00:00'"
+
+
+@dataclass(frozen=True)
+class Size:
+    """Lines of the physical plan of a read, and the jobs that it runs."""
+
+    lines: int
+    jobs: int
+
+
+@pytest.fixture(scope="module")
+def sizes(users_lake: LakeProject) -> dict[str, dict[int, Size]]:
+    """Return the sizes of fresh and of stale reads of joins, by the number of base tables."""
+    lake = users_lake
+    tables = [f"lake.{lake.schema}.facts_{n}" for n in range(max(BASES))]
+    lake.at_once(
+        f"CREATE TABLE {table} USING iceberg PARTITIONED BY (days(at)) AS SELECT id, {FIRST} + "
+        "make_dt_interval(CAST(id % 10 AS INT)) AS at, id % 7 AS v FROM range(100)"
+        for table in tables
+    )
+    for number in BASES:
+        joins = "".join(
+            f" JOIN {tables[n]} t{n} ON date(t0.at) = date(t{n}.at) AND t0.id = t{n}.id" for n in range(1, number)
+        )
+        values = ", ".join(f"t{n}.v AS v{n}" for n in range(number))
+        sql = f"SELECT date(t0.at) AS d, t0.id, {values} FROM {tables[0]} t0{joins}"
+        lake.model(f"joined_{number}", sql, stale_read_behavior="use_stitching")
+    lake.run()
+    found = {"fresh": {n: _size(lake, n, "fresh") for n in BASES}}
+    lake.sql(f"INSERT INTO {tables[0]} VALUES (1, {FIRST}, 100)")
+    return {**found, "stale": {n: _size(lake, n, "stale") for n in BASES}}
+
+
+def _size(lake: LakeProject, number: int, state: str) -> Size:
+    spark, group = SparkSession.active(), f"{state}_{number}"
+    spark.sparkContext.setJobGroup(group, "a stitched read")
+    read: Any = spark.table(lake.view(f"joined_{number}"))
+    assert len(read.collect()) >= 100
+    jobs = len(spark.sparkContext.statusTracker().getJobIdsForGroup(group))
+    spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+    return Size(read._jdf.queryExecution().executedPlan().toString().count("\n"), jobs)
+
+
+@pytest.mark.parametrize(("state", "lines", "jobs"), [("fresh", 1800, 12), ("stale", 2300, 15)])
+def test_the_plan_grows_with_the_tables(sizes: dict[str, dict[int, Size]], state: str, lines: int, jobs: int) -> None:
+    found = sizes[state]
+    assert all(size.lines <= lines * number for number, size in found.items()), found
+    assert all(size.jobs <= jobs + number for number, size in found.items()), found
+    assert found[8].lines <= 2.2 * found[4].lines
