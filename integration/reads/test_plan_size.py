@@ -58,7 +58,7 @@ def _size(lake: LakeProject, number: int, state: str) -> Size:
     return Size(read._jdf.queryExecution().executedPlan().toString().count("\n"), jobs)
 
 
-@pytest.mark.parametrize(("state", "lines", "jobs"), [("fresh", 1800, 12), ("stale", 2300, 15)])
+@pytest.mark.parametrize(("state", "lines", "jobs"), [("fresh", 600, 12), ("stale", 800, 15)])
 def test_the_plan_grows_with_the_tables(sizes: dict[str, dict[int, Size]], state: str, lines: int, jobs: int) -> None:
     found = sizes[state]
     assert all(size.lines <= lines * number for number, size in found.items()), found

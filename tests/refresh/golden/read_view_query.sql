@@ -46,9 +46,9 @@ icebergmv_base_0 AS (SELECT * FROM `lake`.`ns`.`orders`.`branch_main`),
 icebergmv_files_0 AS (SELECT 1 AS one FROM `lake`.`ns`.`orders`.`FILES`),
 icebergmv_refs_0 AS (SELECT 0 AS t, CAST(NULL AS STRING) AS first_file, CAST(NULL AS STRING) AS last_file, CAST(NULL AS BIGINT) AS snapshot_id, snapshot_id AS main, false AS is_new, false AS is_recorded, false AS other_shape FROM `lake`.`ns`.`orders`.`REFS` WHERE name = 'main'),
 icebergmv_last_0 AS (SELECT 0 AS t, CAST(NULL AS STRING) AS first_file, file AS last_file, CAST(NULL AS BIGINT) AS snapshot_id, CAST(NULL AS BIGINT) AS main, false AS is_new, false AS is_recorded, false AS other_shape FROM `lake`.`ns`.`orders`.`mETADATA_LOG_ENTRIES`),
-icebergmv_gate AS (SELECT CASE WHEN NOT sort_array(collect_set(first_file) FILTER (WHERE t = 0)) <=> sort_array(collect_set(last_file) FILTER (WHERE t = 0)) OR count_if(t = 0 AND is_new) <> size(collect_set(nullif(snapshot_id, 1001L)) FILTER (WHERE t = 0 AND is_new)) OR bool_or(t = 0 AND other_shape) OR NOT bool_or(t = 0 AND is_recorded) OR NOT max(main) FILTER (WHERE t = 0) <=> 1001L THEN -1 ELSE 0 END AS state FROM (SELECT * FROM icebergmv_log_0 UNION ALL SELECT * FROM icebergmv_refs_0 UNION ALL SELECT * FROM icebergmv_last_0)),
+icebergmv_gate AS (SELECT CASE WHEN NOT sort_array(collect_set(first_file) FILTER (WHERE t = 0)) <=> sort_array(collect_set(last_file) FILTER (WHERE t = 0)) OR count_if(t = 0 AND is_new) <> size(collect_set(nullif(snapshot_id, 1001L)) FILTER (WHERE t = 0 AND is_new)) OR bool_or(t = 0 AND other_shape) OR NOT bool_or(t = 0 AND is_recorded) OR NOT max(main) FILTER (WHERE t = 0) <=> 1001L THEN -2147483648 ELSE 0 END AS state FROM (SELECT * FROM icebergmv_log_0 UNION ALL SELECT * FROM icebergmv_refs_0 UNION ALL SELECT * FROM icebergmv_last_0)),
 icebergmv_now AS (SELECT (SELECT state FROM icebergmv_gate) AS state),
-icebergmv_whole AS (SELECT 1 AS one FROM icebergmv_now WHERE state = -1)
+icebergmv_whole AS (SELECT 1 AS one FROM icebergmv_now WHERE state <=> -2147483648)
 SELECT v.`region`, v.`total` FROM `lake`.`ns`.`__mv_storage__sales` VERSION AS OF 3002 AS v LEFT ANTI JOIN icebergmv_whole
 UNION ALL
 SELECT CAST(v.`region` AS string) AS `region`, CAST(v.`total` AS bigint) AS `total` FROM (

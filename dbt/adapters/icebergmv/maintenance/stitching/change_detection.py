@@ -24,11 +24,15 @@ NOW = "icebergmv_now"
 """The relation of one row that says what moved.
 
 It has that from a scalar subquery: Spark puts a copy of a relation wherever the text names it, and plans each copy. It
-plans and runs equal scalar subqueries once.
+plans and runs equal scalar subqueries once. Conditions name the column once, and by `<=>`: from `=` Spark infers that
+it is not NULL, which is a copy more.
 """
 
-EVERYTHING = -1
-"""The state in which partitions do not show what differs; otherwise bit n says that table n moved."""
+EVERYTHING = -(2**31)
+"""The state in which partitions do not show what differs, and no bit is set that is a table's.
+
+Otherwise bit n says that table n moved.
+"""
 
 Relation = tuple[str, str]
 """A name and its SELECT."""
@@ -173,7 +177,7 @@ def changed(tables: Iterable[WatchedTable]) -> list[Relation]:
     relations = []
     for table in tables:
         values = "".join(f", max(p{n}) AS p{n}" for n in range(len(table.fields)))
-        moved = f"SELECT 1 AS one FROM {NOW} WHERE state >= 0 AND state & {1 << table.number} <> 0"
+        moved = f"SELECT 1 AS one FROM {NOW} WHERE state & {1 << table.number} <=> {1 << table.number}"
         query = (
             f"SELECT max(spec_id) AS spec_id{values} FROM {table.files} CROSS JOIN ({moved})"
             " GROUP BY file_path, content_offset HAVING count_if(side = 0) <> count_if(side = 1)"

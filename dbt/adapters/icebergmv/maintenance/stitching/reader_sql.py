@@ -30,7 +30,7 @@ from dbt.adapters.icebergmv.maintenance.stitching.change_detection import (
 )
 from dbt.adapters.icebergmv.maintenance.stitching.key_groups import KeyGroup, found_query
 
-_WHOLE = ("icebergmv_whole", f"SELECT 1 AS one FROM {NOW} WHERE state = {EVERYTHING}")
+_WHOLE = ("icebergmv_whole", f"SELECT 1 AS one FROM {NOW} WHERE state <=> {EVERYTHING}")
 _CHECKED = "icebergmv_checked"
 
 
@@ -189,8 +189,7 @@ def _untold(groups: Sequence[KeyGroup], followed: Sequence[WatchedTable]) -> lis
 def _keys_query(number: int, groups: int) -> str:
     """Return the stale keys of a group: none while some partition does not give its key."""
     others = f" LEFT ANTI JOIN {_WHOLE[0]}" if groups > 1 else ""
-    found = f"SELECT (SELECT found FROM {_found(number)}) AS found"
-    return f"SELECT v.* FROM (SELECT inline(found) FROM ({found})) AS v{others}"
+    return f"SELECT v.* FROM (SELECT inline((SELECT found FROM {_found(number)}))) AS v{others}"
 
 
 def within_window(reader: Reader, text: str, until: str) -> str:
