@@ -121,8 +121,29 @@ def test_a_table_that_others_are_joined_to_is_compared_first() -> None:
     renamed = replace(ONE_DAY, changed_rows=2000)
     assert merged(fresh, renamed, 10_000) == [(1, True, True)]
     assert merged(fresh, renamed, 8000) == [(1, False, False)]
+    assert merged(fresh, replace(ONE_DAY, changed_rows=1), 4000) == [(1, False, False)]
     assert merged(fresh, replace(renamed, appended_since=1, appended_rows=3), 10_000) == [(1, False, False)]
     assert merged(renamed, fresh, 10_000) == [(0, False, False)]
+
+
+def test_comparing_first_may_make_a_merge_pay() -> None:
+    """A small table of one file that was written again is read twice, in both versions."""
+    bases = status(sized(change(status="fresh"), 5_000_000), sized(replace(ONE_DAY, changed_rows=2000), 1000, "u", 1))
+    assert isinstance(plan_refresh(JOINED, bases, PlanRequest("auto", merges=True)), Merge)
+
+
+def test_extremes_see_all_rows_of_one_change() -> None:
+    """Rows that did not change show that an extreme is there still."""
+    highest = analysed("SELECT u.region, max(t.v) AS m FROM t JOIN u ON t.id = u.id GROUP BY u.region")
+    renamed = sized(replace(ONE_DAY, changed_rows=2000), 1000, "u", 1)
+
+    def cancelled(facts: TableChange) -> list[bool]:
+        plan = plan_refresh(highest, status(sized(facts, 10_000), renamed), PlanRequest("incremental", merges=True))
+        assert isinstance(plan, Merge)
+        return [d.cancelled for d in plan.deltas if isinstance(d, Delta)]
+
+    assert cancelled(change(status="fresh")) == [False]
+    assert cancelled(replace(ONE_DAY, appended_since=1, appended_rows=3)) == [False, True]
 
 
 @pytest.mark.parametrize(("rows", "size", "few"), [(1000, 1024, True), (1000, 2**25, False), (600_000, 1024, False)])

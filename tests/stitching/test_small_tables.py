@@ -12,7 +12,8 @@ from pyiceberg.table import Table
 from pyiceberg.types import LongType, NestedField
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
-from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, IcebergSource
 from dbt.adapters.icebergmv.maintenance.stitching import small_tables
 from dbt.adapters.icebergmv.maintenance.stitching.small_tables import are_small
 from tests.support.bare_tables import bare_table
@@ -32,21 +33,22 @@ def table(tmp_path: Path) -> Table:
     return made
 
 
-def source(table: Table, snapshot_id: int | None) -> IcebergSource:
-    return IcebergSource(table, T, TableVersion("uuid", snapshot_id, 0), table.schema(), table.schema())
+def base(table: Table, snapshot_id: int | None, name: TableName = T) -> BaseTable:
+    version = TableVersion("uuid", snapshot_id, 0)
+    return BaseTable(name, IcebergSource(table, T, version, table.schema(), table.schema()))
 
 
 def test_tables_count_as_often_as_they_are_read(table: Table) -> None:
-    now = source(table, table.metadata.current_snapshot_id)
+    now = base(table, table.metadata.current_snapshot_id)
     assert [are_small([now], below) for below in (0, 6, 7)] == [False, False, True]
     assert [are_small([now, now], below) for below in (12, 13)] == [False, True]
-    assert not are_small([now, None], 100)
-    assert are_small([now, source(table, None)], 7)
+    assert not are_small([now, BaseTable(T, None)], 100)
+    assert are_small([now, base(table, None)], 7)
 
 
 @pytest.mark.parametrize("limit", ["_MOST_FILES", "_MOST_BYTES"])
 def test_few_rows_in_many_files(table: Table, limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    now = source(table, table.metadata.current_snapshot_id)
+    now = base(table, table.metadata.current_snapshot_id)
     assert are_small([now], 7)
     monkeypatch.setattr(small_tables, limit, 1)
     assert not are_small([now], 7)
@@ -54,4 +56,11 @@ def test_few_rows_in_many_files(table: Table, limit: str, monkeypatch: pytest.Mo
 
 def test_a_table_that_does_not_count_its_rows() -> None:
     table = bare_table("t", {"id": LongType()}, (), (1,))
-    assert not are_small([source(table, 1)], 100)
+    assert not are_small([base(table, 1)], 100)
+
+
+def test_another_materialized_view_is_not_small(table: Table) -> None:
+    """It may look at large tables of its own."""
+    head = table.metadata.current_snapshot_id
+    assert are_small([base(table, head)], 7)
+    assert not are_small([base(table, head, ("lake", "ns", "over_t"))], 7)

@@ -42,7 +42,5 @@ CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`region`, `total`) COMMENT '' TBLPRO
   'icebergmv.stale-read-behavior' = 'use_view_query',
   'icebergmv.clock' = '{}',
   'icebergmv.checksum' = '0000000000000003') AS SELECT CAST(v.`region` AS string) AS `region`, CAST(v.`total` AS bigint) AS `total` FROM (
-SELECT region, sum(amount) AS total FROM orders GROUP BY region
+SELECT region, sum(amount) AS total FROM `lake`.`ns`.`orders`.`branch_main` AS `orders` GROUP BY region
 ) AS v;
-
-ALTER TABLE `lake`.`ns`.`__mv_storage__sales` DROP BRANCH IF EXISTS `icebergmv_20240101T000000_00000001`;

@@ -98,7 +98,8 @@ def _both(rows: TupleDomain, others: TupleDomain) -> TupleDomain:
 class ChangedRows:
     """The rows that may have changed: any of the disjuncts may hold one. `count` of `unit`s changed.
 
-    `rows` is how many the changed data files hold, `size` the bytes of these files.
+    `rows` is how many the changed data files hold, and how many positions or keys the delete files name; `size` is the
+    bytes of all these files.
     """
 
     data_disjuncts: tuple[TupleDomain, ...]
@@ -122,9 +123,8 @@ class _Changed:
 
     def add(self, file: DataFile, rows: FileRows) -> None:
         self.files += 1
-        if file.content == DataFileContent.DATA:
-            self.rows += file.record_count
-            self.size += file.file_size_in_bytes
+        self.rows += file.record_count
+        self.size += file.file_size_in_bytes
         key = partition_key(file)
         partition = rows.of_partition(key)
         if partition is not None:

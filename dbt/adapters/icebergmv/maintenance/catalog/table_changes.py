@@ -57,7 +57,8 @@ class TableChange:
 
     `appended_since` is the recorded snapshot when all that happened since are appends (and compaction): an incremental
     append scan from there to the current snapshot reads exactly the rows that came. `appended_rows` is
-    their number. `changed_rows` is how many rows the data files hold that came or went, `changed_bytes` their size.
+    their number. `changed_rows` is how many rows the files hold or delete that came or went, `changed_bytes` the size
+    of these files.
     `replaced`: the table was made anew, so its files say little about which rows changed.
     """
 

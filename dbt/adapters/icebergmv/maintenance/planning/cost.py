@@ -97,13 +97,15 @@ def merge_pays(deltas: Sequence[Delta], status: MaterializedViewStatus) -> bool:
     """Return whether it costs less to read the deltas, each with all of the other tables, than everything once.
 
     Every delta is one query, or two if rows went. A query costs Spark a second or two however few rows it reads, and
-    reads half as fast as the definition does, which has all rows to aggregate.
+    reads half as fast as the definition does, which has all rows to aggregate. To find the rows that cancel costs next
+    to nothing where that is done at all (`cancelling_pays`).
     """
     total, bases = _rows_in_all(status), {i: b for b in status.base_tables for i in b.occurrences}
     queries = {delta.changed: 1 if delta.appended else 2 for delta in deltas}
     if total <= FEW_ROWS:
         return sum(queries.values()) <= _FEW_QUERIES
-    each = {i: total - _rows(bases[i]) + rows_to_ask(bases[i]) for i in queries}
+    asked = {delta.changed: 0 if delta.cancelled else rows_to_ask(bases[delta.changed]) for delta in deltas}
+    each = {i: total - _rows(bases[i]) + rows for i, rows in asked.items()}
     return sum(number * each[i] for i, number in queries.items()) <= total * _MOST_MERGED
 
 
@@ -114,7 +116,9 @@ def cancelling_pays(delta: Delta, status: MaterializedViewStatus) -> bool:
     """
     bases = {i: base for base in status.base_tables for i in base.occurrences}
     joined = sum(_rows(base) for i, base in bases.items() if i != delta.changed and i not in delta.empty)
-    return not delta.appended and rows_to_ask(bases[delta.changed]) * _JOINED_TO_MANY < joined
+    # Whole partitions are read of the table, of which the changed files may be a small part.
+    compared = max(rows_to_ask(bases[delta.changed]), _rows(bases[delta.changed]))
+    return not delta.appended and compared * _JOINED_TO_MANY < joined
 
 
 def asking_pays(asked: Asked, origins: Iterable[int], status: MaterializedViewStatus) -> bool:
@@ -138,8 +142,11 @@ def asking_pays(asked: Asked, origins: Iterable[int], status: MaterializedViewSt
 def small_beside_large(status: MaterializedViewStatus) -> frozenset[int]:
     """Return the references to small stale tables, where the others are so large that to read them is dear."""
     total = _rows_in_all(status)
-    most = max(FEW_ROWS, total // _SMALL_BESIDE) if total > _MANY_ROWS else -1
-    small = (b for b in status.base_tables if b.change.status == "stale" and _rows(b) <= most)
+    if total <= _MANY_ROWS:
+        return frozenset()
+    most = max(FEW_ROWS, total // _SMALL_BESIDE)
+    stale = (b for b in status.base_tables if b.change.status == "stale")
+    small = (b for b in stale if _rows(b) <= most and rows_to_ask(b) <= 2 * most)
     return frozenset(index for base in small for index in base.occurrences)
 
 

@@ -76,15 +76,17 @@ class _Reader:
         if index == delta.changed:
             if delta.appended and delta.since is not None:
                 return read_appended(reference, now, delta.since)
-            before = _shown(now, delta.since) if went or delta.cancelled else now
             if delta.cancelled:
-                columns = columns_read(self._definition, now)
-                changes = RowChanges(reference, before, now, columns, delta.touched, delta.few)
+                changes = self._changes(reference, now, delta)
                 return changes.that_went(self._dialect) if went else changes.that_came(self._dialect)
-            then, wanted = before, delta.touched
+            then, wanted = _shown(now, delta.since) if went else now, delta.touched
         elif index in delta.before and index not in delta.empty:
             then = _shown(now, delta.before[index])
         return read_pinned(reference, then, wanted, self._dialect)
+
+    def _changes(self, reference: TableReference, now: IcebergSource, delta: Delta) -> RowChanges:
+        columns = columns_read(self._definition, now)
+        return RowChanges(reference, _shown(now, delta.since), now, columns, delta.touched, delta.few)
 
 
 def _shown(source: IcebergSource, snapshot_id: int | None) -> IcebergSource:

@@ -59,7 +59,13 @@ def signed_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) 
 def without_what_cancels(
     definition: ViewDefinition, deltas: Sequence[Delta], status: MaterializedViewStatus
 ) -> tuple[Delta, ...]:
-    """Return the deltas, without the rows that both versions of a table have where it pays to find these."""
+    """Return the deltas, without the rows that both versions of a table have where it pays to find these.
+
+    An extreme that is in what went, and in what came of one change, was not lost: there all rows have to be seen.
+    """
+    has_extremes = definition.merging is not None and any(c.kind in ("min", "max") for c in definition.merging.calls)
+    if has_extremes and len(deltas) == 1:
+        return tuple(deltas)
     bases = {i: base for base in status.base_tables for i in base.occurrences}
     return tuple(_without(definition, delta, bases[delta.changed], status) for delta in deltas)
 

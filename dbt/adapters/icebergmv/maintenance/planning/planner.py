@@ -172,10 +172,13 @@ def _merge(
     )
     if partitions_say_it or reads_too_much(stale, status):
         return None
-    deltas = signed_deltas(definition, stale)
-    if deltas is None or (request.policy == "auto" and not merge_pays(deltas, status)):
+    found = signed_deltas(definition, stale)
+    if found is None:
         return None
-    return Merge(changes(status), without_what_cancels(definition, deltas, status))
+    deltas = without_what_cancels(definition, found, status)
+    if request.policy == "auto" and not merge_pays(deltas, status):
+        return None
+    return Merge(changes(status), deltas)
 
 
 def _not_everything(

@@ -94,8 +94,10 @@ class _Reads:
         ]
         if delta.appended and delta.since is not None:
             return [*others, self._appended[changed]]
-        came = [*others, self._at(changed, self._now(changed), delta.touched)]
-        return [*came, *others, self._at(changed, delta.since, delta.touched)] if went else came
+        now, then = (self._at(changed, at, delta.touched) for at in (self._now(changed), delta.since))
+        if delta.cancelled:
+            return [*others, now, then, *others, now, then]
+        return [*others, now, *others, then] if went else [*others, now]
 
     def _now(self, index: int) -> int | None:
         source = self._sources[index]

@@ -24,7 +24,7 @@ _FEW_ROWS, _FEW_BYTES = 500_000, 16 * 1024 * 1024
 _SIGN, _CHANGED = "icebergmv_sign", "icebergmv_changed"
 _FLOATS = frozenset(["float", "double"])
 _COUNTED = frozenset(["boolean", "int", "bigint", "string", "binary", "date", "timestamp", "timestamp_ntz", *_FLOATS])
-"""Types of which GROUP BY keeps apart what can be kept apart (floats as texts, for the sake of -0.0)."""
+"""Types of which GROUP BY and EXCEPT keep apart what can be kept apart (floats as texts, for the sake of -0.0)."""
 
 
 def columns_read(definition: ViewDefinition, source: IcebergSource) -> dict[str, str]:
@@ -44,7 +44,7 @@ def are_few(base: BaseTableStatus) -> bool:
 
 
 def can_be_cancelled(definition: ViewDefinition, source: IcebergSource) -> bool:
-    """Return whether `read_difference` can be had: equal values of every column that is read are the same."""
+    """Return whether `that_came` and `that_went` can be had: equal values of every column that is read are the same."""
     read = columns_read(definition, source)
     return bool(read) and _FLOATS.isdisjoint(read.values())
 

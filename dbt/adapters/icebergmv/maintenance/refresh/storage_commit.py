@@ -28,6 +28,7 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.write import Write
 from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_SNAPSHOT_ID
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
 BRANCH_PREFIX = "icebergmv_"
@@ -90,7 +91,7 @@ def _is_commit_conflict(error: Exception) -> bool:
 
 
 def drop_unneeded_branches(lake: Lake, storage: TableName, view: ViewInfo | None) -> None:
-    """Drop the branches of earlier refreshes that no retained version of the view reads.
+    """Drop the branches of earlier refreshes that no retained version of the view reads, nor may read.
 
     Where another refresh commits to the table meanwhile, they are left for the next one: the view is published by now.
     """
@@ -104,7 +105,7 @@ def drop_unneeded_branches(lake: Lake, storage: TableName, view: ViewInfo | None
 
 def _drop_unneeded_branches(lake: Lake, storage: TableName, view: ViewInfo | None) -> None:
     table = load_storage(lake, storage)
-    pinned = {int(found) for sql in (view.retained_sql if view else ()) for found in _PINNED.findall(sql)}
+    pinned = set() if view is None else _pinned_by(view)
     head = table.metadata.current_snapshot_id
     published = set() if head is None else {s.snapshot_id for s in ancestry(table.metadata, head)}
     for name, ref in table.metadata.refs.items():
@@ -112,6 +113,16 @@ def _drop_unneeded_branches(lake: Lake, storage: TableName, view: ViewInfo | Non
             continue
         if ref.snapshot_id in published or _is_abandoned(name):
             lake.spark(statements.drop_branch(storage, name))
+
+
+def _pinned_by(view: ViewInfo) -> set[int]:
+    """Return the snapshots that a view reads in some retained version, and the one that its state names.
+
+    The next refresh starts there, and another `stale_read_behavior` reads it without a refresh.
+    """
+    read = {int(found) for sql in view.retained_sql for found in _PINNED.findall(sql)}
+    recorded = view.properties.get(STORAGE_SNAPSHOT_ID)
+    return read if recorded is None else {*read, int(recorded)}
 
 
 def load_storage(lake: Lake, storage: TableName) -> Table:

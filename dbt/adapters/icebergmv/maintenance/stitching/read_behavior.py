@@ -20,6 +20,7 @@ from dbt.adapters.icebergmv.maintenance.stitching.reader_sql import (
     Reader,
     definition_text,
     fail_text,
+    small_text,
     stitched_text,
     view_query_text,
     watched,
@@ -37,8 +38,9 @@ _MOST_TABLES = 30
 class ReadPlan:
     """Which behaviour a view can have. `reason` says why it is not the one that was asked for.
 
-    `always_definition`: no reader can know whether the stored rows are right, or (`is_small`) it takes longer to find
-    out than to compute them. `groups` are the keys by which the view stitches by itself; none where runs do it.
+    `always_definition`: no reader can know whether the stored rows are right. `is_small`: readers get the definition,
+    as it takes longer to find out whether they are. `groups` are the keys by which the view stitches by itself; none
+    where runs do it.
     """
 
     behavior: StaleReadBehavior
@@ -67,8 +69,10 @@ def read_plan(inspection: Inspection) -> ReadPlan:
         return ReadPlan(wanted)
     if unknown is not None:
         return ReadPlan("use_view_query", unknown, always_definition=True)
-    if are_small([bases.of(r).source for r in definition.references], config.definition_below_rows):
-        return ReadPlan("use_view_query", always_definition=True, is_small=True)
+    if definition.full_when_changed is None and are_small(
+        [bases.of(r) for r in definition.references], config.definition_below_rows
+    ):
+        return ReadPlan("use_view_query", is_small=True)
     if wanted == "use_view_query":
         return ReadPlan(wanted)
     reason = definition.full_when_changed
@@ -150,6 +154,8 @@ def _behaving_text(plan: ReadPlan, reader: Reader, inspection: Inspection, state
     definition, bases = inspection.definition, inspection.bases
     if plan.always_definition:
         return definition_text(reader, definition.as_written)
+    if plan.is_small:
+        return small_text(reader, watched(definition.as_written, bases, state.base_tables))
     if plan.behavior == "use_stitching":
         return stitched_text(reader, watched(definition, bases, state.base_tables, plan.groups), plan.groups)
     if plan.behavior == "fail":
