@@ -104,7 +104,7 @@ def _setting(found: Mapping[str, Any]) -> Iterator[str]:
     versions = ("python", "java", "pyspark", "iceberg", "dbt-core", "dbt-spark", "pyiceberg", "dbt-icebergmv")
     yield (
         f"`{found['command']}`: {found['rows']:,} facts on {DAYS} days, {customers(found['rows']):,} customers, "
-        f"{PRODUCTS_COUNT} products; {rounds} rounds."
+        f"{PRODUCTS_COUNT} products; {rounds} round{'' if rounds == '1' else 's'}."
     )
     yield ""
     yield (
