@@ -250,9 +250,9 @@ def _adds_null(track: Track) -> bool:
 def found_query(group: KeyGroup, tables: Mapping[int, WatchedTable]) -> str:
     """Return the SELECT for one row: the array `found` of stale keys, NULL when some partition does not give its key.
 
-    An aggregate without groups is one row, so it can be a scalar subquery. What is unpacked of it counts as few rows when
-    Spark plans, so that Spark broadcasts it to what joins with the keys; a view cannot hold hints, which Spark resolves
-    before views.
+    An aggregate without groups is one row, so it can be a scalar subquery. What is unpacked of it counts as few rows
+    when Spark plans, so that Spark broadcasts it to what joins with the keys; a view cannot hold hints, which Spark
+    resolves before views.
     """
     rows = " UNION ALL ".join(_source_query(source, tables[source.occurrence.index]) for source in group.sources)
     names = ", ".join(f"k{n}" for n in range(len(group.columns)))
