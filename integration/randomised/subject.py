@@ -162,6 +162,7 @@ class Subject:
             settings=world.settings,
             refresh_policy="incremental",
             stale_read_behavior=stale_read_behavior(behavior),
+            definition_below_rows=0,
         )
         return RefreshRequest((CATALOG, world.namespace, self.name), self.sql, world.namespace, config, "tester")
 
