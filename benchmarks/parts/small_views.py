@@ -5,9 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from pyspark.sql import SparkSession
+
+from benchmarks.parts.plan_size import PlanSize, plan_size
 
 TITLES = {
     "small_identity": "one base by identity",
@@ -48,14 +49,13 @@ _CHANGES = (
 
 @dataclass(frozen=True)
 class SmallView:
-    """Seconds of the fastest of several reads, each way; the size of the plan, and how many jobs it runs."""
+    """Seconds of the fastest of several reads, each way, and the size of the plan of a fresh read."""
 
     storage: float
     definition: float
     fresh: float
     stale: float
-    lines: int
-    jobs: int
+    size: PlanSize
 
 
 def measure(runs: int, build: Callable[[dict[str, str]], None]) -> Iterator[tuple[str, SmallView, bool]]:
@@ -68,19 +68,19 @@ def measure(runs: int, build: Callable[[dict[str, str]], None]) -> Iterator[tupl
     build(DEFINITIONS)
     fresh = {name: _seconds(spark, f"SELECT * FROM lake.analytics.{name}", runs) for name in DEFINITIONS}
     stored = {name: _seconds(spark, f"SELECT * FROM lake.analytics.__mv_storage__{name}", runs) for name in DEFINITIONS}
-    sizes = {name: _size(spark, name) for name in DEFINITIONS}
+    sizes = {name: plan_size(f"lake.analytics.{name}", name) for name in DEFINITIONS}
     for change in _CHANGES:
         spark.sql(change)
     for name, definition in DEFINITIONS.items():
         stale, rows = _seconds(spark, f"SELECT * FROM lake.analytics.{name}", runs)
         defined, wanted = _seconds(spark, definition, runs)
-        yield name, SmallView(stored[name][0], defined, fresh[name][0], stale, *sizes[name]), rows == wanted
+        yield name, SmallView(stored[name][0], defined, fresh[name][0], stale, sizes[name]), rows == wanted
 
 
 def line(name: str, found: SmallView) -> str:
     """Return the line of a view in the table that `HEADER` begins."""
     seconds = " | ".join(f"{s:.2f}" for s in (found.storage, found.definition, found.fresh, found.stale))
-    return f"| {TITLES[name]} | {seconds} | {found.lines:,} | {found.jobs} |"
+    return f"| {TITLES[name]} | {seconds} | {found.size.lines:,} | {found.size.jobs} |"
 
 
 def _seconds(spark: SparkSession, query: str, runs: int) -> tuple[float, list[str]]:
@@ -90,14 +90,3 @@ def _seconds(spark: SparkSession, query: str, runs: int) -> tuple[float, list[st
         rows = sorted(map(str, spark.sql(query).collect()))
         best = min(best, time.perf_counter() - started)
     return best, rows
-
-
-def _size(spark: SparkSession, name: str) -> tuple[int, int]:
-    """Return the lines of the physical plan of a fresh read, and its jobs."""
-    context = spark.sparkContext
-    context.setJobGroup(name, "a stitched read")
-    read: Any = spark.table(f"lake.analytics.{name}")
-    read.collect()
-    jobs = len(context.statusTracker().getJobIdsForGroup(name))
-    context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
-    return read._jdf.queryExecution().executedPlan().toString().count("\n"), jobs

@@ -5,28 +5,17 @@ Times are noisy; lines of the physical plan and jobs are not. A scalar subquery 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
-
 import pytest
-from pyspark.sql import SparkSession
 
+from benchmarks.parts.plan_size import PlanSize, plan_size
 from integration.support.lake import LakeProject
 
 BASES = (1, 2, 4, 8)
 FIRST = "timestamp'2024-01-01 00:00:00'"
 
 
-@dataclass(frozen=True)
-class Size:
-    """Lines of the physical plan of a read, and the jobs that it runs."""
-
-    lines: int
-    jobs: int
-
-
 @pytest.fixture(scope="module")
-def sizes(users_lake: LakeProject) -> dict[str, dict[int, Size]]:
+def sizes(users_lake: LakeProject) -> dict[str, dict[int, PlanSize]]:
     """Return the sizes of fresh and of stale reads of joins, by the number of base tables."""
     lake = users_lake
     tables = [f"lake.{lake.schema}.facts_{n}" for n in range(max(BASES))]
@@ -48,18 +37,16 @@ def sizes(users_lake: LakeProject) -> dict[str, dict[int, Size]]:
     return {**found, "stale": {n: _size(lake, n, "stale") for n in BASES}}
 
 
-def _size(lake: LakeProject, number: int, state: str) -> Size:
-    spark, group = SparkSession.active(), f"{state}_{number}"
-    spark.sparkContext.setJobGroup(group, "a stitched read")
-    read: Any = spark.table(lake.view(f"joined_{number}"))
-    assert len(read.collect()) >= 100
-    jobs = len(spark.sparkContext.statusTracker().getJobIdsForGroup(group))
-    spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
-    return Size(read._jdf.queryExecution().executedPlan().toString().count("\n"), jobs)
+def _size(lake: LakeProject, number: int, state: str) -> PlanSize:
+    size = plan_size(lake.view(f"joined_{number}"), f"{state}_{number}")
+    assert size.rows >= 100
+    return size
 
 
 @pytest.mark.parametrize(("state", "lines", "jobs"), [("fresh", 600, 12), ("stale", 800, 15)])
-def test_the_plan_grows_with_the_tables(sizes: dict[str, dict[int, Size]], state: str, lines: int, jobs: int) -> None:
+def test_the_plan_grows_with_the_tables(
+    sizes: dict[str, dict[int, PlanSize]], state: str, lines: int, jobs: int
+) -> None:
     found = sizes[state]
     assert all(size.lines <= lines * number for number, size in found.items()), found
     assert all(size.jobs <= jobs + number for number, size in found.items()), found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableChange, TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
@@ -103,6 +103,9 @@ def _strict(run: Run) -> Spark:
     return run_it
 
 
+_UNCHANGED = Change((), (), ())
+
+
 class Unanswerable(BaseException):
     """A question that fails."""
 
@@ -136,11 +139,8 @@ class Planner:
         for table, found in occurrences.items():
             is_append = session.appends and table in changes and self.is_append(changes[table])
             indexes = self.occurrences(tuple(reference.index for reference in found))
-            # Of some changes the planner knows only that the table was made anew.
-            is_replaced = table in changes and len(changes[table].removed) % 3 == 2
-            made = _base(session.bases.of(found[0]), indexes, raw.get(table, ()), is_append, is_replaced)
-            rows = len(changes[table].removed + changes[table].added) if table in changes else 0
-            bases.append(replace(made, change=replace(made.change, changed_rows=rows)))
+            change = changes.get(table, _UNCHANGED)
+            bases.append(_base(session.bases.of(found[0]), indexes, raw.get(table, ()), is_append, change))
         moved = None if definition.clock is None else clock_change(definition.clock.values, session.before)
         status = MaterializedViewStatus(tuple(bases), self.clock(moved))
 
@@ -182,13 +182,17 @@ class Planner:
 
 
 def _base(
-    base: BaseTable, occurrences: tuple[int, ...], disjuncts: Disjuncts, is_append: bool, is_replaced: bool
+    base: BaseTable, occurrences: tuple[int, ...], disjuncts: Disjuncts, is_append: bool, rows: Change
 ) -> BaseTableStatus:
-    status: Literal["stale", "fresh"] = "stale" if disjuncts else "fresh"
-    constraints = StaleDataConstraints(disjuncts)
-    since = BEFORE if is_append and disjuncts else None
     change = TableChange(
-        status, bool(disjuncts), constraints, len(disjuncts), appended_since=since, replaced=is_replaced
+        "stale" if disjuncts else "fresh",
+        bool(disjuncts),
+        StaleDataConstraints(disjuncts),
+        len(disjuncts),
+        appended_since=BEFORE if is_append and disjuncts else None,
+        changed_rows=len(rows.removed + rows.added),
+        # Of some changes the planner knows only that the table was made anew.
+        replaced=len(rows.removed) % 3 == 2,
     )
     recorded = BaseTableState(base.name, base.name, TableVersion("uuid", BEFORE, 0))
     return BaseTableStatus(base, occurrences, recorded, change)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
 
@@ -12,13 +11,6 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import drop_unnee
 from tests.refresh.refreshes import Stage
 
 TABLE = ("lake", "ns", "orders")
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    stage = Stage(tmp_path)
-    yield stage
-    stage.close()
 
 
 def clear_away(stage: Stage, error: str) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
@@ -21,15 +19,12 @@ from tests.support.bare_tables import bare_table
 T = ("lake", "ns", "t")
 
 
-@pytest.fixture
-def table(tmp_path: Path) -> Table:
+@pytest.fixture(scope="module")
+def table(catalog: SqlCatalog) -> Table:
     """Return a table of two files of three rows each."""
-    catalog = SqlCatalog("lake", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse=tmp_path.as_uri())
-    catalog.create_namespace("ns")
     made = catalog.create_table("ns.t", Schema(NestedField(1, "id", LongType(), required=False)))
     for _ in range(2):
         made.append(pa.table({"id": [1, 2, 3]}))
-    catalog.close()
     return made
 
 

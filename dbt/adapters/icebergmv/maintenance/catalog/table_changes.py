@@ -46,6 +46,11 @@ class StaleDataConstraints:
 
     data_disjuncts: tuple[TupleDomain, ...]
 
+    @property
+    def narrowed(self) -> tuple[TupleDomain, ...] | None:
+        """Return the disjuncts, None where one of them is any row of the table."""
+        return None if any(d.is_all for d in self.data_disjuncts) else self.data_disjuncts
+
 
 @dataclass(frozen=True)
 class TableChange:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
+from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 
 CTE_INDEX = "icebergmv_reference"
 CTE_USE = "icebergmv_use"
@@ -32,6 +33,10 @@ class TableReference:
     end: int
     has_alias: bool
     pinned: bool
+
+    def named(self, text: str) -> str:
+        """Return a text that takes the place of the name, under the name by which the SELECT knows its columns."""
+        return text if self.has_alias else f"{text} AS {identifier(self.name)}"
 
 
 @dataclass(frozen=True)

@@ -218,8 +218,7 @@ class Questions:
             return None
         if since is not None and not now.has_other_columns_now:
             return read_appended(reference, now, since)
-        disjuncts = base.change.constraints.data_disjuncts
-        wanted = None if any(d.is_all for d in disjuncts) else disjuncts
+        wanted = base.change.constraints.narrowed
         return RowChanges(reference, before, now, columns, wanted, are_few(base)).each_once(self._dialect)
 
     def _answer(self, index: int, run: Spark) -> Answer | None:

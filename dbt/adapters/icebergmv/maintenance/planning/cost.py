@@ -70,7 +70,7 @@ def rows_to_ask(base: BaseTableStatus) -> int:
     """
     if base.change.appended_since is not None:
         return base.change.appended_rows
-    if any(d.is_all for d in base.change.constraints.data_disjuncts):
+    if base.change.constraints.narrowed is None:
         return 2 * _rows(base)
     # A row that several commits wrote again is in several of the files that came and went.
     return min(base.change.changed_rows, _rows_in_both(base) or base.change.changed_rows)
@@ -100,7 +100,7 @@ def merge_pays(deltas: Sequence[Delta], status: MaterializedViewStatus) -> bool:
     reads half as fast as the definition does, which has all rows to aggregate. To find the rows that cancel costs next
     to nothing where that is done at all (`cancelling_pays`).
     """
-    total, bases = _rows_in_all(status), {i: b for b in status.base_tables for i in b.occurrences}
+    total, bases = _rows_in_all(status), status.by_occurrence
     queries = {delta.changed: 1 if delta.appended else 2 for delta in deltas}
     if total <= FEW_ROWS:
         return sum(queries.values()) <= _FEW_QUERIES
@@ -114,7 +114,7 @@ def cancelling_pays(delta: Delta, status: MaterializedViewStatus) -> bool:
 
     Mostly few rows of a file that was written again are other ones. Without a join what did not change cancels anyway.
     """
-    bases = {i: base for base in status.base_tables for i in base.occurrences}
+    bases = status.by_occurrence
     joined = sum(_rows(base) for i, base in bases.items() if i != delta.changed and i not in delta.empty)
     # Whole partitions are read of the table, of which the changed files may be a small part.
     compared = max(rows_to_ask(bases[delta.changed]), _rows(bases[delta.changed]))
@@ -128,7 +128,7 @@ def asking_pays(asked: Asked, origins: Iterable[int], status: MaterializedViewSt
     table that is used several times also this one. What only a scalar subquery reads, it reads twice; what has its own
     keys looked for first, it may not read at all.
     """
-    bases, by_itself = {i: b for b in status.base_tables for i in b.occurrences}, small_beside_large(status)
+    bases, by_itself = status.by_occurrence, small_beside_large(status)
     copies = [c for origin in origins if origin not in by_itself for c in asked.copies_of(origin)]
     if _rows_in_all(status) <= FEW_ROWS:
         return len(copies) <= _MANY_QUESTIONS

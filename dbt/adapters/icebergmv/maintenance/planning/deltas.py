@@ -13,7 +13,6 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.planning.cost import cancelling_pays
 from dbt.adapters.icebergmv.maintenance.planning.plan import Delta
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import are_few, can_be_cancelled
-from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import at_snapshot
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
@@ -50,9 +49,9 @@ def signed_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) 
     since = {i: recorded_snapshot(base) for i, base in bases.items()}
     if not all(has_former_version(base) for base in stale):
         return None
+    steps = [(delta, bases[delta.changed]) for delta in _in_steps(indexes, since, additive)]
     return tuple(
-        replace(delta, appended=_is_appended(bases[delta.changed]), touched=_touched(bases[delta.changed]))
-        for delta in _in_steps(indexes, since, additive)
+        replace(delta, appended=_is_appended(base), touched=base.change.constraints.narrowed) for delta, base in steps
     )
 
 
@@ -66,7 +65,7 @@ def without_what_cancels(
     has_extremes = definition.merging is not None and any(c.kind in ("min", "max") for c in definition.merging.calls)
     if has_extremes and len(deltas) == 1:
         return tuple(deltas)
-    bases = {i: base for base in status.base_tables for i in base.occurrences}
+    bases = status.by_occurrence
     return tuple(_without(definition, delta, bases[delta.changed], status) for delta in deltas)
 
 
@@ -116,8 +115,3 @@ def recorded_snapshot(base: BaseTableStatus) -> int | None:
 def _is_appended(base: BaseTableStatus) -> bool:
     source = base.base.source
     return base.change.appended_since is not None and source is not None and not source.has_other_columns_now
-
-
-def _touched(base: BaseTableStatus) -> tuple[TupleDomain, ...] | None:
-    disjuncts = base.change.constraints.data_disjuncts
-    return None if any(d.is_all for d in disjuncts) else disjuncts

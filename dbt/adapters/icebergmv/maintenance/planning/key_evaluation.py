@@ -72,7 +72,7 @@ def evaluated(
     """
     if not needs_spark(definition):
         return definition
-    bases = {index: base for base in status.base_tables for index in base.occurrences}
+    bases = status.by_occurrence
     offsets = _offsets(status, run)
     known: dict[tuple[int, str], _Values] = {}
     spark = _Questions(run)

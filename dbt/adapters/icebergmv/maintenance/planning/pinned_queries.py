@@ -94,27 +94,25 @@ def read_pinned(
     reference: TableReference, source: IcebergSource, wanted: tuple[TupleDomain, ...] | None, dialect: Dialect
 ) -> str:
     """Return what stands for a reference: its table at the snapshot of the source, cut down to the rows wanted."""
-    alias = "" if reference.has_alias else f" AS {identifier(reference.name)}"
     name = qualified(*source.storage)
     if source.version.snapshot_id is None:
-        return f"(SELECT * FROM {name} WHERE false){alias}"
+        return reference.named(f"(SELECT * FROM {name} WHERE false)")
     pinned = f"{name} VERSION AS OF {source.version.snapshot_id}"
     columns = _bridge(source.table_schema, source.snapshot_schema)
     if wanted is None and columns is None:
-        return pinned if source.storage[2] == reference.name else pinned + alias
+        return pinned if source.storage[2] == reference.name else reference.named(pinned)
     types = {f.name: spark_type(f.field_type) for f in source.table_schema.fields}
     wanted = _in_own_terms(source, wanted)
     inner = pinned if columns is None else f"(SELECT {columns} FROM {pinned})"
     where = "" if wanted is None else f" WHERE {disjunction(wanted, types, dialect)}"
-    return f"(SELECT * FROM {inner}{where}){alias}"
+    return reference.named(f"(SELECT * FROM {inner}{where})")
 
 
 def read_appended(reference: TableReference, source: IcebergSource, since: int) -> str:
     """Return an incremental append scan: the rows that came after a snapshot, under the columns of today."""
     window = f"`start-snapshot-id` = '{since}', `end-snapshot-id` = '{source.version.snapshot_id}'"
-    alias = "" if reference.has_alias else f" AS {identifier(reference.name)}"
     columns = _bridge(source.table_schema, source.table.schema()) or "*"
-    return f"(SELECT {columns} FROM {qualified(*source.storage)} WITH ({window})){alias}"
+    return reference.named(f"(SELECT {columns} FROM {qualified(*source.storage)} WITH ({window}))")
 
 
 def _partitioned_by(source: IcebergSource) -> list[tuple[str, str]]:

@@ -91,6 +91,5 @@ class RowChanges:
         return read_pinned(replace(self.reference, has_alias=True), source, self.wanted, dialect)
 
     def _in_place(self, query: str) -> str:
-        alias = "" if self.reference.has_alias else f" AS {identifier(self.reference.name)}"
         inner = f"SELECT /*+ BROADCAST({_CHANGED}) */ * FROM ({query}) AS {_CHANGED}" if self.few else query
-        return f"({inner}){alias}"
+        return self.reference.named(f"({inner})")

@@ -95,24 +95,27 @@ def drop_unneeded_branches(lake: Lake, storage: TableName, view: ViewInfo | None
 
     Where another refresh commits to the table meanwhile, they are left for the next one: the view is published by now.
     """
-    try:
-        _drop_unneeded_branches(lake, storage, view)
-    except Exception as error:
-        # Whatever is wrong besides must be seen.
-        if not _is_commit_conflict(error):
-            raise
+    for branch in _unneeded_branches(load_storage(lake, storage), view):
+        try:
+            lake.spark(statements.drop_branch(storage, branch))
+        except Exception as error:
+            # Whatever is wrong besides must be seen.
+            if not _is_commit_conflict(error):
+                raise
+            return
 
 
-def _drop_unneeded_branches(lake: Lake, storage: TableName, view: ViewInfo | None) -> None:
-    table = load_storage(lake, storage)
+def _unneeded_branches(table: Table, view: ViewInfo | None) -> list[str]:
     pinned = set() if view is None else _pinned_by(view)
     head = table.metadata.current_snapshot_id
     published = set() if head is None else {s.snapshot_id for s in ancestry(table.metadata, head)}
-    for name, ref in table.metadata.refs.items():
-        if not name.startswith(BRANCH_PREFIX) or ref.snapshot_id in pinned:
-            continue
-        if ref.snapshot_id in published or _is_abandoned(name):
-            lake.spark(statements.drop_branch(storage, name))
+    return [
+        name
+        for name, ref in table.metadata.refs.items()
+        if name.startswith(BRANCH_PREFIX)
+        and ref.snapshot_id not in pinned
+        and (ref.snapshot_id in published or _is_abandoned(name))
+    ]
 
 
 def _pinned_by(view: ViewInfo) -> set[int]:

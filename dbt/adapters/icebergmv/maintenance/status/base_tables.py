@@ -47,9 +47,12 @@ class IcebergSource:
     @property
     def most_rows(self) -> int | None:
         """Return the number of rows that the snapshot says it has, or had and deleted; None where it does not say."""
-        if self.version.snapshot_id is None:
-            return 0
-        return summary_count(self.table, self.version.snapshot_id, "total-records")
+        return self.count("total-records")
+
+    def count(self, what: str) -> int | None:
+        """Return a count of the snapshot's summary, 0 without a snapshot; None where it does not say."""
+        snapshot = self.version.snapshot_id
+        return 0 if snapshot is None else summary_count(self.table, snapshot, what)
 
     @property
     def has_other_columns_now(self) -> bool:

@@ -32,6 +32,11 @@ class MaterializedViewStatus:
     clock: ClockChange | None = None
 
     @property
+    def by_occurrence(self) -> dict[int, BaseTableStatus]:
+        """Return the base table of each occurrence."""
+        return {index: base for base in self.base_tables for index in base.occurrences}
+
+    @property
     def has_moved(self) -> bool:
         """Return whether some recorded id is no longer the current one."""
         return any(b.change.moved for b in self.base_tables)

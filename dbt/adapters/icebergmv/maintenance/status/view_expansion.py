@@ -90,7 +90,7 @@ def expand(sql: str, default_namespace: str, bases: BaseTables, session_is_utc: 
     for reference in find_references(query, default_namespace).tables:
         inner = _in_place_of(reference, query, expansion, ())
         if inner is not None:
-            replacements[reference] = _aliased(inner, reference)
+            replacements[reference] = reference.named(inner.text)
             found.update(inner.views)
     views = [ExpandedView(n, v.uuid, v.version_id, _hash(v)) for n, v in sorted(found.items())]
     return ExpandedSql(splice(sql, replacements), tuple(views))
@@ -179,7 +179,7 @@ def _subquery(name: TableName, view: ViewInfo, expansion: _Expansion, path: tupl
         replacements[written] = qualified(*expansion.bases.of(meant).name)
         inner = _in_place_of(meant, query, expansion, path)
         if inner is not None:
-            replacements[written] = _aliased(inner, written)
+            replacements[written] = written.named(inner.text)
             found.update(inner.views)
     spliced = splice(sql, replacements)
     if len(spliced) > SIZE_LIMIT:
@@ -251,10 +251,6 @@ def _columns_of(
     if columns is None or len(columns) < wanted:
         return (None,) * wanted, 0
     return columns[:wanted], len(columns) - wanted
-
-
-def _aliased(inner: _Subquery, reference: TableReference) -> str:
-    return inner.text if reference.has_alias else f"{inner.text} AS {identifier(reference.name)}"
 
 
 def _hash(view: ViewInfo) -> str:

@@ -15,8 +15,7 @@ from dbt.adapters.icebergmv.maintenance.stitching.key_groups import BaseFilter
 
 def in_place_of(reference: TableReference, reads: Sequence[str]) -> str:
     """Return the subquery over several reads that takes the place of a reference."""
-    alias = "" if reference.has_alias else f" AS {identifier(reference.name)}"
-    return f"({' UNION ALL '.join(reads)}){alias}"
+    return reference.named(f"({' UNION ALL '.join(reads)})")
 
 
 def gated(table: str, gate: str) -> str:

@@ -125,11 +125,7 @@ def definition_text(reader: Reader, definition: ViewDefinition) -> str:
 
 def small_text(reader: Reader, found: Watched) -> str:
     """Return the SQL of a view over small tables: the definition, over the main branch of each."""
-    names = {
-        r: t.main + ("" if r.has_alias else f" AS {identifier(r.name)}")
-        for r, t in found.live()
-        if found.can_rewrite(r)
-    }
+    names = {r: r.named(t.main) for r, t in found.live() if found.can_rewrite(r)}
     return _recomputed(reader, _shown(found.definition, splice(found.definition.sql, names)))
 
 
