@@ -17,14 +17,10 @@ class Session:
         self.rows = rows
         self.fetched = 0
 
-    @property
-    def sparkContext(self) -> Session:  # noqa: N802 - Spark's name
-        return self
-
-    def addJobTag(self, tag: str) -> None:  # noqa: N802 - Spark's name
+    def addTag(self, tag: str) -> None:  # noqa: N802 - Spark's name
         """Take a tag."""
 
-    def removeJobTag(self, tag: str) -> None:  # noqa: N802 - Spark's name
+    def removeTag(self, tag: str) -> None:  # noqa: N802 - Spark's name
         """Take a tag away."""
 
     def sql(self, statement: str) -> Session:

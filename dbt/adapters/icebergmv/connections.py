@@ -1,4 +1,4 @@
-"""dbt's connection manager for Spark inside the dbt process."""
+"""dbt's connection manager: which way to Spark the profile asks for."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
-from dbt.adapters.icebergmv.invocation import log_folder
+from dbt.adapters.icebergmv.spark.connect import connect_session
 from dbt.adapters.icebergmv.spark.cursor import SessionHandle
 from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, database_error
-from dbt.adapters.icebergmv.spark.session import SparkRequest
+from dbt.adapters.icebergmv.spark.session import spark_session
 
 
 class IcebergMVConnectionManager(SparkConnectionManager):
@@ -27,7 +27,7 @@ class IcebergMVConnectionManager(SparkConnectionManager):
         """Give the connection a handle; Spark is not started here."""
         if connection.state != ConnectionState.OPEN:
             credentials = cast(IcebergMVCredentials, connection.credentials)
-            connection.handle = SessionHandle(spark_request(credentials), credentials.secrets())
+            connection.handle = _handle(credentials)
             connection.state = ConnectionState.OPEN
         return connection
 
@@ -45,12 +45,10 @@ class IcebergMVConnectionManager(SparkConnectionManager):
             raise DbtRuntimeError(str(error) or type(error).__name__) from error
 
 
-def spark_request(credentials: IcebergMVCredentials) -> SparkRequest:
-    """Return what the profile asks of Spark."""
-    return SparkRequest(
-        catalog=credentials.catalog_settings(credentials.database),
-        schema=credentials.schema,
-        parameters=tuple(credentials.server_side_parameters.items()),
-        jars=tuple(credentials.jars),
-        log_folder=str(log_folder()),
-    )
+def _handle(credentials: IcebergMVCredentials) -> SessionHandle:
+    secrets = credentials.secrets()
+    if credentials.method == "connect":
+        server = credentials.server_request()
+        return SessionHandle(lambda: connect_session(server), secrets)
+    request = credentials.spark_request()
+    return SessionHandle(lambda: spark_session(request), secrets)

@@ -10,13 +10,17 @@ from dbt.adapters.contracts.connection import Credentials
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, absolute_path, catalog_settings
-from dbt.adapters.icebergmv.invocation import project_folder
-from dbt.adapters.icebergmv.maintenance.errors import InvalidCatalog
+from dbt.adapters.icebergmv.invocation import log_folder, project_folder
+from dbt.adapters.icebergmv.maintenance.errors import InvalidCatalog, InvalidConfig
+from dbt.adapters.icebergmv.server_profile import check_settings, connect_address, server_address
 from dbt.adapters.icebergmv.spark.jars import is_coordinate
 from dbt.adapters.icebergmv.spark.secrets import hide, secret_values
-from dbt.adapters.icebergmv.spark.settings import setting_text
+from dbt.adapters.icebergmv.spark.server import ServerRequest
+from dbt.adapters.icebergmv.spark.session import SparkRequest
+from dbt.adapters.icebergmv.spark.settings import session_conf, setting_text
 
-METHODS_TO_COME = ("thrift", "http", "odbc", "connect")
+METHODS = ("session", "connect", "thrift")
+OF_DATABRICKS = ("http", "odbc")
 
 
 @dataclass
@@ -34,6 +38,15 @@ class IcebergMVCredentials(Credentials):
     catalog_properties: dict[str, Any] = field(default_factory=dict)
     server_side_parameters: dict[str, Any] = field(default_factory=dict)
     jars: list[str] = field(default_factory=list)
+    url: str | None = None
+    host: str | None = None
+    port: int | None = None
+    use_ssl: bool = False
+    user: str | None = None
+    token: str | None = None
+    password: str | None = None
+    auth: str | None = None
+    kerberos_service_name: str | None = None
     # dbt's shared Spark connection manager asks for it.
     connect_retries: int = 0
 
@@ -58,6 +71,9 @@ class IcebergMVCredentials(Credentials):
         self._project_dir = directory
         # An error now, and not at the first statement of a long run.
         self.catalog_settings(self.database)
+        if self.method != "session":
+            self._take_url_apart()
+            self.server_request()
 
     @property
     def type(self) -> str:
@@ -67,7 +83,7 @@ class IcebergMVCredentials(Credentials):
     @property
     def unique_field(self) -> str:
         """What identifies an installation in dbt's anonymous (hashed) statistics."""
-        return self.warehouse or str(self.catalog_properties.get("uri", self.database))
+        return self.host or self.warehouse or str(self.catalog_properties.get("uri", self.database))
 
     def catalog_settings(self, catalog: str) -> CatalogSettings:
         """Return how to open `catalog`: the profile's own, or one configured in `server_side_parameters`.
@@ -88,13 +104,38 @@ class IcebergMVCredentials(Credentials):
         except InvalidCatalog as error:
             raise DbtRuntimeError(str(error)) from error
 
+    def session_conf(self) -> dict[str, str]:
+        """Return the settings of every Spark session of this profile."""
+        return session_conf(self.database, self.schema, self.server_side_parameters)
+
+    def spark_request(self) -> SparkRequest:
+        """Return what the profile asks of Spark inside the dbt process."""
+        return SparkRequest(
+            catalog=self.catalog_settings(self.database),
+            schema=self.schema,
+            parameters=tuple(self.server_side_parameters.items()),
+            jars=tuple(self.jars),
+            log_folder=str(log_folder()),
+        )
+
+    def server_request(self) -> ServerRequest:
+        """Return what the profile asks of a Spark server. Raises DbtRuntimeError when the profile cannot work."""
+        given = {key: value for key, value in vars(self).items() if value not in (None, "")}
+        try:
+            check_settings(self.method, self.server_side_parameters, self.jars)
+            address = server_address(self.method, given)
+        except InvalidConfig as error:
+            raise DbtRuntimeError(str(error)) from error
+        return ServerRequest(address, self.database, tuple(self.session_conf().items()))
+
     def is_known_catalog(self, catalog: str | None) -> bool:
         """Return whether the profile describes `catalog` well enough to read it without Spark."""
         return catalog is None or catalog == self.database or bool(self._configured_in_spark(catalog))
 
     def secrets(self) -> tuple[str, ...]:
         """Return the values that must never be shown."""
-        return secret_values(self.catalog_properties, self.server_side_parameters)
+        own = {key: str(value) for key, value in vars(self).items() if value and key in {"token", "password"}}
+        return secret_values(self.catalog_properties, self.server_side_parameters, own)
 
     def connection_info(self, *, with_aliases: bool = False) -> Iterable[tuple[str, Any]]:
         """Yield what `dbt debug` prints and what macros see as `target`; nothing secret is among it."""
@@ -106,7 +147,8 @@ class IcebergMVCredentials(Credentials):
         yield "catalog_address", hide(self._address(), self.secrets())
 
     def _connection_keys(self) -> tuple[str, ...]:
-        return ("method", "database", "schema", "warehouse")
+        server = () if self.method == "session" else ("host", "port", "use_ssl", "user")
+        return ("method", *server, "database", "schema", "warehouse")
 
     def _address(self) -> str:
         """Return where the profile's own catalog is: its address, or the warehouse of a catalog without one."""
@@ -122,11 +164,26 @@ class IcebergMVCredentials(Credentials):
             if key.startswith(prefix)
         }
 
-    def _check_method(self) -> None:
-        if self.method == "session":
+    def _take_url_apart(self) -> None:
+        if self.url is None:
             return
-        if self.method in METHODS_TO_COME:
-            cause = f"`method: {self.method}` comes in a later version"
-        else:
-            cause = f"`method: {self.method}` is not known"
-        raise DbtRuntimeError(f"Cannot use the profile: {cause}. Use `method: session`, Spark inside the dbt process.")
+        try:
+            found = connect_address(self.url)
+        except InvalidConfig as error:
+            raise DbtRuntimeError(str(error)) from error
+        twice = sorted(key for key in found if getattr(self, key))
+        if twice:
+            raise DbtRuntimeError(
+                f"Cannot use the profile: `url` and `{twice[0]}` both say the same. Remove one of them."
+            )
+        for key, value in found.items():
+            setattr(self, key, value)
+
+    def _check_method(self) -> None:
+        if self.method in METHODS:
+            return
+        cause = "is for Databricks, which has its own adapter" if self.method in OF_DATABRICKS else "is not known"
+        raise DbtRuntimeError(
+            f"Cannot use the profile: `method: {self.method}` {cause}. Use `session` (Spark inside the dbt process), "
+            "`connect` (a Spark Connect server) or `thrift` (a Spark Thrift server)."
+        )

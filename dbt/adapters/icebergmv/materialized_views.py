@@ -36,7 +36,7 @@ from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig, refresh_policy
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan, read_plan
 from dbt.adapters.icebergmv.responses import MaterializedViewResponse, response_of
-from dbt.adapters.icebergmv.spark.settings import setting_text, spark_conf
+from dbt.adapters.icebergmv.spark.settings import setting_text
 
 if TYPE_CHECKING:
     from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
@@ -131,7 +131,7 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
                 f"the catalog {database} has no views: its jdbc.schema-version is V0. Upgrade it to V1."
             )
         statement = single_statement(sql)
-        settings = meaning_settings(self._session_conf(database))
+        settings = meaning_settings(self.credentials.session_conf())
         if settings.get(ESCAPED_LITERALS, "false").lower() == "true":
             raise InvalidConfig(f"{ESCAPED_LITERALS} is true. Set it to false: stored text could not be quoted safely.")
         persist = config.get("persist_docs") or {}
@@ -170,12 +170,6 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
     def _stale_read_behavior(self, config: Mapping[str, Any]) -> StaleReadBehavior:
         wanted = stale_read_behavior(config.get("stale_read_behavior") or "use_data_table")
         return wanted if self.behavior.materialized_view_stitching_enabled.no_warn else "use_data_table"
-
-    def _session_conf(self, database: str) -> dict[str, str]:
-        credentials = self.credentials
-        return spark_conf(
-            credentials.catalog_settings(database), credentials.schema, credentials.server_side_parameters, ""
-        )
 
 
 def _refuse_unsupported(config: Mapping[str, Any]) -> None:

@@ -24,7 +24,6 @@ from dbt.adapters.icebergmv.maintenance.status.base_tables import shape
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX
 from dbt.adapters.icebergmv.maintenance.status.session_settings import meaning_settings
 from dbt.adapters.icebergmv.spark.seed_values import literal
-from dbt.adapters.icebergmv.spark.settings import spark_conf
 
 if TYPE_CHECKING:
     from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
@@ -143,11 +142,9 @@ class SeedMixin(metaclass=AdapterMeta):
             """Run a statement."""
 
     @available.parse(lambda *_, **__: None)
-    def seed_load(self, relation: BaseRelation, columns: Sequence[Sequence[str]], agate_table: Any) -> SeedLoad:
+    def seed_load(self, columns: Sequence[Sequence[str]], agate_table: Any) -> SeedLoad:
         """Return what a load of the file puts into the columns, each as [name, Spark type]."""
-        catalog = self.credentials.catalog_settings(str(relation.database))
-        conf = spark_conf(catalog, self.credentials.schema, self.credentials.server_side_parameters, "")
-        return seed_load(columns, agate_table.rows, meaning_settings(conf))
+        return seed_load(columns, agate_table.rows, meaning_settings(self.credentials.session_conf()))
 
     @available.parse(lambda *_, **__: False)
     def is_seed_loaded(self, relation: BaseRelation, load: SeedLoad) -> bool:

@@ -1,19 +1,27 @@
-"""The connection that dbt holds: a handle that costs nothing until its first statement, and a cursor on Spark."""
+"""dbt's connection to a Spark session, in this process or behind Spark Connect.
+
+A handle costs nothing until its first statement.
+"""
 
 from __future__ import annotations
 
 import threading
 import uuid
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dbt_common.exceptions import DbtRuntimeError
-from py4j.protocol import Py4JError
-from pyspark.sql import DataFrame, Row, SparkSession
 
 from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, SparkUnavailable, database_error
 from dbt.adapters.icebergmv.spark.seed_values import bind
-from dbt.adapters.icebergmv.spark.session import SparkRequest, spark_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, Row, SparkSession
+    from pyspark.sql.connect.dataframe import DataFrame as ConnectDataFrame
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+    Session: TypeAlias = SparkSession | ConnectSession
+    Frame: TypeAlias = DataFrame | ConnectDataFrame
 
 ColumnDescription = tuple[str, str, None, None, None, None, bool]
 _CANCEL_AGAIN_SECONDS = 0.5
@@ -22,17 +30,17 @@ _CANCEL_AGAIN_SECONDS = 0.5
 class SessionHandle:
     """dbt's connection. Opening it starts nothing; the first statement does."""
 
-    def __init__(self, request: SparkRequest, secrets: tuple[str, ...]) -> None:
-        self._request = request
+    def __init__(self, opened: Callable[[], Session], secrets: tuple[str, ...]) -> None:
+        self._opened = opened
         self._secrets = secrets
         self._tag = f"dbt-{uuid.uuid4().hex}"
-        self._session: SparkSession | None = None
+        self._session: Session | None = None
         self._cancelled = False
         self._closed = threading.Event()
 
     def cursor(self) -> SessionCursor:
         """Return a new cursor."""
-        return SessionCursor(self._connect, self._tag, self._secrets)
+        return SessionCursor(self.session, self._tag, self._secrets)
 
     def cancel(self) -> None:
         """Stop the Spark jobs of this connection, called from another thread on Ctrl-C."""
@@ -40,15 +48,16 @@ class SessionHandle:
         threading.Thread(target=self._cancel_jobs, daemon=True).start()
 
     def close(self) -> None:
-        """Spark belongs to the process and goes on; only an order to stop ends here."""
+        """Other connections share the session, which goes on; only an order to stop ends here."""
         self._closed.set()
 
     def rollback(self) -> None:
         """Nothing to roll back: every statement is its own Iceberg commit."""
 
-    def _connect(self) -> SparkSession:
+    def session(self) -> Session:
+        """Return the session, opening it at the first call. Raises DbtRuntimeError."""
         try:
-            self._session = spark_session(self._request)
+            self._session = self._opened()
         except SparkUnavailable as error:
             raise DbtRuntimeError(str(error)) from error
         except SPARK_ERRORS as error:
@@ -63,9 +72,9 @@ class SessionHandle:
         while not self._closed.is_set():
             if self._session is not None:
                 try:
-                    self._session.sparkContext.cancelJobsWithTag(self._tag)
-                except Py4JError:
-                    # The JVM is gone, and its jobs with it.
+                    self._session.interruptTag(self._tag)
+                except SPARK_ERRORS:
+                    # Spark is gone, and its jobs with it.
                     return
             self._closed.wait(_CANCEL_AGAIN_SECONDS)
 
@@ -73,11 +82,11 @@ class SessionHandle:
 class SessionCursor:
     """One statement and its rows. Spark's exceptions leave it as DbtDatabaseError."""
 
-    def __init__(self, connect: Callable[[], SparkSession], tag: str, secrets: tuple[str, ...]) -> None:
+    def __init__(self, connect: Callable[[], Session], tag: str, secrets: tuple[str, ...]) -> None:
         self._connect = connect
         self._tag = tag
         self._secrets = secrets
-        self._frame: DataFrame | None = None
+        self._frame: Frame | None = None
         self._rows: list[Row] | None = None
 
     def execute(self, sql: str, bindings: Sequence[object] | None = None) -> None:
@@ -124,19 +133,19 @@ class SessionCursor:
             self._rows = self._guarded(lambda _: _rows_of(frame, limit))
         return self._rows or []
 
-    def _guarded(self, action: Callable[[SparkSession], Any]) -> Any:
+    def _guarded(self, action: Callable[[Session], Any]) -> Any:
         session = self._connect()
         try:
-            session.sparkContext.addJobTag(self._tag)
+            session.addTag(self._tag)
             try:
                 return action(session)
             finally:
-                session.sparkContext.removeJobTag(self._tag)
+                session.removeTag(self._tag)
         except SPARK_ERRORS as error:
             raise database_error(error, self._secrets) from error
 
 
-def _rows_of(frame: DataFrame, limit: int | None) -> list[Row]:
+def _rows_of(frame: Frame, limit: int | None) -> list[Row]:
     """Return the rows; fetching none of a command (no columns), which has run already, takes as long as a small job."""
     if not frame.columns:
         return []

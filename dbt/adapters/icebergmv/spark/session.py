@@ -7,8 +7,6 @@ import logging
 import os
 import shutil
 import tempfile
-import threading
-import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -23,10 +21,10 @@ from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, SparkUnavailable, 
 from dbt.adapters.icebergmv.spark.jars import local_jars, required_jars
 from dbt.adapters.icebergmv.spark.java import require_java, utf8_locale
 from dbt.adapters.icebergmv.spark.settings import launch_conf, runtime_conf, spark_conf
+from dbt.adapters.icebergmv.spark.shared import SharedSessions
 
 LOG_FILE = "spark.log"
 LOG_TAIL_LINES = 15
-FAILURE_SECONDS = 60.0
 _LOG4J = Path(__file__).with_name("log4j2.properties")
 # A JVM that ran out of memory may answer no more; ended, it gives an error that dbt can show.
 _JAVA_OPTIONS = f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} -XX:+ExitOnOutOfMemoryError"
@@ -48,35 +46,18 @@ class SparkRequest:
         return (self.schema, *sorted(self.catalog.spark_conf().items()), *sorted(self.parameters))
 
 
-_lock = threading.Lock()
-_sessions: dict[tuple[object, ...], SparkSession] = {}
-_failures: dict[tuple[object, ...], tuple[float, Exception]] = {}
-
-
 def spark_session(request: SparkRequest) -> SparkSession:
     """Return the session for this request, starting Spark when none runs in this process.
 
     All threads share it. Raises SparkUnavailable.
     """
-    with _lock:
-        session = _sessions.get(request.key)
-        if session is None or not _is_alive(session):
-            session = _sessions[request.key] = _opened(request)
-        return session
+    return _sessions.get(request.key, lambda: _opened(request))
 
 
 def _opened(request: SparkRequest) -> SparkSession:
-    """Open a session; a failure is reported again for a while, so that a hundred models do not wait for it each."""
-    when, failure = _failures.get(request.key, (0.0, None))
-    if failure is not None and time.monotonic() - when < FAILURE_SECONDS:
-        raise failure
-    try:
-        _make_folder(request.catalog)
-        # Not getActiveSession: it is the session of the calling JVM thread, and none in a worker thread of dbt.
-        return _reused(request) if SparkContext._active_spark_context else _started(request)
-    except SparkUnavailable as error:
-        _failures[request.key] = (time.monotonic(), error)
-        raise
+    _make_folder(request.catalog)
+    # Not getActiveSession: it is the session of the calling JVM thread, and none in a worker thread of dbt.
+    return _reused(request) if SparkContext._active_spark_context else _started(request)
 
 
 def _make_folder(catalog: CatalogSettings) -> None:
@@ -91,6 +72,9 @@ def _make_folder(catalog: CatalogSettings) -> None:
 
 def _is_alive(session: SparkSession) -> bool:
     return session.sparkContext._jsc is not None and session.sparkContext is SparkContext._active_spark_context
+
+
+_sessions = SharedSessions(_is_alive)
 
 
 def _started(request: SparkRequest) -> SparkSession:

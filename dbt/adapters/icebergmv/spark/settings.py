@@ -28,25 +28,35 @@ def spark_conf(catalog: CatalogSettings, schema: str, user: Mapping[str, str], s
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # dbt-spark switches ANSI mode off so that Spark 3 and 4 agree; its macros are written for that.
-        "spark.sql.ansi.enabled": "false",
-        "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(max(4, cores)),
-        # insert_overwrite replaces only the partitions it has rows for. Set here once, because a SET in one
-        # model would be seen by every thread.
-        "spark.sql.sources.partitionOverwriteMode": "dynamic",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": f"{scratch}/spark-warehouse",
         "spark.sql.extensions": EXTENSIONS,
-        "spark.sql.defaultCatalog": catalog.name,
         **catalog.spark_conf(),
-        f"spark.sql.catalog.{catalog.name}.default-namespace": schema,
-        # Cached tables would hide what another process committed between two statements.
-        f"spark.sql.catalog.{catalog.name}.cache-enabled": "false",
     }
-    conf = {**defaults, **user}
+    conf = {**defaults, **session_conf(catalog.name, schema, user), **user}
     conf["spark.sql.extensions"] = _with_iceberg(conf["spark.sql.extensions"])
     return conf
+
+
+def session_conf(catalog: str, schema: str, user: Mapping[str, str]) -> dict[str, str]:
+    """Return what every session of a profile is set to, wherever its Spark runs; `user` are the profile's own settings.
+
+    A server keeps its own static settings and its own catalog; a session there is given these alone.
+    """
+    defaults = {
+        # dbt-spark switches ANSI mode off so that Spark 3 and 4 agree; its macros are written for that.
+        "spark.sql.ansi.enabled": "false",
+        "spark.sql.session.timeZone": "UTC",
+        # insert_overwrite replaces only the partitions it has rows for. Set here once, because a SET in one
+        # model would be seen by every thread.
+        "spark.sql.sources.partitionOverwriteMode": "dynamic",
+        "spark.sql.defaultCatalog": catalog,
+        f"spark.sql.catalog.{catalog}.default-namespace": schema,
+        # Cached tables would hide what another process committed between two statements.
+        f"spark.sql.catalog.{catalog}.cache-enabled": "false",
+    }
+    return {**defaults, **runtime_conf(user)}
 
 
 def setting_text(value: object) -> str:

@@ -18,7 +18,7 @@
   {%- endif -%}
 
   {%- set rows = agate_table.rows | length -%}
-  {%- set load = adapter.seed_load(target_relation, icebergmv_seed_columns(agate_table), agate_table) -%}
+  {%- set load = adapter.seed_load(icebergmv_seed_columns(agate_table), agate_table) -%}
   {%- set unchanged = not full_refresh_mode and adapter.is_seed_loaded(target_relation, load) -%}
   {%- if unchanged -%}
     {%- call noop_statement('main', 'UNCHANGED ' ~ rows, 'UNCHANGED', 0) -%}

@@ -1,0 +1,57 @@
+"""A session on a Spark Connect server. No JVM starts in this process, and no Java is needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, SparkUnavailable, spark_message
+from dbt.adapters.icebergmv.spark.server import ServerAddress, ServerRequest, check_reachable, check_server
+from dbt.adapters.icebergmv.spark.shared import SharedSessions
+
+if TYPE_CHECKING:
+    from pyspark.sql.connect.session import SparkSession
+
+_RETRIES = 6
+"""How often a request is sent again to a server that does not answer: for about a minute, as waits grow fourfold."""
+
+
+def connect_session(request: ServerRequest) -> SparkSession:
+    """Return this process's session on the server, opening it at the first call. Raises SparkUnavailable."""
+    return _sessions.get(request, lambda: _opened(request))
+
+
+def connect_url(address: ServerAddress) -> str:
+    """Return the address as Spark Connect's clients take it."""
+    options = {"use_ssl": "true" if address.use_ssl else None, "token": address.token, "user_id": address.user}
+    given = "".join(f";{key}={value}" for key, value in options.items() if value)
+    return f"sc://{address.host}:{address.port}/{given}"
+
+
+def _opened(request: ServerRequest) -> SparkSession:
+    try:
+        from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415 - needs the packages of `connect`
+        from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
+    except ImportError as error:
+        raise SparkUnavailable(
+            f"Cannot use `method: connect`: {error}. Run `pip install 'dbt-icebergmv[connect]'`."
+        ) from error
+    check_reachable(request.address)
+    try:
+        session = SparkSession(connect_url(request.address))
+        session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
+        check_server(request, lambda sql: session.sql(sql).collect())
+        for key, value in request.settings:
+            session.conf.set(key, value)
+    except SPARK_ERRORS as error:
+        raise SparkUnavailable(
+            f"Cannot use the {request.address}: {spark_message(error)}. "
+            "Check `token` and `use_ssl` in the profile, and the log of the server."
+        ) from error
+    return session
+
+
+def _is_alive(session: SparkSession) -> bool:
+    return not session.is_stopped
+
+
+_sessions = SharedSessions(_is_alive)

@@ -1,0 +1,108 @@
+"""A Spark that runs elsewhere: its address, and what must be true of it before anything is sent."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified
+from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, SparkUnavailable, spark_message
+from dbt.adapters.icebergmv.spark.jars import ICEBERG_RUNTIMES
+from dbt.adapters.icebergmv.spark.settings import EXTENSIONS
+
+OLDEST_ICEBERG = (1, 11)
+"""The oldest Iceberg whose branches and views do what the commit protocol needs on the Spark versions we know."""
+
+_ANSWER_SECONDS = 10.0
+_UNSET = "<undefined>"
+Run = Callable[[str], Sequence[Sequence[object]]]
+
+
+@dataclass(frozen=True)
+class ServerAddress:
+    """Where a server is and who asks.
+
+    `kind` is how people call it, for messages. `token` is for Spark Connect, `password`, `auth` and
+    `kerberos_service_name` for the Hive protocol.
+    """
+
+    kind: str
+    host: str
+    port: int
+    use_ssl: bool = False
+    user: str | None = None
+    token: str | None = None
+    password: str | None = None
+    auth: str | None = None
+    kerberos_service_name: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.kind} at {self.host}:{self.port}"
+
+
+@dataclass(frozen=True)
+class ServerRequest:
+    """What a profile asks of a server: `settings` are those of its sessions."""
+
+    address: ServerAddress
+    catalog: str
+    settings: tuple[tuple[str, str], ...]
+
+
+def check_reachable(address: ServerAddress) -> None:
+    """Open and close a connection. Raises SparkUnavailable: the clients themselves would wait for minutes."""
+    try:
+        socket.create_connection((address.host, address.port), _ANSWER_SECONDS).close()
+    except OSError as error:
+        raise SparkUnavailable(
+            f"Cannot reach the {address}: {error}. Start the server, or correct `host` and `port` in the profile."
+        ) from error
+
+
+def check_server(request: ServerRequest, run: Run) -> None:
+    """Ask a server for what only it can have: Spark and Iceberg of known versions, and the catalog.
+
+    Raises SparkUnavailable with the setting that is missing there.
+    """
+    address, catalog = request.address, request.catalog
+    ((version, *_), *_) = run("SELECT version()")
+    release = ".".join(str(version).split(".")[:2])
+    if release not in ICEBERG_RUNTIMES:
+        raise SparkUnavailable(
+            f"Cannot use the {address}: it runs Spark {str(version).split(' ', 1)[0]}. "
+            f"Use a server with Spark {' or '.join(sorted(ICEBERG_RUNTIMES))}."
+        )
+    if EXTENSIONS not in _setting(run, "spark.sql.extensions"):
+        raise SparkUnavailable(
+            f"Cannot use the {address}: its Spark runs without Iceberg's extensions. "
+            f"Start it with `spark.sql.extensions={EXTENSIONS}` and {ICEBERG_RUNTIMES[release]}."
+        )
+    if _setting(run, f"spark.sql.catalog.{catalog}") == _UNSET:
+        raise SparkUnavailable(
+            f"Cannot use the {address}: it has no catalog `{catalog}`. Start it with the settings "
+            f"`spark.sql.catalog.{catalog}` of your catalog, or correct `catalog` in the profile."
+        )
+    _check_iceberg(address, catalog, run)
+
+
+def _check_iceberg(address: ServerAddress, catalog: str, run: Run) -> None:
+    try:
+        ((found, *_), *_) = run(f"SELECT {qualified(catalog, 'system', 'iceberg_version')}()")
+    except SPARK_ERRORS as error:
+        raise SparkUnavailable(
+            f"Cannot use the {address}: its catalog `{catalog}` cannot be opened ({spark_message(error)}). "
+            f"Correct the settings `spark.sql.catalog.{catalog}.*` of the server."
+        ) from error
+    numbers = tuple(int(number) for number in re.findall(r"\d+", str(found))[:2])
+    if numbers < OLDEST_ICEBERG:
+        raise SparkUnavailable(
+            f"Cannot use the {address}: its catalog `{catalog}` is of Iceberg {found}. "
+            f"Start it with Iceberg {'.'.join(map(str, OLDEST_ICEBERG))} or newer."
+        )
+
+
+def _setting(run: Run, key: str) -> str:
+    ((_, value, *_), *_) = run(f"SET {identifier(key)}")
+    return str(value)

@@ -1,0 +1,108 @@
+"""Spark servers for tests: processes of their own on loopback, made of the pip PySpark package alone."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+
+from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, make_folder
+from dbt.adapters.icebergmv.spark.jars import local_jars, required_jars
+from dbt.adapters.icebergmv.spark.settings import EXTENSIONS
+from integration.support.spark_settings import BRIEF_JVM, SPARK
+
+CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
+THRIFT = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
+HOST = "127.0.0.1"
+_START_SECONDS = 120.0
+
+
+def free_port() -> int:
+    """Return a port of loopback that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def connect_server(folder: Path, catalog: CatalogSettings, conf: Mapping[str, str] | None = None) -> Iterator[int]:
+    """Run a Spark Connect server with the catalog; yield its port. `conf` wins over what the server is started with."""
+    port = free_port()
+    own = {"spark.connect.grpc.binding.address": HOST, "spark.connect.grpc.binding.port": str(port)}
+    with _server(folder, CONNECT, {**_conf(catalog), **own, **(conf or {})}, (), catalog, port):
+        yield port
+
+
+@contextmanager
+def thrift_server(folder: Path, catalog: CatalogSettings, conf: Mapping[str, str] | None = None) -> Iterator[int]:
+    """Run a Spark Thrift server with the catalog; yield its port. `conf` wins over what the server is started with."""
+    port = free_port()
+    own = {
+        # The session catalog's own metastore lives in a folder of the test.
+        "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder / 'metastore'};create=true",
+        "spark.hadoop.datanucleus.schema.autoCreateAll": "true",
+        "spark.hadoop.hive.metastore.schema.verification": "false",
+    }
+    hive = ("--hiveconf", f"hive.server2.thrift.port={port}", "--hiveconf", f"hive.server2.thrift.bind.host={HOST}")
+    with _server(folder, THRIFT, {**_conf(catalog), **own, **(conf or {})}, hive, catalog, port):
+        yield port
+
+
+def _conf(catalog: CatalogSettings) -> dict[str, str]:
+    jars = local_jars(required_jars(pyspark.__version__, catalog.needs_sqlite_driver, ()))
+    return {
+        **{key: value for key, value in SPARK.items() if key.startswith("spark.sql.")},
+        "spark.driver.extraJavaOptions": BRIEF_JVM,
+        "spark.driver.host": HOST,
+        "spark.driver.bindAddress": HOST,
+        "spark.ui.enabled": "false",
+        "spark.jars": ",".join(jars),
+        "spark.sql.extensions": EXTENSIONS,
+        **catalog.spark_conf(),
+    }
+
+
+@contextmanager
+def _server(
+    folder: Path,
+    service: str,
+    conf: Mapping[str, str],
+    arguments: tuple[str, ...],
+    catalog: CatalogSettings,
+    port: int,
+) -> Iterator[None]:
+    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(catalog)
+    properties = folder / "server.conf"
+    properties.write_text("".join(f"{key} {value.replace(chr(92), chr(92) * 2)}\n" for key, value in conf.items()))
+    home = Path(pyspark.__file__).parent
+    submit = [str(home / "bin" / "spark-submit"), "--master", "local[2]", "--driver-memory", "2g"]
+    command = [*submit, "--properties-file", str(properties), "--class", service, "spark-internal", *arguments]
+    log = folder / "server.log"
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            command, stdout=output, stderr=output, env={**os.environ, "SPARK_HOME": str(home)}, cwd=folder
+        )
+        try:
+            _wait_for(port, process, log)
+            yield
+        finally:
+            process.terminate()
+            process.wait(60)
+
+
+def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline:
+        assert process.poll() is None, log.read_text()[-2000:]
+        with socket.socket() as probe:
+            if probe.connect_ex((HOST, port)) == 0:
+                return
+        time.sleep(0.3)
+    raise AssertionError(f"no server on port {port} after {_START_SECONDS:.0f} s: {log.read_text()[-2000:]}")
