@@ -62,7 +62,8 @@ def _conf(catalog: CatalogSettings) -> dict[str, str]:
         "spark.driver.host": HOST,
         "spark.driver.bindAddress": HOST,
         "spark.ui.enabled": "false",
-        "spark.jars": ",".join(jars),
+        # As in Spark's own folder of jars: a Thrift server does not find all of a jar that `spark.jars` names.
+        "spark.driver.extraClassPath": os.pathsep.join(jars),
         "spark.sql.extensions": EXTENSIONS,
         **catalog.spark_conf(),
     }

@@ -15,6 +15,7 @@ from dbt.adapters.icebergmv.spark.connect import connect_session
 from dbt.adapters.icebergmv.spark.cursor import SessionHandle
 from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, database_error
 from dbt.adapters.icebergmv.spark.session import spark_session
+from dbt.adapters.icebergmv.spark.thrift import ThriftHandle
 
 
 class IcebergMVConnectionManager(SparkConnectionManager):
@@ -45,10 +46,14 @@ class IcebergMVConnectionManager(SparkConnectionManager):
             raise DbtRuntimeError(str(error) or type(error).__name__) from error
 
 
-def _handle(credentials: IcebergMVCredentials) -> SessionHandle:
+def _handle(credentials: IcebergMVCredentials) -> SessionHandle | ThriftHandle:
     secrets = credentials.secrets()
-    if credentials.method == "connect":
-        server = credentials.server_request()
-        return SessionHandle(lambda: connect_session(server), secrets)
-    request = credentials.spark_request()
-    return SessionHandle(lambda: spark_session(request), secrets)
+    match credentials.method:
+        case "connect":
+            server = credentials.server_request()
+            return SessionHandle(lambda: connect_session(server), secrets)
+        case "thrift":
+            return ThriftHandle(credentials.server_request(), secrets)
+        case _:
+            request = credentials.spark_request()
+            return SessionHandle(lambda: spark_session(request), secrets)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, SparkUnavailable, spark_message
+from dbt_common.exceptions import DbtDatabaseError
+
+from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, SparkUnavailable, database_error, spark_message
 from dbt.adapters.icebergmv.spark.server import ServerAddress, ServerRequest, check_reachable, check_server
 from dbt.adapters.icebergmv.spark.shared import SharedSessions
 
@@ -35,14 +38,21 @@ def _opened(request: ServerRequest) -> SparkSession:
         raise SparkUnavailable(
             f"Cannot use `method: connect`: {error}. Run `pip install 'dbt-icebergmv[connect]'`."
         ) from error
+
+    def run(sql: str) -> Sequence[Sequence[object]]:
+        try:
+            return session.sql(sql).collect()
+        except SPARK_ERRORS as error:
+            raise database_error(error) from error
+
     check_reachable(request.address)
     try:
         session = SparkSession(connect_url(request.address))
         session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
-        check_server(request, lambda sql: session.sql(sql).collect())
+        check_server(request, run)
         for key, value in request.settings:
             session.conf.set(key, value)
-    except SPARK_ERRORS as error:
+    except (*SPARK_ERRORS, DbtDatabaseError) as error:
         raise SparkUnavailable(
             f"Cannot use the {request.address}: {spark_message(error)}. "
             "Check `token` and `use_ssl` in the profile, and the log of the server."

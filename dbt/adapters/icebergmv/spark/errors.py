@@ -46,8 +46,12 @@ def spark_message(error: Exception) -> str:
         text = "Cannot reach Spark: its Java process has ended. See spark.log beside dbt's log, then run again."
     else:
         text = str(error)
-    head = _STACK_OR_PLAN.split(text, maxsplit=1)[0].strip()
-    return (head or type(error).__name__)[:_CONTEXT_LIMIT]
+    return first_message(text) or type(error).__name__
+
+
+def first_message(text: str) -> str:
+    """Return what a text of Spark says before its Java stack and query plan."""
+    return _STACK_OR_PLAN.split(text, maxsplit=1)[0].strip()[:_CONTEXT_LIMIT]
 
 
 def _deepest_cause(error: Py4JJavaError) -> str:

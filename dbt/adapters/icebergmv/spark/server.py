@@ -7,8 +7,10 @@ import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from dbt_common.exceptions import DbtDatabaseError
+
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified
-from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, SparkUnavailable, spark_message
+from dbt.adapters.icebergmv.spark.errors import SparkUnavailable
 from dbt.adapters.icebergmv.spark.jars import ICEBERG_RUNTIMES
 from dbt.adapters.icebergmv.spark.settings import EXTENSIONS
 
@@ -64,7 +66,7 @@ def check_reachable(address: ServerAddress) -> None:
 def check_server(request: ServerRequest, run: Run) -> None:
     """Ask a server for what only it can have: Spark and Iceberg of known versions, and the catalog.
 
-    Raises SparkUnavailable with the setting that is missing there.
+    `run` runs one statement and raises DbtDatabaseError. Raises SparkUnavailable, naming what is missing there.
     """
     address, catalog = request.address, request.catalog
     ((version, *_), *_) = run("SELECT version()")
@@ -90,9 +92,9 @@ def check_server(request: ServerRequest, run: Run) -> None:
 def _check_iceberg(address: ServerAddress, catalog: str, run: Run) -> None:
     try:
         ((found, *_), *_) = run(f"SELECT {qualified(catalog, 'system', 'iceberg_version')}()")
-    except SPARK_ERRORS as error:
+    except DbtDatabaseError as error:
         raise SparkUnavailable(
-            f"Cannot use the {address}: its catalog `{catalog}` cannot be opened ({spark_message(error)}). "
+            f"Cannot use the {address}: its catalog `{catalog}` cannot be opened ({error.msg}). "
             f"Correct the settings `spark.sql.catalog.{catalog}.*` of the server."
         ) from error
     numbers = tuple(int(number) for number in re.findall(r"\d+", str(found))[:2])

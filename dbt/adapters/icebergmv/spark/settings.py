@@ -9,6 +9,7 @@ from dbt.adapters.icebergmv.catalog_properties import CatalogSettings
 from dbt.adapters.icebergmv.spark.secrets import is_secret
 
 EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
+DEFAULT_CATALOG = "spark.sql.defaultCatalog"
 # Read once, when the JVM starts; a running context cannot change them.
 STATIC_SQL_KEYS = frozenset({"spark.sql.extensions", "spark.sql.catalogImplementation", "spark.sql.warehouse.dir"})
 
@@ -51,7 +52,7 @@ def session_conf(catalog: str, schema: str, user: Mapping[str, str]) -> dict[str
         # insert_overwrite replaces only the partitions it has rows for. Set here once, because a SET in one
         # model would be seen by every thread.
         "spark.sql.sources.partitionOverwriteMode": "dynamic",
-        "spark.sql.defaultCatalog": catalog,
+        DEFAULT_CATALOG: catalog,
         f"spark.sql.catalog.{catalog}.default-namespace": schema,
         # Cached tables would hide what another process committed between two statements.
         f"spark.sql.catalog.{catalog}.cache-enabled": "false",

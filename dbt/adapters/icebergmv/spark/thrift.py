@@ -1,0 +1,227 @@
+"""dbt's connection to a Spark Thrift server: one session there for each connection, over the Hive protocol."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
+
+from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
+from dbt.adapters.icebergmv.spark.errors import SparkUnavailable, first_message
+from dbt.adapters.icebergmv.spark.secrets import hide
+from dbt.adapters.icebergmv.spark.seed_values import bind
+from dbt.adapters.icebergmv.spark.server import ServerAddress, ServerRequest, check_reachable, check_server
+from dbt.adapters.icebergmv.spark.settings import DEFAULT_CATALOG
+from dbt.adapters.icebergmv.spark.shared import SharedSessions
+
+_SESSION_CATALOG = "spark_catalog"
+_FIRST_WAIT, _LONGEST_WAIT, _WAIT_GROWS = 0.01, 0.5, 1.5
+Answer = TypeVar("Answer")
+ColumnDescription = tuple[str, str, None, None, None, None, bool]
+
+
+class ThriftHandle:
+    """dbt's connection. Opening it does nothing; the first statement opens a session on the server."""
+
+    def __init__(self, request: ServerRequest, secrets: tuple[str, ...]) -> None:
+        self._request = request
+        self._secrets = secrets
+        self._opened: Any = None
+        # The client of the Hive protocol serves one call at a time; Ctrl-C comes in another thread.
+        self._lock = threading.Lock()
+        self._cursor: ThriftCursor | None = None
+        self._cancelled = False
+
+    def cursor(self) -> ThriftCursor:
+        """Return a new cursor."""
+        self._cursor = ThriftCursor(self._connection, self._lock, self._request.address, self._secrets)
+        return self._cursor
+
+    def cancel(self) -> None:
+        """Stop the statement that runs and let no other begin, called from another thread on Ctrl-C."""
+        self._cancelled = True
+        if self._cursor is not None:
+            self._cursor.cancel()
+
+    def close(self) -> None:
+        """End the session on the server."""
+        if self._opened is not None:
+            # The session ends with the connection anyway.
+            with self._lock, suppress(Exception):
+                self._opened.close()
+            self._opened = None
+
+    def rollback(self) -> None:
+        """Nothing to roll back: every statement is its own Iceberg commit."""
+
+    def _connection(self) -> Any:
+        if self._cancelled:
+            raise DbtRuntimeError("Cannot run the statement: dbt was interrupted. Run again.")
+        if self._opened is None:
+            try:
+                self._opened = _connected(self._request)
+                _servers_checked.get(self._request, self._check)
+                # A session begins in the namespace `default`, of the server's default catalog; from another catalog,
+                # the way into ours leads to its own default namespace.
+                for catalog in (_SESSION_CATALOG, self._request.catalog):
+                    self._run(f"SET CATALOG {identifier(catalog)}")
+            except SparkUnavailable as error:
+                raise DbtRuntimeError(hide(str(error), self._secrets)) from error
+        return self._opened
+
+    def _run(self, sql: str) -> Sequence[Sequence[object]]:
+        cursor = ThriftCursor(lambda: self._opened, self._lock, self._request.address, self._secrets)
+        cursor.execute(sql)
+        return cursor.fetchall()
+
+    def _check(self) -> bool:
+        check_server(self._request, self._run)
+        return True
+
+
+class ThriftCursor:
+    """One statement and its rows. What the server refuses, and a lost connection, leave it as DbtDatabaseError."""
+
+    def __init__(
+        self, connect: Callable[[], Any], lock: threading.Lock, address: ServerAddress, secrets: tuple[str, ...]
+    ) -> None:
+        self._connect = connect
+        self._lock = lock
+        self._address = address
+        self._secrets = secrets
+        self._cursor: Any = None
+
+    def execute(self, sql: str, bindings: Sequence[object] | None = None) -> None:
+        """Run one statement and wait for its end."""
+        statement = sql.strip().removesuffix(";")
+        if bindings is not None:
+            statement = bind(statement, bindings)
+        connection = self._connect()
+        self._cursor = connection.cursor()
+        self._call(lambda: self._cursor.execute(statement, async_=True))
+        self._wait()
+
+    def fetchall(self) -> list[tuple[Any, ...]]:
+        """Return the rows not fetched yet; none of a command."""
+        return self._rows(lambda cursor: cursor.fetchall())
+
+    def fetchmany(self, size: int) -> list[tuple[Any, ...]]:
+        """Return up to `size` rows."""
+        return self._rows(lambda cursor: cursor.fetchmany(size))
+
+    def fetchone(self) -> tuple[Any, ...] | None:
+        """Return the next row, None after the last."""
+        rows = self.fetchmany(1)
+        return rows[0] if rows else None
+
+    def cancel(self) -> None:
+        """Stop the statement on the server."""
+        cursor = self._cursor
+        if cursor is not None:
+            # A server that has gone runs nothing.
+            with self._lock, suppress(Exception):
+                cursor.cancel()
+
+    def close(self) -> None:
+        """Let go of the rows."""
+        if self._cursor is not None:
+            # The server lets go of them with the session at the latest.
+            with self._lock, suppress(Exception):
+                self._cursor.close()
+            self._cursor = None
+
+    @property
+    def description(self) -> list[ColumnDescription]:
+        """The columns of the result, as the Python database API wants them.
+
+        The protocol knows no precision of a decimal, and arrays, maps and structs as text.
+        """
+        found = None if self._cursor is None else self._call(lambda: self._cursor.description)
+        return [
+            (name, kind.removesuffix("_TYPE").lower(), None, None, None, None, True) for name, kind, *_ in found or ()
+        ]
+
+    def _rows(self, fetch: Callable[[Any], list[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
+        return self._call(lambda: fetch(self._cursor)) if self.description else []
+
+    def _wait(self) -> None:
+        from TCLIService.ttypes import TOperationState  # noqa: PLC0415 - comes with the packages of `thrift`
+
+        pause = _FIRST_WAIT
+        while True:
+            status = self._call(lambda: self._cursor.poll(get_progress_update=False))
+            if status.operationState == TOperationState.FINISHED_STATE:
+                return
+            if status.operationState not in {
+                TOperationState.INITIALIZED_STATE,
+                TOperationState.PENDING_STATE,
+                TOperationState.RUNNING_STATE,
+            }:
+                state = TOperationState._VALUES_TO_NAMES[status.operationState].removesuffix("_STATE").lower()
+                raise DbtDatabaseError(
+                    hide(first_message(status.errorMessage or f"The statement was {state}"), self._secrets)
+                )
+            time.sleep(pause)
+            pause = min(pause * _WAIT_GROWS, _LONGEST_WAIT)
+
+    def _call(self, action: Callable[[], Answer]) -> Answer:
+        """Call the server; the statement is not sent again, because it may have done its work."""
+        from pyhive.exc import Error  # noqa: PLC0415 - comes with the packages of `thrift`
+        from thrift.Thrift import TException  # noqa: PLC0415
+
+        try:
+            with self._lock:
+                return action()
+        except Error as error:
+            raise DbtDatabaseError(hide(_refusal(error), self._secrets)) from error
+        except (TException, OSError, EOFError) as error:
+            raise DbtDatabaseError(
+                f"The connection to the {self._address} was lost ({error or type(error).__name__}). Check the server, "
+                "then run again; a materialized view shows its last refresh until a new one is finished."
+            ) from error
+
+
+_servers_checked: SharedSessions[bool] = SharedSessions(lambda _: True)
+
+
+def _connected(request: ServerRequest) -> Any:
+    try:
+        import thrift_sasl  # noqa: F401, PLC0415 - these come with the packages of `thrift`
+        from dbt.adapters.spark.connections import build_ssl_transport  # noqa: PLC0415
+        from pyhive import hive  # noqa: PLC0415
+    except ImportError as error:
+        raise SparkUnavailable(
+            f"Cannot use `method: thrift`: {error}. Run `pip install 'dbt-icebergmv[thrift]'`."
+        ) from error
+    address = request.address
+    check_reachable(address)
+    login: dict[str, Any] = {
+        "host": address.host,
+        "port": address.port,
+        "username": address.user,
+        "auth": address.auth,
+        "kerberos_service_name": address.kerberos_service_name,
+        "password": address.password,
+    }
+    # The server takes plain keys for Hive's; with this prefix they are Spark's, for this session alone.
+    settings = {f"set:hiveconf:{key}": value for key, value in request.settings if key != DEFAULT_CATALOG}
+    try:
+        if address.use_ssl:
+            return hive.connect(thrift_transport=build_ssl_transport(**login), configuration=settings)
+        return hive.connect(**login, configuration=settings)
+    except Exception as error:
+        # PyHive, Thrift, SASL and Kerberos raise kinds of their own.
+        raise SparkUnavailable(
+            f"Cannot open a session on the {address}: {_refusal(error)}. "
+            "Check `user`, `auth`, `password` and `use_ssl` in the profile, and the log of the server."
+        ) from error
+
+
+def _refusal(error: Exception) -> str:
+    """Return what the server says; PyHive's errors hold its whole answer."""
+    status = getattr(error.args[0], "status", None) if error.args else None
+    return first_message(getattr(status, "errorMessage", None) or str(error) or type(error).__name__)
