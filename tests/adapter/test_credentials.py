@@ -55,8 +55,8 @@ def test_values_of_yaml_become_text() -> None:
         ({"catalog": "a.b"}, "has a dot in it"),
         ({"warehouse": None}, "neither `warehouse` nor `catalog_properties`"),
         ({"catalog_properties": {"type": "hive"}}, "it is of type hive, .* Use a catalog of type jdbc or rest"),
-        ({"method": "thrift"}, "comes in a later version"),
-        ({"method": "telepathy"}, "is not known"),
+        ({"method": "http"}, "is for Databricks, which has its own adapter. Use `session`"),
+        ({"method": "telepathy"}, "is not known. Use `session`"),
     ],
 )
 def test_what_cannot_work_says_why(changes: dict[str, Any], message: str) -> None:

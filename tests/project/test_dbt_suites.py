@@ -21,6 +21,7 @@ RUN_SUITES = (
     "hooks",
     "incremental",
     "persist_docs",
+    "python_model",
     "sample_mode",
     "unit_testing",
     "utils",

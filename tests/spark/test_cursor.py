@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.icebergmv.spark.cursor import SessionCursor
+from dbt.adapters.icebergmv.spark.cursor import SessionHandle
 
 
 class Session:
@@ -36,7 +36,7 @@ class Session:
 
 
 def cursor_on(session: Any) -> Any:
-    cursor = SessionCursor(lambda: session, "tag", ())
+    cursor = SessionHandle(lambda: session, ()).cursor()
     cursor.execute("a statement")
     return cursor
 

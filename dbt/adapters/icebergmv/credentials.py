@@ -118,6 +118,10 @@ class IcebergMVCredentials(Credentials):
             log_folder=str(log_folder()),
         )
 
+    def spark_place(self) -> str:
+        """Return where Spark runs, for messages."""
+        return "Spark in this process" if self.method == "session" else f"the {self.server_request().address}"
+
     def server_request(self) -> ServerRequest:
         """Return what the profile asks of a Spark server. Raises DbtRuntimeError when the profile cannot work."""
         given = {key: value for key, value in vars(self).items() if value not in (None, "")}

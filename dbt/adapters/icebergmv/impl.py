@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.impl import DEFAULT_BASE_BEHAVIOR_FLAGS, ConstraintSupport
 from dbt.adapters.base.relation import InformationSchema
+from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationConfig, RelationType
 from dbt.adapters.events.logging import AdapterLogger
 from dbt.adapters.spark.impl import SparkAdapter, SparkConfig
@@ -30,10 +31,13 @@ from dbt.adapters.icebergmv.listing import list_relations, rendered_storage_tabl
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ColumnInfo, table_columns
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 from dbt.adapters.icebergmv.maintenance.sql.names import split_name
+from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified, string_literal
 from dbt.adapters.icebergmv.materialized_views import BEHAVIOR_FLAGS, MaterializedViewMixin
+from dbt.adapters.icebergmv.python_models import run_model
 from dbt.adapters.icebergmv.relation import IcebergMVRelation
 from dbt.adapters.icebergmv.seeds import SeedMixin
+from dbt.adapters.icebergmv.spark.cursor import SessionHandle
 from dbt.adapters.icebergmv.spark.settings import setting_text
 
 if TYPE_CHECKING:
@@ -106,7 +110,7 @@ class IcebergMVAdapter(MaterializedViewMixin, SeedMixin, SparkAdapter):
         reader, settings = self.catalog_reader_of(None), self.credentials.catalog_settings(self.credentials.database)
         for line in _ask(lambda: list(catalog_report(reader, self.credentials.schema, settings.supports_views))):
             _logger.info(line)
-        _logger.info("Spark runs a query now; the first start may fetch jars and take a minute")
+        _logger.info(f"Now a query runs in {self.credentials.spark_place()}")
         super().debug_query()
 
     def set_relations_cache(
@@ -191,6 +195,25 @@ class IcebergMVAdapter(MaterializedViewMixin, SeedMixin, SparkAdapter):
         for entry in _ask(lambda: reader.entries(schema)):
             self.execute(f"drop {entry.kind} if exists {qualified(database, schema, entry.name)}")
         super().drop_schema(relation)
+
+    def get_column_schema_from_query(self, sql: str) -> list[IcebergMVColumn]:
+        """Return the columns of a query with Spark's own types, which the Hive protocol does not carry in full."""
+        if self.credentials.method != "thrift":
+            return cast(list[IcebergMVColumn], super().get_column_schema_from_query(sql))
+        _, rows = self.execute(describe_query(sql), fetch=True)
+        return [IcebergMVColumn(column=row["col_name"], dtype=row["data_type"]) for row in rows]
+
+    def submit_python_job(self, parsed_model: dict[str, Any], compiled_code: str) -> AdapterResponse:
+        """Run the code of a Python model with this connection's session."""
+        handle = self.connections.get_thread_connection().handle
+        name = str(parsed_model["alias"])
+        if not isinstance(handle, SessionHandle):
+            raise DbtRuntimeError(
+                f"Cannot run the Python model {name}: `method: {self.credentials.method}` carries SQL alone. "
+                "Use `method: session` or `connect`, or write the model in SQL."
+            )
+        handle.run(lambda session: run_model(compiled_code, name, session))
+        return AdapterResponse("OK")
 
     @available.parse_none
     def storage_table_of(self, relation: BaseRelation) -> str | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from dbt_common.exceptions import DbtRuntimeError
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     Session: TypeAlias = SparkSession | ConnectSession
     Frame: TypeAlias = DataFrame | ConnectDataFrame
 
+Answer = TypeVar("Answer")
 ColumnDescription = tuple[str, str, None, None, None, None, bool]
 _CANCEL_AGAIN_SECONDS = 0.5
 
@@ -40,7 +41,22 @@ class SessionHandle:
 
     def cursor(self) -> SessionCursor:
         """Return a new cursor."""
-        return SessionCursor(self.session, self._tag, self._secrets)
+        return SessionCursor(self.run)
+
+    def run(self, action: Callable[[Session], Answer]) -> Answer:
+        """Do something with the session; its jobs end when the connection is cancelled.
+
+        Raises DbtRuntimeError when there is no Spark, DbtDatabaseError for what Spark raises.
+        """
+        session = self._connect()
+        try:
+            session.addTag(self._tag)
+            try:
+                return action(session)
+            finally:
+                session.removeTag(self._tag)
+        except SPARK_ERRORS as error:
+            raise database_error(error, self._secrets) from error
 
     def cancel(self) -> None:
         """Stop the Spark jobs of this connection, called from another thread on Ctrl-C."""
@@ -54,8 +70,7 @@ class SessionHandle:
     def rollback(self) -> None:
         """Nothing to roll back: every statement is its own Iceberg commit."""
 
-    def session(self) -> Session:
-        """Return the session, opening it at the first call. Raises DbtRuntimeError."""
+    def _connect(self) -> Session:
         try:
             self._session = self._opened()
         except SparkUnavailable as error:
@@ -82,10 +97,8 @@ class SessionHandle:
 class SessionCursor:
     """One statement and its rows. Spark's exceptions leave it as DbtDatabaseError."""
 
-    def __init__(self, connect: Callable[[], Session], tag: str, secrets: tuple[str, ...]) -> None:
-        self._connect = connect
-        self._tag = tag
-        self._secrets = secrets
+    def __init__(self, run: Callable[[Callable[[Session], Any]], Any]) -> None:
+        self._run = run
         self._frame: Frame | None = None
         self._rows: list[Row] | None = None
 
@@ -95,7 +108,7 @@ class SessionCursor:
         if bindings is not None:
             statement = bind(statement, bindings)
         self._rows = None
-        self._frame = self._guarded(lambda session: session.sql(statement))
+        self._frame = self._run(lambda session: session.sql(statement))
 
     def fetchall(self) -> list[Row]:
         """Return the rows not fetched yet."""
@@ -130,19 +143,8 @@ class SessionCursor:
     def _loaded(self, limit: int | None) -> list[Row]:
         if self._rows is None and self._frame is not None:
             frame = self._frame
-            self._rows = self._guarded(lambda _: _rows_of(frame, limit))
+            self._rows = self._run(lambda _: _rows_of(frame, limit))
         return self._rows or []
-
-    def _guarded(self, action: Callable[[Session], Any]) -> Any:
-        session = self._connect()
-        try:
-            session.addTag(self._tag)
-            try:
-                return action(session)
-            finally:
-                session.removeTag(self._tag)
-        except SPARK_ERRORS as error:
-            raise database_error(error, self._secrets) from error
 
 
 def _rows_of(frame: Frame, limit: int | None) -> list[Row]:

@@ -10,23 +10,24 @@ from dbt.adapters.icebergmv.spark.secrets import is_secret
 
 EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 DEFAULT_CATALOG = "spark.sql.defaultCatalog"
+_LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 # Read once, when the JVM starts; a running context cannot change them.
 STATIC_SQL_KEYS = frozenset({"spark.sql.extensions", "spark.sql.catalogImplementation", "spark.sql.warehouse.dir"})
 
 
 def spark_conf(catalog: CatalogSettings, schema: str, user: Mapping[str, str], scratch: str) -> dict[str, str]:
-    """Return the whole configuration of a local Spark for this profile.
+    """Return the whole configuration of a Spark that this process starts, on its own machine or on a cluster.
 
     `scratch` is a folder that lives as long as the process; what Spark would otherwise leave in the current
     directory goes there.
     """
-    cores = os.cpu_count() or 1
+    cores, master = os.cpu_count() or 1, user.get("spark.master", "local[*]")
     defaults = {
         "spark.app.name": "dbt-icebergmv",
-        "spark.master": "local[*]",
+        "spark.master": master,
         "spark.driver.memory": "4g",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.bindAddress": "127.0.0.1",
+        # The workers of a cluster have to reach the driver.
+        **(_LOOPBACK if master.startswith("local") else {}),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": str(max(4, cores)),

@@ -180,8 +180,8 @@ class ThriftCursor:
             raise DbtDatabaseError(hide(_refusal(error), self._secrets)) from error
         except (TException, OSError, EOFError) as error:
             raise DbtDatabaseError(
-                f"The connection to the {self._address} was lost ({error or type(error).__name__}). Check the server, "
-                "then run again; a materialized view shows its last refresh until a new one is finished."
+                f"The connection to the {self._address} was lost ({str(error) or type(error).__name__}). "
+                "Check the server, then run again; a view shows its last refresh until a new one is finished."
             ) from error
 
 

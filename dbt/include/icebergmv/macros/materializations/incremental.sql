@@ -3,7 +3,7 @@
   view has the schema in its name and is dropped after use, the check of strategies asks for no file format, and the
   statement names its columns.
 #}
-{% materialization incremental, adapter='icebergmv', supported_languages=['sql'] -%}
+{% materialization incremental, adapter='icebergmv', supported_languages=['sql', 'python'] -%}
   {%- set strategy = config.get('incremental_strategy') or 'append' -%}
   {%- if strategy not in adapter.valid_incremental_strategies() -%}
     {%- do exceptions.raise_compiler_error(
@@ -20,7 +20,17 @@
   {%- set target_relation = this.incorporate(type='table') -%}
   {%- set rebuild = existing_relation is none or not existing_relation.is_table or should_full_refresh() -%}
 
+  {%- set temporary = make_temp_relation(this) -%}
+
   {{ run_hooks(pre_hooks) }}
+
+  {%- set is_python = model['language'] == 'python' -%}
+  {%- if is_python -%}
+    {%- call statement('python_model', language='python') -%}
+{{ icebergmv_python_model(compiled_code, temporary, computed=not rebuild) }}
+    {%- endcall -%}
+    {%- set compiled_code = 'select * from ' ~ temporary -%}
+  {%- endif -%}
 
   {%- if rebuild -%}
     {%- if existing_relation is not none and not existing_relation.is_table -%}
@@ -30,15 +40,18 @@
       {{ create_table_as(False, target_relation, compiled_code) }}
     {%- endcall -%}
   {%- else -%}
-    {%- set temporary = make_temp_relation(this) -%}
-    {%- call statement('create_tmp_relation') -%}
-      {{ create_table_as(True, temporary, compiled_code) }}
-    {%- endcall -%}
+    {%- if not is_python -%}
+      {%- call statement('create_tmp_relation') -%}
+        {{ create_table_as(True, temporary, compiled_code) }}
+      {%- endcall -%}
+    {%- endif -%}
     {%- set columns = process_schema_changes(on_schema_change, temporary, existing_relation)
       or adapter.get_columns_in_relation(existing_relation) -%}
     {%- call statement('main') -%}
       {{ icebergmv_incremental_sql(strategy, temporary, target_relation, columns) }}
     {%- endcall -%}
+  {%- endif -%}
+  {%- if is_python or not rebuild -%}
     {%- do adapter.drop_relation(temporary) -%}
   {%- endif -%}
 

@@ -1,9 +1,19 @@
-{% materialization table, adapter='icebergmv', supported_languages=['sql'] -%}
+{% materialization table, adapter='icebergmv', supported_languages=['sql', 'python'] -%}
   {%- set target_relation = this.incorporate(type='table') -%}
   {%- set existing_relation = load_cached_relation(this) -%}
   {%- set grant_config = config.get('grants') -%}
 
+  {%- set temporary = make_temp_relation(this) -%}
+
   {{ run_hooks(pre_hooks) }}
+
+  {%- set is_python = model['language'] == 'python' -%}
+  {%- if is_python -%}
+    {%- call statement('python_model', language='python') -%}
+{{ icebergmv_python_model(compiled_code, temporary) }}
+    {%- endcall -%}
+    {%- set compiled_code = 'select * from ' ~ temporary -%}
+  {%- endif -%}
 
   {%- if existing_relation is not none and not existing_relation.is_table -%}
     {#- A view cannot become a table in place. -#}
@@ -13,6 +23,9 @@
   {%- call statement('main') -%}
     {{ create_table_as(False, target_relation, compiled_code) }}
   {%- endcall -%}
+  {%- if is_python -%}
+    {%- do adapter.drop_relation(temporary) -%}
+  {%- endif -%}
 
   {%- do apply_grants(target_relation, grant_config, should_revoke(existing_relation, full_refresh_mode=True)) -%}
   {%- do persist_docs(target_relation, model) -%}

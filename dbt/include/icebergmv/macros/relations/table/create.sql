@@ -1,9 +1,5 @@
 {# CREATE OR REPLACE is one Iceberg commit: readers see the old table or the new one. #}
 {% macro icebergmv__create_table_as(temporary, relation, compiled_code, language='sql') -%}
-  {%- if language != 'sql' -%}
-    {%- do exceptions.raise_compiler_error(
-      "Cannot build " ~ relation ~ ": Python models are not supported. Write the model in SQL.") -%}
-  {%- endif -%}
   {%- if temporary -%}
     create or replace temporary view {{ relation }} as
       {{ compiled_code }}

@@ -1,0 +1,81 @@
+"""What is asked of a Spark server before anything else is sent, and what is said where it does not fit."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator, Sequence
+
+import pytest
+from dbt_common.exceptions import DbtDatabaseError
+
+from dbt.adapters.icebergmv.spark.errors import SparkUnavailable
+from dbt.adapters.icebergmv.spark.server import ServerAddress, ServerRequest, check_reachable, check_server
+from dbt.adapters.icebergmv.spark.settings import EXTENSIONS
+
+ADDRESS = ServerAddress("Spark Connect server", "spark.example", 15002)
+REQUEST = ServerRequest(ADDRESS, "lake", ())
+GOOD = {
+    "SELECT version()": "4.1.4 abc",
+    "SET `spark.sql.extensions`": f"my.Ext,{EXTENSIONS}",
+    "SET `spark.sql.catalog.lake`": "org.apache.iceberg.spark.SparkCatalog",
+    "SELECT `lake`.`system`.`iceberg_version`()": "1.12.0",
+}
+
+
+def check(**answers: str) -> list[str]:
+    """Check a server that gives the answers, changed by the start of the statement; return the statements."""
+    asked: list[str] = []
+
+    def run(sql: str) -> Sequence[Sequence[object]]:
+        asked.append(sql)
+        value = next((text for start, text in answers.items() if start in sql), GOOD[sql])
+        if value == "broken":
+            raise DbtDatabaseError("no such host")
+        return [("key", value)] if sql.startswith("SET") else [(value,)]
+
+    check_server(REQUEST, run)
+    return asked
+
+
+def test_a_good_server_is_asked_four_things() -> None:
+    assert check() == list(GOOD)
+
+
+@pytest.mark.parametrize(
+    ("answers", "message"),
+    [
+        (
+            {"version()": "3.5.1 abc"},
+            "it runs Spark 3.5.1. Use a server with Spark 4.0 or 4.1",
+        ),
+        ({"extensions": "my.Ext"}, "runs without Iceberg's extensions. Start it with `spark.sql.extensions="),
+        ({"catalog.lake": "<undefined>"}, "has no catalog `lake`. Start it with the settings `spark.sql.catalog.lake`"),
+        ({"iceberg_version": "1.10.1"}, "catalog `lake` is of Iceberg 1.10.1. Start it with Iceberg 1.11 or newer"),
+        ({"iceberg_version": "broken"}, r"catalog `lake` cannot be opened \(no such host\)"),
+    ],
+)
+def test_what_does_not_fit_is_named_with_its_mend(answers: dict[str, str], message: str) -> None:
+    with pytest.raises(SparkUnavailable, match=message):
+        check(**answers)
+
+
+@pytest.fixture
+def port() -> Iterator[int]:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        server.listen()
+        yield int(server.getsockname()[1])
+
+
+def test_a_server_that_listens_is_reachable(port: int) -> None:
+    check_reachable(ServerAddress("Spark Thrift server", "127.0.0.1", port))
+
+
+def test_a_server_that_is_down_is_told_at_once(port: int) -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        down = int(bound.getsockname()[1])
+        with pytest.raises(
+            SparkUnavailable, match=f"Cannot reach the Spark Thrift server at 127.0.0.1:{down}: .*`host`"
+        ):
+            check_reachable(ServerAddress("Spark Thrift server", "127.0.0.1", down))
