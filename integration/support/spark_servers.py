@@ -7,7 +7,7 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pyspark
@@ -17,10 +17,12 @@ from dbt.adapters.icebergmv.spark.jars import local_jars, required_jars
 from dbt.adapters.icebergmv.spark.settings import EXTENSIONS
 from integration.support.spark_settings import BRIEF_JVM, SPARK
 
+MASTER, WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
 CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
 THRIFT = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
 HOST = "127.0.0.1"
 _START_SECONDS = 120.0
+_HOME = Path(pyspark.__file__).parent
 
 
 def free_port() -> int:
@@ -54,6 +56,25 @@ def thrift_server(folder: Path, catalog: CatalogSettings, conf: Mapping[str, str
         yield port
 
 
+@contextmanager
+def cluster(folder: Path, workers: int) -> Iterator[str]:
+    """Run a standalone cluster of one master and some workers of one core each; yield the master's address."""
+    folder.mkdir(parents=True, exist_ok=True)
+    spark_class, port = str(_HOME / "bin" / "spark-class"), free_port()
+    master = [spark_class, MASTER, "--host", HOST, "--port", str(port), "--webui-port", str(free_port())]
+    with ExitStack() as started:
+        log = folder / "master.log"
+        process = started.enter_context(_process(master, folder, log))
+        wait_for_port(port, process, log)
+        for number in range(workers):
+            own = folder / f"worker{number}"
+            own.mkdir()
+            worker = [spark_class, WORKER, "--host", HOST, "--webui-port", str(free_port()), "--work-dir", str(own)]
+            worker += ["--cores", "1", "--memory", "1g", f"spark://{HOST}:{port}"]
+            started.enter_context(_process(worker, own, own / "worker.log"))
+        yield f"spark://{HOST}:{port}"
+
+
 def _conf(catalog: CatalogSettings) -> dict[str, str]:
     jars = local_jars(required_jars(pyspark.__version__, catalog.needs_sqlite_driver, ()))
     return {
@@ -77,28 +98,35 @@ def _server(
     arguments: tuple[str, ...],
     catalog: CatalogSettings,
     port: int,
-) -> Iterator[None]:
+) -> Iterator[subprocess.Popen[bytes]]:
     folder.mkdir(parents=True, exist_ok=True)
     make_folder(catalog)
     properties = folder / "server.conf"
     properties.write_text("".join(f"{key} {value.replace(chr(92), chr(92) * 2)}\n" for key, value in conf.items()))
-    home = Path(pyspark.__file__).parent
-    submit = [str(home / "bin" / "spark-submit"), "--master", "local[2]", "--driver-memory", "2g"]
+    submit = [str(_HOME / "bin" / "spark-submit"), "--master", "local[2]", "--driver-memory", "2g"]
     command = [*submit, "--properties-file", str(properties), "--class", service, "spark-internal", *arguments]
     log = folder / "server.log"
+    with _process(command, folder, log) as process:
+        wait_for_port(port, process, log)
+        yield process
+
+
+@contextmanager
+def _process(command: list[str], folder: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a process, with its output in a file, until the block ends."""
     with log.open("w") as output:
         process = subprocess.Popen(
-            command, stdout=output, stderr=output, env={**os.environ, "SPARK_HOME": str(home)}, cwd=folder
+            command, stdout=output, stderr=output, env={**os.environ, "SPARK_HOME": str(_HOME)}, cwd=folder
         )
         try:
-            _wait_for(port, process, log)
-            yield
+            yield process
         finally:
             process.terminate()
             process.wait(60)
 
 
-def _wait_for(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+def wait_for_port(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
+    """Wait until something listens; the end of the log is shown when the process ends first."""
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline:
         assert process.poll() is None, log.read_text()[-2000:]

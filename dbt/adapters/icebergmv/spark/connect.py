@@ -46,17 +46,21 @@ def _opened(request: ServerRequest) -> SparkSession:
             raise database_error(error) from error
 
     check_reachable(request.address)
+    session = SparkSession(connect_url(request.address))
+    # Nothing is sent twice before the server has answered: what is wrong with the address does not mend itself.
+    session.client.set_retry_policies([])
     try:
-        session = SparkSession(connect_url(request.address))
-        session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
         check_server(request, run)
         for key, value in request.settings:
             session.conf.set(key, value)
     except (*SPARK_ERRORS, DbtDatabaseError) as error:
+        session.release_session_on_close = False
+        session.client.close()
         raise SparkUnavailable(
             f"Cannot use the {request.address}: {spark_message(error)}. "
             "Check `token` and `use_ssl` in the profile, and the log of the server."
         ) from error
+    session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
     return session
 
 

@@ -14,6 +14,7 @@ from dbt.adapters.icebergmv.spark.secrets import hide
 
 SPARK_ERRORS = (PySparkException, Py4JError)
 _STACK_OR_PLAN = re.compile(r"\n\s*(?:at [\w.$/]+\(|JVM stacktrace|'?\w[\w ]*\[?.*\n\+- |Driver stacktrace)", re.DOTALL)
+_RPC_DETAILS = re.compile(r'^\s*details = "(.*)"$', re.MULTILINE)
 _CONTEXT_LIMIT = 4000
 
 
@@ -44,9 +45,17 @@ def spark_message(error: Exception) -> str:
         text = _deepest_cause(error)
     elif isinstance(error, Py4JNetworkError):
         text = "Cannot reach Spark: its Java process has ended. See spark.log beside dbt's log, then run again."
+    elif isinstance(error, DbtDatabaseError):
+        text = str(error.msg)
     else:
-        text = str(error)
+        text = _rpc_details(str(error))
     return first_message(text) or type(error).__name__
+
+
+def _rpc_details(text: str) -> str:
+    """Return what a failed call to a Spark Connect server was told, of all that its client prints."""
+    found = _RPC_DETAILS.search(text)
+    return text if found is None else found.group(1)
 
 
 def first_message(text: str) -> str:
