@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, catalog_settings
-from integration.support.spark_servers import HOST, cluster, connect_server, thrift_server
+from integration.support.spark_servers import HOST, Server, cluster, connect_server, thrift_server
 from integration.support.spark_settings import SPARK
 
 ROOT = Path(__file__).parents[2]
 SECONDS = 400
-Server = Callable[[Path, CatalogSettings], AbstractContextManager[int]]
+Starter = Callable[[Path, CatalogSettings], AbstractContextManager[Server]]
 
 
 def live(target: dict[str, Any], folder: Path, java: bool) -> str:
@@ -53,10 +53,10 @@ def profile(warehouse: Path, **more: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("method", "server"), [("connect", connect_server), ("thrift", thrift_server)])
-def test_server(method: str, server: Server, tmp_path: Path) -> None:
+def test_server(method: str, server: Starter, tmp_path: Path) -> None:
     warehouse = tmp_path / "warehouse"
-    with server(tmp_path / "server", catalog_settings("lake", str(warehouse), {}, str(tmp_path))) as port:
-        printed = live(profile(warehouse, method=method, host=HOST, port=port), tmp_path / "client", java=False)
+    with server(tmp_path / "server", catalog_settings("lake", str(warehouse), {}, str(tmp_path))) as started:
+        printed = live(profile(warehouse, method=method, host=HOST, port=started.port), tmp_path / "client", java=False)
     assert "dropped_schema" in printed
 
 

@@ -10,8 +10,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
-from pyspark.sql import SparkSession
-
 from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
 from dbt.adapters.icebergmv.maintenance.status.session_settings import meaning_settings
 from integration.randomised import shapes
@@ -37,13 +35,15 @@ class Machine:
     def __init__(self, lake: LakeProject, history: History, statistics: Statistics) -> None:
         self.lake, self.history, self.statistics = lake, history, statistics
         generated = _needs_generated_code(history)
-        session = _session(generated)
-        settings = meaning_settings({str(row[0]): str(row[1]) for row in session.sql("SET").collect()})
+        run = lake.session(_conf(generated))
+        settings = meaning_settings({str(row[0]): str(row[1]) for row in run("SET")})
         self.suffix = f"h{next(_numbers)}"
-        self.world = World(session, lake.reader(), f"{lake.schema}_{self.suffix}", settings)
+        self.world = World(run, lake.reader(), f"{lake.schema}_{self.suffix}", settings)
         self.specs = {t.name: [t.partition_by] for t in history.tables}
         self.subjects = [self._subject(i) for i in range(len(history.views))]
-        self.looker = Looker(replace(self.world, session=_session(generated, adaptive=True)), statistics, self.specs)
+        self.looker = Looker(
+            replace(self.world, run=lake.session(_conf(generated, adaptive=True))), statistics, self.specs
+        )
         self._dbt_models: set[str] = set()
 
     def run(self) -> None:
@@ -360,13 +360,13 @@ def _needs_generated_code(history: History) -> bool:
     return any(transform_of(field) == ("identity", "tn") for spec in specs for field in spec)
 
 
-def _session(generated: bool, adaptive: bool = False) -> SparkSession:
-    """Return a session of the running Spark; to generate code costs more than it gains on a handful of rows."""
-    session = SparkSession.active().newSession()
-    session.conf.set("spark.sql.codegen.wholeStage", "false")
-    session.conf.set("spark.sql.adaptive.enabled", str(adaptive).lower())
-    session.conf.set("spark.sql.codegen.factoryMode", "FALLBACK" if generated else "NO_CODEGEN")
-    return session
+def _conf(generated: bool, adaptive: bool = False) -> dict[str, str]:
+    """Return the settings of a session; to generate code costs more than it gains on a handful of rows."""
+    return {
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.adaptive.enabled": str(adaptive).lower(),
+        "spark.sql.codegen.factoryMode": "FALLBACK" if generated else "NO_CODEGEN",
+    }
 
 
 def _note(subject: Subject, change: Change) -> None:

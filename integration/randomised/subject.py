@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 
 from pyiceberg.manifest import DataFileContent
 from pyiceberg.table import Table as IcebergTable
-from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash
@@ -48,13 +47,13 @@ class WrongResult(AssertionError):
 class World:
     """The ways to one lake, and the namespace of one history in it."""
 
-    session: SparkSession
+    run: Spark
     reader: CatalogReader
     namespace: str
     settings: dict[str, str]
 
     def spark(self, sql: str) -> list[tuple[object, ...]]:
-        return [tuple(row) for row in self.session.sql(sql).collect()]
+        return [tuple(row) for row in self.run(sql)]
 
     def name(self, table: str) -> str:
         return f"{CATALOG}.{self.namespace}.{table}"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 from dbt.artifacts.schemas.run import RunExecutionResult
@@ -16,6 +16,10 @@ from pyspark.sql import Row, SparkSession
 
 from dbt.adapters.icebergmv.catalog_readers import reader_for
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
+from dbt.adapters.icebergmv.maintenance.lake import Spark
+
+if TYPE_CHECKING:
+    from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
 
 CATALOG = "lake"
 THREADS = 4
@@ -49,6 +53,13 @@ class LakeProject:
 
     def sql(self, statement: str) -> list[Row]:
         return SparkSession.active().sql(statement).collect()
+
+    def session(self, conf: Mapping[str, str]) -> Spark:
+        """Return a session of its own, with some settings, as the engine wants it."""
+        session = SparkSession.active().newSession()
+        for key, value in conf.items():
+            session.conf.set(key, value)
+        return lambda sql: session.sql(sql).collect()
 
     def at_once(self, statements: Iterable[str]) -> list[list[Row]]:
         """Run statements that do not depend on one another; return the rows of each, in their order."""
@@ -123,13 +134,17 @@ class LakeProject:
         assert not wrong, wrong
 
     def reader(self) -> CatalogReader:
+        return reader_for(self.credentials().catalog_settings(CATALOG))
+
+    def credentials(self) -> IcebergMVCredentials:
+        """Return the target of the profile."""
         from dbt.adapters.icebergmv.credentials import IcebergMVCredentials  # noqa: PLC0415
 
         target = yaml.safe_load((self.folder / "profiles.yml").read_text())["p"]["outputs"]["dev"]
         target["database"] = target.pop("catalog")
         target.pop("type")
         target.pop("threads")
-        return reader_for(IcebergMVCredentials(**target).catalog_settings(CATALOG))
+        return IcebergMVCredentials(**target)
 
     def published(self, name: str) -> ViewInfo:
         """Return a view as the catalog has it."""

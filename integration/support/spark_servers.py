@@ -8,6 +8,7 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
@@ -25,6 +26,19 @@ _START_SECONDS = 120.0
 _HOME = Path(pyspark.__file__).parent
 
 
+@dataclass(frozen=True)
+class Server:
+    """A server that listens."""
+
+    port: int
+    process: subprocess.Popen[bytes]
+
+    def kill(self) -> None:
+        """End it without a farewell."""
+        self.process.kill()
+        self.process.wait(60)
+
+
 def free_port() -> int:
     """Return a port of loopback that nobody listens on."""
     with socket.socket() as probe:
@@ -33,18 +47,22 @@ def free_port() -> int:
 
 
 @contextmanager
-def connect_server(folder: Path, catalog: CatalogSettings, conf: Mapping[str, str] | None = None) -> Iterator[int]:
-    """Run a Spark Connect server with the catalog; yield its port. `conf` wins over what the server is started with."""
-    port = free_port()
+def connect_server(
+    folder: Path, catalog: CatalogSettings, conf: Mapping[str, str] | None = None, port: int | None = None
+) -> Iterator[Server]:
+    """Run a Spark Connect server with the catalog. `conf` wins over what the server is started with."""
+    port = port or free_port()
     own = {"spark.connect.grpc.binding.address": HOST, "spark.connect.grpc.binding.port": str(port)}
-    with _server(folder, CONNECT, {**_conf(catalog), **own, **(conf or {})}, (), catalog, port):
-        yield port
+    with _server(folder, CONNECT, {**_conf(catalog), **own, **(conf or {})}, (), catalog, port) as process:
+        yield Server(port, process)
 
 
 @contextmanager
-def thrift_server(folder: Path, catalog: CatalogSettings, conf: Mapping[str, str] | None = None) -> Iterator[int]:
-    """Run a Spark Thrift server with the catalog; yield its port. `conf` wins over what the server is started with."""
-    port = free_port()
+def thrift_server(
+    folder: Path, catalog: CatalogSettings, conf: Mapping[str, str] | None = None, port: int | None = None
+) -> Iterator[Server]:
+    """Run a Spark Thrift server with the catalog. `conf` wins over what the server is started with."""
+    port = port or free_port()
     own = {
         # The session catalog's own metastore lives in a folder of the test.
         "spark.hadoop.javax.jdo.option.ConnectionURL": f"jdbc:derby:;databaseName={folder / 'metastore'};create=true",
@@ -52,8 +70,8 @@ def thrift_server(folder: Path, catalog: CatalogSettings, conf: Mapping[str, str
         "spark.hadoop.hive.metastore.schema.verification": "false",
     }
     hive = ("--hiveconf", f"hive.server2.thrift.port={port}", "--hiveconf", f"hive.server2.thrift.bind.host={HOST}")
-    with _server(folder, THRIFT, {**_conf(catalog), **own, **(conf or {})}, hive, catalog, port):
-        yield port
+    with _server(folder, THRIFT, {**_conf(catalog), **own, **(conf or {})}, hive, catalog, port) as process:
+        yield Server(port, process)
 
 
 @contextmanager

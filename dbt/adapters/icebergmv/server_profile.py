@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.spark.server import ServerAddress
@@ -25,7 +25,7 @@ def connect_address(url: str) -> dict[str, str | int | bool]:
             f"{cause}. Write `url: sc://<host>:<port>`; add `/;token=<token>` or `/;use_ssl=true` where needed.",
             subject="Cannot use the profile: `url` cannot be read",
         )
-    found: dict[str, str | int | bool] = {_OPTIONS[key]: value for key, value in options.items()}
+    found: dict[str, str | int | bool] = {_OPTIONS[key]: unquote(value) for key, value in options.items()}
     if "use_ssl" in found:
         found["use_ssl"] = str(found["use_ssl"]).lower() == "true"
     if parts.port is not None:

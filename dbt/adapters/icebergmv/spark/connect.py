@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 from dbt_common.exceptions import DbtDatabaseError
 
@@ -26,7 +27,7 @@ def connect_session(request: ServerRequest) -> SparkSession:
 def connect_url(address: ServerAddress) -> str:
     """Return the address as Spark Connect's clients take it."""
     options = {"use_ssl": "true" if address.use_ssl else None, "token": address.token, "user_id": address.user}
-    given = "".join(f";{key}={value}" for key, value in options.items() if value)
+    given = "".join(f";{key}={quote(value, safe='')}" for key, value in options.items() if value)
     return f"sc://{address.host}:{address.port}/{given}"
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import pyspark
+from dbt.adapters.events.logging import AdapterLogger
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
@@ -23,6 +24,7 @@ from dbt.adapters.icebergmv.spark.java import require_java, utf8_locale
 from dbt.adapters.icebergmv.spark.settings import launch_conf, runtime_conf, spark_conf
 from dbt.adapters.icebergmv.spark.shared import SharedSessions
 
+_logger = AdapterLogger("IcebergMV")
 LOG_FILE = "spark.log"
 LOG_TAIL_LINES = 15
 _LOG4J = Path(__file__).with_name("log4j2.properties")
@@ -93,6 +95,7 @@ def _started(request: SparkRequest) -> SparkSession:
     conf["spark.driver.extraJavaOptions"] = " ".join(
         [_JAVA_OPTIONS, conf.get("spark.driver.extraJavaOptions", "")]
     ).strip()
+    _logger.info(f"Spark starts in this process ({conf['spark.master']})")
     # A JVM whose context failed to start, for a setting say, can be asked again.
     gateway = SparkContext._gateway or _gateway(launch_conf(conf), Path(request.log_folder))
     session = _session(gateway, conf, request.log_folder)

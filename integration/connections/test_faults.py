@@ -1,0 +1,166 @@
+"""What goes wrong between dbt and a Spark server: nothing half-made is seen, and one message says what to do."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from dbt.adapters.factory import reset_adapters
+
+from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, catalog_settings
+from integration.support.life_cycle import Project
+from integration.support.spark_servers import connect_server, free_port, thrift_server
+
+TOKEN = "a-t0ken-of-tests"
+SLOW = "select o.id, count(*) as n from {orders} o cross join range(3000000000) group by o.id"
+SERVERS = {"connect": connect_server, "thrift": thrift_server}
+
+
+class Lake:
+    """A warehouse, and projects that reach it through a server on a port."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.warehouse = str(folder / "warehouse")
+        self.port = free_port()
+        self.names = iter(range(100))
+
+    @property
+    def catalog(self) -> CatalogSettings:
+        return catalog_settings("lake", self.warehouse, {}, str(self.folder))
+
+    def server(self, method: str, **conf: str) -> Any:
+        return SERVERS[method](self.folder / f"server{next(self.names)}", self.catalog, conf=conf, port=self.port)
+
+    def project(self, method: str, **more: Any) -> Project:
+        common = {"type": "icebergmv", "catalog": "lake", "schema": "faults", "warehouse": self.warehouse, "threads": 8}
+        # A token goes over TLS alone, but for this name.
+        target = {**common, "method": method, "host": "localhost", "port": self.port, **more}
+        made = Project(self.folder / f"project{next(self.names)}", target)
+        made.model("one", "select 1 as a", materialized="table")
+        return made
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[Lake]:
+    yield Lake(tmp_path)
+    reset_adapters()  # type: ignore[no-untyped-call]
+
+
+def with_orders(project: Project) -> str:
+    """Make a table of orders and a view of it; return the name of the table."""
+    assert project.dbt("debug").success
+    orders = project.view("orders")
+    project.sql(f"CREATE NAMESPACE IF NOT EXISTS lake.`{project.schema}`")
+    project.sql(f"CREATE TABLE {orders} USING iceberg PARTITIONED BY (day) AS SELECT id, id % 3 AS day FROM range(30)")
+    project.model("by_day", f"select day, count(*) as n from {orders} group by day", refresh_policy="incremental")
+    project.run()
+    return orders
+
+
+def started(project: Project, *arguments: str) -> subprocess.Popen[str]:
+    """Start dbt in a process of its own."""
+    folders = ["--project-dir", str(project.folder), "--profiles-dir", str(project.folder)]
+    command = [sys.executable, "-c", "from dbt.cli.main import cli; cli()", *arguments, *folders]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ.copy())
+
+
+def wait_for_branch(project: Project, name: str) -> None:
+    """Wait until a refresh writes: its branch is there."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        table = project.reader().table(project.schema, f"__mv_storage__{name}")
+        if table is not None and any(ref.startswith("icebergmv_") for ref in table.metadata.refs):
+            return
+        time.sleep(0.2)
+    raise AssertionError("no refresh began to write")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("method", SERVERS)
+def test_server_that_ends_in_mid_refresh(lake: Lake, method: str) -> None:
+    with lake.server(method) as server:
+        project = lake.project(method)
+        orders = with_orders(project)
+        before, said = project.rows("by_day"), project.state("by_day")
+        project.sql(f"INSERT INTO {orders} VALUES (100, 0)")
+        project.model("slow", SLOW.format(orders=orders))
+        running = started(project, "run", "--select", "slow", "by_day")
+        wait_for_branch(project, "slow")
+        server.kill()
+        printed, _ = running.communicate(timeout=240)
+        assert running.returncode == 1, printed
+        assert "run again" in printed or "Check" in printed, printed
+    assert project.state("by_day")["icebergmv.storage-snapshot-id"] == said["icebergmv.storage-snapshot-id"]
+    with lake.server(method):
+        project = lake.project(method)
+        project.model("by_day", f"select day, count(*) as n from {orders} group by day", refresh_policy="incremental")
+        assert project.dbt("debug").success
+        assert project.rows("by_day") == before
+        assert project.run()["by_day"]["refresh_kind"] == "overwrite"
+        project.assert_equals_definition("by_day")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("method", SERVERS)
+def test_ctrl_c_ends_the_statement_on_the_server(lake: Lake, method: str) -> None:
+    with lake.server(method):
+        project = lake.project(method)
+        orders = with_orders(project)
+        project.model("slow", SLOW.format(orders=orders))
+        running = started(project, "run", "--select", "slow")
+        wait_for_branch(project, "slow")
+        time.sleep(2)
+        running.send_signal(signal.SIGINT)
+        printed, _ = running.communicate(timeout=60)
+        assert running.returncode != 0, printed
+        began = time.monotonic()
+        # The two cores of the server are free again.
+        project.sql(f"SELECT count(*) FROM {orders} a CROSS JOIN {orders} b")
+        assert time.monotonic() - began < 20
+        assert project.reader().view(project.schema, "slow") is None
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("method", SERVERS)
+def test_forty_models_at_once(lake: Lake, method: str) -> None:
+    with lake.server(method):
+        project = lake.project(method)
+        orders = with_orders(project)
+        for number in range(40):
+            project.model(f"m{number}", f"select day, count(*) + {number} as n from {orders} group by day")
+        responses = project.run()
+        assert [r["refresh_kind"] for name, r in responses.items() if name.startswith("m")] == ["full"] * 40
+        project.sql(f"INSERT INTO {orders} VALUES (100, 0)")
+        project.run()
+        project.assert_equals_definition("m0", "m39")
+
+
+@pytest.mark.long
+def test_token_of_a_connect_server(lake: Lake) -> None:
+    with lake.server("connect", **{"spark.connect.authenticate.token": TOKEN}):
+        project = lake.project("connect", token=TOKEN)
+        with_orders(project)
+        assert TOKEN not in "".join(
+            file.read_text(errors="replace")
+            for file in project.folder.rglob("*")
+            if file.is_file() and file.suffix in {".json", ".log", ".sql"}
+        )
+        for wrong in ({}, {"token": "another"}):
+            message = lake.project("connect", **wrong).fail()
+            assert "Cannot use the Spark Connect server" in message
+            assert "Check `token` and `use_ssl` in the profile" in message
+
+
+@pytest.mark.long
+def test_server_without_iceberg(lake: Lake) -> None:
+    with lake.server("connect", **{"spark.sql.extensions": ""}):
+        message = lake.project("connect").fail()
+        assert "its Spark runs without Iceberg's extensions. Start it with `spark.sql.extensions=" in message
