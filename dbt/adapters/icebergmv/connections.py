@@ -11,7 +11,7 @@ from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
-from dbt.adapters.icebergmv.spark.connect import connect_session
+from dbt.adapters.icebergmv.spark.connect import connect_session, leave_if_lost
 from dbt.adapters.icebergmv.spark.cursor import SessionHandle
 from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, database_error
 from dbt.adapters.icebergmv.spark.session import spark_session
@@ -51,7 +51,7 @@ def _handle(credentials: IcebergMVCredentials) -> SessionHandle | ThriftHandle:
     match credentials.method:
         case "connect":
             server = credentials.server_request()
-            return SessionHandle(lambda: connect_session(server), secrets)
+            return SessionHandle(lambda: connect_session(server), secrets, leave_if_lost)
         case "thrift":
             return ThriftHandle(credentials.server_request(), secrets)
         case _:

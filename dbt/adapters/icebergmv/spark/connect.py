@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from dbt_common.exceptions import DbtDatabaseError
 
-from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, SparkUnavailable, database_error, spark_message
+from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, SparkUnavailable, is_lost, spark_message
 from dbt.adapters.icebergmv.spark.server import ServerAddress, ServerRequest, check_reachable, check_server
 from dbt.adapters.icebergmv.spark.shared import SharedSessions
 
 if TYPE_CHECKING:
     from pyspark.sql.connect.session import SparkSession
 
-_RETRIES = 6
-"""How often a request is sent again to a server that does not answer: for about a minute, as waits grow fourfold."""
+_RETRIES = 5
+"""How often a request is sent again to a server that does not answer; waits grow fourfold, to twenty seconds in all."""
 
 
 def connect_session(request: ServerRequest) -> SparkSession:
@@ -29,6 +30,22 @@ def connect_url(address: ServerAddress) -> str:
     options = {"use_ssl": "true" if address.use_ssl else None, "token": address.token, "user_id": address.user}
     given = "".join(f";{key}={quote(value, safe='')}" for key, value in options.items() if value)
     return f"sc://{address.host}:{address.port}/{given}"
+
+
+def leave_if_lost(session: SparkSession, error: Exception) -> None:
+    """Close a session whose server does not answer, so that nothing else waits for it; the next call opens another."""
+    if is_lost(error):
+        _abandon(session)
+
+
+def _abandon(session: SparkSession) -> None:
+    session.release_session_on_close = False
+    session.stop()
+
+
+def _release(session: SparkSession) -> None:
+    session.client.set_retry_policies([])
+    session.stop()
 
 
 def _opened(request: ServerRequest) -> SparkSession:
@@ -44,7 +61,7 @@ def _opened(request: ServerRequest) -> SparkSession:
         try:
             return session.sql(sql).collect()
         except SPARK_ERRORS as error:
-            raise database_error(error) from error
+            raise DbtDatabaseError(spark_message(error)) from error
 
     check_reachable(request.address)
     session = SparkSession(connect_url(request.address))
@@ -55,13 +72,13 @@ def _opened(request: ServerRequest) -> SparkSession:
         for key, value in request.settings:
             session.conf.set(key, value)
     except (*SPARK_ERRORS, DbtDatabaseError) as error:
-        session.release_session_on_close = False
-        session.client.close()
+        _abandon(session)
         raise SparkUnavailable(
             f"Cannot use the {request.address}: {spark_message(error)}. "
             "Check `token` and `use_ssl` in the profile, and the log of the server."
         ) from error
     session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
+    atexit.register(_release, session)
     return session
 
 

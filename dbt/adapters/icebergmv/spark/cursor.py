@@ -29,10 +29,19 @@ _CANCEL_AGAIN_SECONDS = 0.5
 
 
 class SessionHandle:
-    """dbt's connection. Opening it starts nothing; the first statement does."""
+    """dbt's connection. Opening it starts nothing; the first statement does.
 
-    def __init__(self, opened: Callable[[], Session], secrets: tuple[str, ...]) -> None:
+    `opened` gives the session; `failed` is told of what a statement raised.
+    """
+
+    def __init__(
+        self,
+        opened: Callable[[], Session],
+        secrets: tuple[str, ...],
+        failed: Callable[[Any, Exception], None] = lambda *_: None,
+    ) -> None:
         self._opened = opened
+        self._failed = failed
         self._secrets = secrets
         self._tag = f"dbt-{uuid.uuid4().hex}"
         self._session: Session | None = None
@@ -56,6 +65,7 @@ class SessionHandle:
             finally:
                 session.removeTag(self._tag)
         except SPARK_ERRORS as error:
+            self._failed(session, error)
             raise database_error(error, self._secrets) from error
 
     def cancel(self) -> None:

@@ -36,7 +36,21 @@ class StatementInvalid(MaintenanceError):
 
 def database_error(error: Exception, secrets: Iterable[str] = ()) -> DbtDatabaseError:
     """Return the dbt error for something that Spark raised; secrets in its text are masked."""
-    return DbtDatabaseError(hide(spark_message(error), secrets))
+    message = spark_message(error)
+    return DbtDatabaseError(hide(lost("Spark Connect server", message) if is_lost(error) else message, secrets))
+
+
+def is_lost(error: Exception) -> bool:
+    """Return whether a Spark Connect server does not answer any more."""
+    return "StatusCode.UNAVAILABLE" in str(error)
+
+
+def lost(server: object, cause: str) -> str:
+    """Return what to say when a server went away while a statement ran."""
+    return (
+        f"The connection to the {server} was lost ({cause}). "
+        "Check the server, then run again; a view shows its last refresh until a new one is finished."
+    )
 
 
 def spark_message(error: Exception) -> str:

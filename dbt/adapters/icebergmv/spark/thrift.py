@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
-from dbt.adapters.icebergmv.spark.errors import SparkUnavailable, first_message
+from dbt.adapters.icebergmv.spark.errors import SparkUnavailable, first_message, lost
 from dbt.adapters.icebergmv.spark.secrets import hide
 from dbt.adapters.icebergmv.spark.seed_values import bind
 from dbt.adapters.icebergmv.spark.server import ServerAddress, ServerRequest, check_reachable, check_server
@@ -179,10 +179,7 @@ class ThriftCursor:
         except Error as error:
             raise DbtDatabaseError(hide(_refusal(error), self._secrets)) from error
         except (TException, OSError, EOFError) as error:
-            raise DbtDatabaseError(
-                f"The connection to the {self._address} was lost ({str(error) or type(error).__name__}). "
-                "Check the server, then run again; a view shows its last refresh until a new one is finished."
-            ) from error
+            raise DbtDatabaseError(lost(self._address, str(error) or type(error).__name__)) from error
 
 
 _servers_checked: SharedSessions[bool] = SharedSessions(lambda _: True)

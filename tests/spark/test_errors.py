@@ -1,0 +1,32 @@
+"""What is said of an error of Spark, whichever way it came."""
+
+from __future__ import annotations
+
+from dbt_common.exceptions import DbtDatabaseError
+from pyspark.errors import PySparkException
+
+from dbt.adapters.icebergmv.spark.errors import database_error, is_lost, spark_message
+
+RPC = """<_MultiThreadedRendezvous of RPC that terminated with:
+\tstatus = StatusCode.UNAVAILABLE
+\tdetails = "Connection refused by s3cret!"
+\tdebug_error_string = "…"
+>"""
+
+
+def test_stack_and_plan_are_left_out() -> None:
+    assert spark_message(PySparkException("No such table\n\tat org.apache.X(Y.scala:1)")) == "No such table"
+
+
+def test_a_lost_server_is_told_with_the_mend_and_without_secrets() -> None:
+    error = PySparkException(RPC)
+    assert is_lost(error)
+    assert spark_message(error) == "Connection refused by s3cret!"
+    assert str(database_error(error, ["s3cret!"]).msg) == (
+        "The connection to the Spark Connect server was lost (Connection refused by *****). "
+        "Check the server, then run again; a view shows its last refresh until a new one is finished."
+    )
+
+
+def test_an_error_of_dbt_keeps_its_own_words() -> None:
+    assert spark_message(DbtDatabaseError("refused")) == "refused"
