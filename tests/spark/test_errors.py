@@ -28,5 +28,11 @@ def test_a_lost_server_is_told_with_the_mend_and_without_secrets() -> None:
     )
 
 
+def test_a_session_that_the_server_has_forgotten_is_lost() -> None:
+    assert is_lost(PySparkException("[NO_ACTIVE_SESSION] No active Spark session found."))
+    assert is_lost(PySparkException("[INVALID_HANDLE.SESSION_CHANGED] The handle is invalid."))
+    assert not is_lost(PySparkException("[TABLE_OR_VIEW_NOT_FOUND] No such table."))
+
+
 def test_an_error_of_dbt_keeps_its_own_words() -> None:
     assert spark_message(DbtDatabaseError("refused")) == "refused"

@@ -15,6 +15,8 @@ from dbt.adapters.icebergmv.spark.secrets import hide
 SPARK_ERRORS = (PySparkException, Py4JError)
 _STACK_OR_PLAN = re.compile(r"\n\s*(?:at [\w.$/]+\(|JVM stacktrace|'?\w[\w ]*\[?.*\n\+- |Driver stacktrace)", re.DOTALL)
 _RPC_DETAILS = re.compile(r'^\s*details = "(.*)"$', re.MULTILINE)
+# A server that was started again knows no session of before; its client says so, or that it has closed itself.
+_LOST = ("StatusCode.UNAVAILABLE", "INVALID_HANDLE.SESSION_", "[NO_ACTIVE_SESSION]")
 _CONTEXT_LIMIT = 4000
 
 
@@ -41,8 +43,8 @@ def database_error(error: Exception, secrets: Iterable[str] = ()) -> DbtDatabase
 
 
 def is_lost(error: Exception) -> bool:
-    """Return whether a Spark Connect server does not answer any more."""
-    return "StatusCode.UNAVAILABLE" in str(error)
+    """Return whether a Spark Connect server does not answer any more, or has forgotten the session."""
+    return any(mark in str(error) for mark in _LOST)
 
 
 def lost(server: object, cause: str) -> str:

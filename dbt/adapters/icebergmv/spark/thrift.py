@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any, TypeVar
 
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
@@ -63,24 +63,32 @@ class ThriftHandle:
             raise DbtRuntimeError("Cannot run the statement: dbt was interrupted. Run again.")
         if self._opened is None:
             try:
-                self._opened = _connected(self._request)
-                _servers_checked.get(self._request, self._check)
-                # A session begins in the namespace `default`, of the server's default catalog; from another catalog,
-                # the way into ours leads to its own default namespace.
-                for catalog in (_SESSION_CATALOG, self._request.catalog):
-                    self._run(f"SET CATALOG {identifier(catalog)}")
+                opened = _connected(self._request)
+                # A session that is not ready for statements is not kept.
+                with ExitStack() as unless_ready:
+                    unless_ready.callback(opened.close)
+                    self._make_ready(opened)
+                    unless_ready.pop_all()
             except SparkUnavailable as error:
                 raise DbtRuntimeError(hide(str(error), self._secrets)) from error
+            self._opened = opened
         return self._opened
 
-    def _run(self, sql: str) -> Sequence[Sequence[object]]:
-        cursor = ThriftCursor(lambda: self._opened, self._lock, self._request.address, self._secrets)
-        cursor.execute(sql)
-        return cursor.fetchall()
+    def _make_ready(self, opened: Any) -> None:
+        def run(sql: str) -> Sequence[Sequence[object]]:
+            cursor = ThriftCursor(lambda: opened, self._lock, self._request.address, self._secrets)
+            cursor.execute(sql)
+            return cursor.fetchall()
 
-    def _check(self) -> bool:
-        check_server(self._request, self._run)
-        return True
+        def check() -> bool:
+            check_server(self._request, run)
+            return True
+
+        _servers_checked.get(self._request, check)
+        # A session begins in the namespace `default`, of the server's default catalog; from another catalog, the way
+        # into ours leads to its own default namespace.
+        for catalog in (_SESSION_CATALOG, self._request.catalog):
+            run(f"SET CATALOG {identifier(catalog)}")
 
 
 class ThriftCursor:
