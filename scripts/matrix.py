@@ -18,7 +18,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / ".matrix"
 SHOWN = ("pyspark", "dbt-core", "pyiceberg", "sqlglot")
-TOOLS = ("pytest<10", "pytest-xdist", "hypothesis", "duckdb", "dbt-tests-adapter", "pyspark[connect]", "tpchgen-cli")
+TOOLS = (
+    "pytest<10",
+    "pytest-xdist",
+    "hypothesis",
+    "duckdb",
+    "dbt-tests-adapter",
+    "pyspark[connect]",
+    "tpchgen-cli",
+    "pyiceberg[hive,sql-postgres]",
+)
 SMOKE = (
     "integration/dbt/test_basic.py",
     "integration/refresh/test_scenarios.py",

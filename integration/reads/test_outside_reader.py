@@ -125,7 +125,7 @@ class Reads(threading.Thread):
 @pytest.fixture(scope="module")
 def outside(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Outside]:
     log = tmp_path_factory.mktemp("outside") / "reader.log"
-    reader = Outside(local_jars(required_jars(pyspark.__version__, True, [])), log, BRIEF_JVM)
+    reader = Outside(local_jars(required_jars(pyspark.__version__, ("sqlite",), [])), log, BRIEF_JVM)
     conf = catalog_settings("lake", str(warehouse), {}, "/").spark_conf()
     reader.open("plain", {**conf, "spark.sql.catalog.lake.cache-enabled": "false"})
     yield reader

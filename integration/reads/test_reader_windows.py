@@ -94,7 +94,7 @@ class World:
 @pytest.fixture(scope="module")
 def world(lake: LakeProject, warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     log = tmp_path_factory.mktemp("outside") / "reader.log"
-    reader = Outside(local_jars(required_jars(pyspark.__version__, True, [])), log, BRIEF_JVM)
+    reader = Outside(local_jars(required_jars(pyspark.__version__, ("sqlite",), [])), log, BRIEF_JVM)
     made = World(lake, warehouse, reader)
     made.build()
     yield made

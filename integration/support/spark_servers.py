@@ -94,7 +94,7 @@ def cluster(folder: Path, workers: int) -> Iterator[str]:
 
 
 def _conf(catalog: CatalogSettings) -> dict[str, str]:
-    jars = local_jars(required_jars(pyspark.__version__, catalog.needs_sqlite_driver, ()))
+    jars = local_jars(required_jars(pyspark.__version__, catalog.drivers, ()))
     return {
         **{key: value for key, value in SPARK.items() if key.startswith("spark.sql.")},
         "spark.driver.extraJavaOptions": BRIEF_JVM,

@@ -26,7 +26,7 @@ def test_default_is_sqlite_in_the_warehouse() -> None:
         "warehouse": "/project/wh",
     }
     assert settings.supports_views
-    assert settings.needs_sqlite_driver
+    assert settings.drivers == ("sqlite",)
     assert settings.folder == "/project/wh"
 
 
@@ -59,7 +59,7 @@ def test_relative_sqlite_address_becomes_absolute() -> None:
     )
     assert settings.spark["uri"] == "jdbc:sqlite:/project/c.db?journal_mode=WAL&busy_timeout=10000"
     assert settings.pyiceberg["uri"] == "sqlite:////project/c.db"
-    assert settings.needs_sqlite_driver
+    assert settings.drivers == ("sqlite",)
 
 
 def test_postgres_login_moves_into_the_address() -> None:
@@ -77,7 +77,7 @@ def test_postgres_login_moves_into_the_address() -> None:
         "warehouse": "s3://b/wh",
     }
     assert settings.spark["jdbc.password"] == "p:/w@d"
-    assert not settings.needs_sqlite_driver
+    assert settings.drivers == ("postgresql", "s3")
 
 
 @pytest.mark.parametrize(
@@ -118,6 +118,73 @@ def test_which_catalogs_have_views(properties: dict[str, str], views: bool) -> N
     assert catalog_settings("lake", None, properties, "/project").supports_views is views
 
 
+def test_hive_goes_to_both_with_its_folder_absolute() -> None:
+    settings = catalog_settings("lake", "wh", {"type": "Hive", "uri": "thrift://h:9083"}, "/project")
+    assert settings.spark == {"type": "Hive", "uri": "thrift://h:9083", "warehouse": "/project/wh"}
+    assert settings.pyiceberg == {"type": "hive", "uri": "thrift://h:9083", "warehouse": "/project/wh"}
+    assert settings.drivers == ()
+
+
+def test_login_of_a_rest_catalog_goes_to_both() -> None:
+    properties = {
+        "type": "rest",
+        "uri": "https://h/api/catalog",
+        "warehouse": "prod",
+        "prefix": "p",
+        "credential": "id:s3cret!",
+        "token": "t0ken!",
+        "scope": "PRINCIPAL_ROLE:ALL",
+        "oauth2-server-uri": "https://h/tokens",
+        "header.X-Iceberg-Access-Delegation": "vended-credentials",
+        "rest.sigv4-enabled": "true",
+    }
+    settings = catalog_settings("lake", None, properties, "/project")
+    assert settings.spark == settings.pyiceberg == properties
+    assert settings.drivers == ()
+
+
+@pytest.mark.parametrize(
+    ("properties", "drivers", "file_io"),
+    [
+        ({"type": "hive", "uri": "thrift://h", "warehouse": "s3://b/wh"}, ("s3",), "ResolvingFileIO"),
+        ({"type": "jdbc", "uri": "jdbc:sqlite:c.db", "warehouse": "s3://b"}, ("sqlite", "s3"), "ResolvingFileIO"),
+        # Hadoop's own way to S3 needs Hadoop's jars, which people who chose it have.
+        ({"type": "hive", "uri": "thrift://h", "warehouse": "s3a://b/wh"}, (), ""),
+        ({"type": "rest", "uri": "http://h", "warehouse": "prod", "client.region": "eu-central-1"}, ("s3",), ""),
+        ({"type": "rest", "uri": "http://h", "io-impl": "org.apache.iceberg.aws.s3.S3FileIO"}, ("s3",), "S3FileIO"),
+        ({"type": "rest", "uri": "http://h", "warehouse": "prod"}, (), ""),
+    ],
+)
+def test_s3_brings_what_spark_needs(properties: dict[str, str], drivers: tuple[str, ...], file_io: str) -> None:
+    settings = catalog_settings("lake", None, properties, "/project")
+    assert settings.drivers == drivers
+    assert settings.spark.get("io-impl", "").rpartition(".")[2] == file_io
+    assert "io-impl" not in settings.pyiceberg
+
+
+def test_names_of_s3_that_differ() -> None:
+    properties = {
+        "type": "rest",
+        "uri": "http://h",
+        "s3.endpoint": "http://s3",
+        "s3.path-style-access": "true",
+        "client.region": "eu-central-1",
+        "client.assume-role.arn": "arn:role",
+        "client.assume-role.session-name": "dbt",
+    }
+    settings = catalog_settings("lake", None, properties, "/project")
+    assert settings.spark == properties
+    assert settings.pyiceberg == {
+        "type": "rest",
+        "uri": "http://h",
+        "s3.endpoint": "http://s3",
+        "s3.force-virtual-addressing": "false",
+        "client.region": "eu-central-1",
+        "client.role-arn": "arn:role",
+        "client.role-session-name": "dbt",
+    }
+
+
 def test_type_is_known_from_the_class() -> None:
     properties = {"catalog-impl": "org.apache.iceberg.rest.RESTCatalog", "uri": "http://host"}
     assert catalog_settings("lake", None, properties, "/").pyiceberg == {"type": "rest", "uri": "http://host"}
@@ -128,7 +195,6 @@ def test_type_is_known_from_the_class() -> None:
 @pytest.mark.parametrize(
     ("properties", "kind"),
     [
-        ({"type": "hive"}, "hive"),
         ({"type": "Nessie"}, "Nessie"),
         ({"type": "glue"}, "glue"),
         ({"type": "hadoop", "warehouse": "wh"}, "hadoop"),
@@ -137,7 +203,7 @@ def test_type_is_known_from_the_class() -> None:
     ],
 )
 def test_catalogs_whose_views_cannot_be_read_are_refused(properties: dict[str, str], kind: str) -> None:
-    words = f"Cannot open the catalog `lake`: it is of type {kind}, .*views.* Use a catalog of type jdbc or rest"
+    words = f"Cannot open the catalog `lake`: it is of type {kind}, .*views.* Use a catalog of type hive, jdbc or rest"
     with pytest.raises(InvalidCatalog, match=words):
         catalog_settings("lake", None, properties, "/project")
 
@@ -151,6 +217,7 @@ def test_catalogs_whose_views_cannot_be_read_are_refused(properties: dict[str, s
         (None, {"type": "jdbc", "uri": "jdbc:mysql://h/d"}, "only SQLite and PostgreSQL are known"),
         (None, {"type": "jdbc", "uri": "jdbc:postgresql://h:1,g:2/d"}, "Give one host and one port"),
         (None, {"type": "jdbc", "uri": "jdbc:sqlite::memory:"}, "Cannot share a SQLite catalog"),
+        (None, {"type": "hive", "warehouse": "wh"}, "has no `uri`. Add the address of the metastore"),
     ],
 )
 def test_what_cannot_be_opened_says_why(warehouse: str | None, properties: dict[str, str], message: str) -> None:

@@ -54,7 +54,7 @@ def test_values_of_yaml_become_text() -> None:
         ({"schema": None}, "`schema` is missing"),
         ({"catalog": "a.b"}, "has a dot in it"),
         ({"warehouse": None}, "neither `warehouse` nor `catalog_properties`"),
-        ({"catalog_properties": {"type": "hive"}}, "it is of type hive, .* Use a catalog of type jdbc or rest"),
+        ({"catalog_properties": {"type": "glue"}}, "it is of type glue, .* Use a catalog of type hive, jdbc or rest"),
         ({"method": "http"}, "is for Databricks, which has its own adapter. Use `session`"),
         ({"method": "telepathy"}, "is not known. Use `session`"),
     ],

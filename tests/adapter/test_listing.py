@@ -13,6 +13,7 @@ class FakeReader:
     """A catalog with tables and views given by name and properties."""
 
     name = "lake"
+    has_views = True
 
     def __init__(self, tables: dict[str, dict[str, str]], views: dict[str, dict[str, str]]) -> None:
         self.tables, self.views = tables, views

@@ -31,7 +31,12 @@ def imported() -> Iterator[str]:
                 yield from (f"{module}.py", *(f"{module}/{alias.name}.py" for alias in node.names))
 
 
-READERS = {"catalog/pyiceberg_reader.py", "catalog/readers/", "catalog/view_metadata.py"}
+READERS = {
+    "catalog/metadata_files.py",
+    "catalog/pyiceberg_reader.py",
+    "catalog/readers/",
+    "catalog/view_metadata.py",
+}
 """Run by tests/catalog/test_reader_contract.py, which opens each reader as the product does."""
 
 

@@ -37,18 +37,46 @@ def test_old_java_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_jars_follow_the_spark_release() -> None:
-    assert required_jars("4.0.5", False, []) == ["org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0"]
-    assert required_jars("4.1.4", True, []) == [
+    assert required_jars("4.0.5", (), []) == ["org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0"]
+    assert required_jars("4.1.4", ("sqlite",), []) == [
         "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
         "org.xerial:sqlite-jdbc:3.50.3.0",
     ]
 
 
+def test_drivers_come_beside_iceberg() -> None:
+    assert required_jars("4.0.5", ("postgresql", "s3"), [])[1:] == [
+        "org.postgresql:postgresql:42.7.14",
+        "org.apache.iceberg:iceberg-aws-bundle:1.11.0",
+    ]
+    assert required_jars("4.1.4", ("s3",), [])[1:] == ["org.apache.iceberg:iceberg-aws-bundle:1.12.0"]
+
+
+@pytest.mark.parametrize(
+    ("runtime", "iceberg"),
+    [
+        ("/x/iceberg-spark-runtime-4.1_2.13-1.11.0.jar", "1.11.0"),
+        ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.10.1", "1.10.1"),
+        ("/x/iceberg-spark-runtime-patched.jar", "1.12.0"),
+    ],
+)
+def test_a_bundle_has_the_version_of_the_given_iceberg(runtime: str, iceberg: str) -> None:
+    assert required_jars("4.1.4", ("s3",), [runtime]) == [
+        runtime,
+        f"org.apache.iceberg:iceberg-aws-bundle:{iceberg}",
+    ]
+
+
 def test_given_jars_replace_ours() -> None:
-    given = ["/x/iceberg-spark-runtime-4.2_2.13-1.13.0.jar", "/x/sqlite-jdbc-3.jar"]
-    assert required_jars("4.2.0", True, given) == given
+    given = [
+        "/x/iceberg-spark-runtime-4.2_2.13-1.13.0.jar",
+        "/x/sqlite-jdbc-3.jar",
+        "org.postgresql:postgresql:42.7.1",
+        "/x/iceberg-aws-bundle-1.13.0.jar",
+    ]
+    assert required_jars("4.2.0", ("sqlite", "postgresql", "s3"), given) == given
     with pytest.raises(JarsUnavailable, match=r"none is known for Spark 4\.2\.0"):
-        required_jars("4.2.0", True, [])
+        required_jars("4.2.0", ("sqlite",), [])
 
 
 def test_jars_are_fetched_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -47,6 +47,7 @@ class LocalCatalog:
     iceberg: SqlCatalog
     views: dict[str, ViewInfo] = field(default_factory=dict)
     name: str = "lake"
+    has_views: bool = True
 
     def namespaces(self) -> list[str]:
         return ["ns"]

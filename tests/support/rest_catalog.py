@@ -10,7 +10,7 @@ from contextlib import closing
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 _NAMESPACE = "/v1/{prefix}/namespaces/{namespace}"
 _ENDPOINTS = [
@@ -26,10 +26,18 @@ _TYPES = {"tables": "TABLE", "views": "VIEW"}
 
 
 class RestServer:
-    """The server. It runs in a thread until it is closed."""
+    """The server. It runs in a thread until it is closed.
 
-    def __init__(self, database: Path) -> None:
+    It answers whoever sends `token` (None: everybody), asks for `warehouse` (None: any), and knows views or not.
+    """
+
+    def __init__(
+        self, database: Path, token: str | None = None, warehouse: str | None = None, has_views: bool = True
+    ) -> None:
         self._database = database
+        self._token = token
+        self._warehouse = warehouse
+        self._endpoints = [e for e in _ENDPOINTS if has_views or "/views" not in e]
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
@@ -47,7 +55,10 @@ class RestServer:
         """Return the body of the answer to a GET, or the kind of error when there is no such thing."""
         match [unquote(part) for part in urlsplit(path).path.strip("/").split("/")]:
             case ["v1", "config"]:
-                return {"defaults": {}, "overrides": {}, "endpoints": _ENDPOINTS}
+                wanted = parse_qs(urlsplit(path).query).get("warehouse", [None])[0]
+                if self._warehouse not in (None, wanted):
+                    return "NotFoundException: Unable to find warehouse"
+                return {"defaults": {}, "overrides": {}, "endpoints": self._endpoints}
             case ["v1", "namespaces"]:
                 return {"namespaces": [[n] for n in self._namespaces()]}
             case ["v1", "namespaces", namespace, *_] if namespace not in self._namespaces():
@@ -86,12 +97,13 @@ class RestServer:
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
+                allowed = server._token is None or self.headers["Authorization"] == f"Bearer {server._token}"
                 try:
-                    found, status = server.answer(self.path), 200
+                    found, status = (server.answer(self.path), 200) if allowed else ("NotAuthorizedException", 401)
                 except (OSError, ValueError, sqlite3.Error):
                     found, status = "ServerError", 500
                 if isinstance(found, str):
-                    status = max(status, 404)
+                    status = 404 if status == 200 else status
                     found = {"error": {"message": "the server says no", "type": found, "code": status}}
                 body = json.dumps(found).encode()
                 self.send_response(status)

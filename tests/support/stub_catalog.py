@@ -17,6 +17,7 @@ class StubCatalog:
     views: Mapping[str, ViewInfo] = field(default_factory=dict)
     tables: Mapping[str, Table] = field(default_factory=dict)
     name: str = "lake"
+    has_views: bool = True
 
     def namespaces(self) -> list[str]:
         return ["ns"]

@@ -6,7 +6,7 @@ but calls a JDBC catalog `sql` and wants a SQLAlchemy address.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -20,6 +20,11 @@ SPARK_CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"
 SQLITE_FILE = "catalog.db"
 # Two processes (dbt and PyIceberg, or two dbt runs) share the file: WAL lets readers pass a writer.
 SQLITE_OPTIONS = "journal_mode=WAL&busy_timeout=10000"
+RESOLVING_FILE_IO = "org.apache.iceberg.io.ResolvingFileIO"
+_PYICEBERG_NAMES = {
+    "client.assume-role.arn": "client.role-arn",
+    "client.assume-role.session-name": "client.role-session-name",
+}
 
 
 @dataclass(frozen=True)
@@ -27,15 +32,16 @@ class CatalogSettings:
     """A catalog as both engines want it.
 
     `spark` holds the keys without the prefix `spark.sql.catalog.<name>.`; `pyiceberg` goes to `load_catalog`.
-    `supports_views` is false for a JDBC catalog in the old layout (V0). `folder` is the warehouse folder that must
-    exist before anything is opened, None when there is none to make.
+    `supports_views` is false for a JDBC catalog in the old layout (V0). `drivers` are what Spark needs beside Iceberg,
+    as keys of `spark.jars.DRIVERS`. `folder` is the warehouse folder that must exist before anything is opened, None
+    when there is none to make.
     """
 
     name: str
     spark: Mapping[str, str]
     pyiceberg: Mapping[str, str]
     supports_views: bool
-    needs_sqlite_driver: bool
+    drivers: tuple[str, ...]
     folder: str | None
 
     def spark_conf(self) -> dict[str, str]:
@@ -106,7 +112,7 @@ def _sqlite(name: str, folder: str) -> CatalogSettings:
         },
         pyiceberg={"type": "sql", "uri": _sqlite_uri(file), "warehouse": folder},
         supports_views=True,
-        needs_sqlite_driver=True,
+        drivers=("sqlite",),
         folder=folder,
     )
 
@@ -117,26 +123,52 @@ def _sqlite_uri(file: str) -> str:
 
 def _described(name: str, properties: dict[str, str], project_dir: str) -> CatalogSettings:
     kind = readable_type(name, properties.get("type", ""), properties.get("catalog-impl", ""))
+    if kind == "hive" and not properties.get("uri"):
+        raise InvalidCatalog(
+            "`catalog_properties` has no `uri`. Add the address of the metastore, `uri: thrift://<host>:9083`.",
+            subject=f"Cannot open the catalog `{name}`",
+        )
     spark = dict(properties)
-    if kind == "jdbc" and "warehouse" in spark:
+    # A REST catalog's warehouse is a name that its server knows.
+    if kind in ("jdbc", "hive") and "warehouse" in spark:
         spark["warehouse"] = absolute_path(spark["warehouse"], project_dir)
-    sqlite = kind == "jdbc" and spark.get("uri", "").startswith("jdbc:sqlite:")
-    if sqlite:
-        spark["uri"] = _absolute_sqlite(spark["uri"], project_dir)
+        if _is_on_s3(spark):
+            # Their default knows Hadoop's file systems alone; a REST catalog's default knows S3.
+            spark.setdefault("io-impl", RESOLVING_FILE_IO)
     if kind == "jdbc":
+        if spark.get("uri", "").startswith("jdbc:sqlite:"):
+            spark["uri"] = _absolute_sqlite(spark["uri"], project_dir)
         spark.setdefault("jdbc.schema-version", "V1")
     return CatalogSettings(
         name=name,
         spark=spark,
         pyiceberg=_pyiceberg(kind, spark),
         supports_views=spark.get("jdbc.schema-version", "").upper() != "V0",
-        needs_sqlite_driver=sqlite,
+        drivers=tuple(_drivers(spark)),
         folder=None,
     )
 
 
+def _drivers(spark: Mapping[str, str]) -> Iterator[str]:
+    for database in ("sqlite", "postgresql"):
+        if spark.get("uri", "").startswith(f"jdbc:{database}:"):
+            yield database
+    # A REST server may keep tables on S3 without a word of it in the profile; any property of S3's says so.
+    if _is_on_s3(spark) or any(key.startswith(("s3.", "client.")) for key in spark):
+        yield "s3"
+
+
+def _is_on_s3(spark: Mapping[str, str]) -> bool:
+    return spark.get("warehouse", "").startswith("s3://") or spark.get("io-impl", "").endswith(".S3FileIO")
+
+
 def _pyiceberg(kind: str, spark: Mapping[str, str]) -> dict[str, str]:
-    properties = {key: value for key, value in spark.items() if key not in {"catalog-impl", "io-impl"}}
+    properties = {
+        _PYICEBERG_NAMES.get(key, key): value for key, value in spark.items() if key not in {"catalog-impl", "io-impl"}
+    }
+    path_style = properties.pop("s3.path-style-access", None)
+    if path_style is not None:
+        properties["s3.force-virtual-addressing"] = str(path_style.lower() != "true").lower()
     if kind != "jdbc":
         return {**properties, "type": kind} if kind else properties
     for key in [key for key in properties if key.startswith("jdbc.")]:

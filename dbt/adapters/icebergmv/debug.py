@@ -17,5 +17,5 @@ def catalog_report(reader: CatalogReader, schema: str, supports_views: bool) -> 
     if views:
         reader.view(schema, views[0])
     yield f"in the schema {schema}: {len(entries) - len(views)} tables, {len(views)} views"
-    if not supports_views:
+    if not (supports_views and reader.has_views):
         yield "The catalog has no views, so it can have no materialized views"

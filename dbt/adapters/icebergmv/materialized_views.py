@@ -92,7 +92,13 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
         view = (str(relation.database), str(relation.schema), str(relation.identifier))
         with _for_dbt(), naming("refresh", show(view)):
             request = self._request(model, sql, view, full_refresh)
-            return inspect(self.catalog_reader_of(relation.database), request)
+            reader = self.catalog_reader_of(relation.database)
+            if not reader.has_views:
+                raise InvalidConfig(
+                    f"the server of the catalog {reader.name} offers no views. Switch views on in the server, or add "
+                    "`view-endpoints-supported: true` to `catalog_properties` if it has views and does not say so."
+                )
+            return inspect(reader, request)
 
     @available.parse(lambda *_, **__: None)
     def refresh_materialized_view(

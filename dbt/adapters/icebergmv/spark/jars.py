@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -15,33 +16,54 @@ import pyspark
 from dbt.adapters.icebergmv.spark.errors import JarsUnavailable
 
 CACHE_VARIABLE = "DBT_ICEBERGMV_CACHE"
-SQLITE_DRIVER = "org.xerial:sqlite-jdbc:3.50.3.0"
+RUNTIME = "iceberg-spark-runtime"
 ICEBERG_RUNTIMES = {
-    "4.0": "org.apache.iceberg:iceberg-spark-runtime-4.0_2.13:1.11.0",
-    "4.1": "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",
+    "4.0": f"org.apache.iceberg:{RUNTIME}-4.0_2.13:1.11.0",
+    "4.1": f"org.apache.iceberg:{RUNTIME}-4.1_2.13:1.12.0",
 }
+DRIVERS = {
+    "sqlite": "org.xerial:sqlite-jdbc:3.50.3.0",
+    "postgresql": "org.postgresql:postgresql:42.7.14",
+    "s3": "org.apache.iceberg:iceberg-aws-bundle:{iceberg}",
+}
+"""What a database or an object store needs beside Iceberg; a bundle has Iceberg's own version."""
 FETCH_TIMEOUT_SECONDS = 600
+_VERSION = re.compile(r"[-:](\d+\.\d+\.\d+)(?:\.jar)?$")
 
 
-def required_jars(spark_version: str, needs_sqlite_driver: bool, given: Sequence[str]) -> list[str]:
-    """Return the jars to start Spark with, as paths and Maven coordinates.
+def required_jars(spark_version: str, drivers: Sequence[str], given: Sequence[str]) -> list[str]:
+    """Return the jars to start Spark with, as paths and Maven coordinates; `drivers` are keys of DRIVERS.
 
     A jar given by hand replaces the one we would fetch, so a machine without network needs no cache.
     Raises JarsUnavailable when there is no Iceberg for this Spark.
     """
     jars = list(given)
-    if not any("iceberg-spark-runtime" in jar for jar in given):
-        release = ".".join(spark_version.split(".")[:2])
-        if release not in ICEBERG_RUNTIMES:
-            known = ", ".join(sorted(ICEBERG_RUNTIMES))
-            raise JarsUnavailable(
-                f"Cannot choose an Iceberg jar: none is known for Spark {spark_version}. "
-                f"Install PySpark {known}, or give a runtime jar in `jars`."
-            )
-        jars.append(ICEBERG_RUNTIMES[release])
-    if needs_sqlite_driver and not any("sqlite-jdbc" in jar for jar in given):
-        jars.append(SQLITE_DRIVER)
+    runtime = next((jar for jar in given if RUNTIME in jar), None)
+    if runtime is None:
+        runtime = _runtime(spark_version)
+        jars.append(runtime)
+    for driver in drivers:
+        artifact = DRIVERS[driver].split(":")[1]
+        if not any(artifact in jar.rsplit("/", 1)[-1] for jar in given):
+            jars.append(DRIVERS[driver].format(iceberg=_version(runtime)))
     return jars
+
+
+def _runtime(spark_version: str) -> str:
+    release = ".".join(spark_version.split(".")[:2])
+    if release not in ICEBERG_RUNTIMES:
+        known = ", ".join(sorted(ICEBERG_RUNTIMES))
+        raise JarsUnavailable(
+            f"Cannot choose an Iceberg jar: none is known for Spark {spark_version}. "
+            f"Install PySpark {known}, or give a runtime jar in `jars`."
+        )
+    return ICEBERG_RUNTIMES[release]
+
+
+def _version(runtime: str) -> str:
+    """Return the version of Iceberg in the name of its runtime jar, the newest known if the name has none."""
+    found = _VERSION.search(runtime) or _VERSION.search(max(ICEBERG_RUNTIMES.values()))
+    return found.group(1) if found else ""
 
 
 def local_jars(jars: Sequence[str], repositories: str | None = None) -> list[str]:

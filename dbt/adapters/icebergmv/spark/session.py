@@ -89,7 +89,7 @@ def _started(request: SparkRequest) -> SparkSession:
     scratch = tempfile.mkdtemp(prefix="dbt-icebergmv-")
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     conf = spark_conf(request.catalog, request.schema, dict(request.parameters), scratch)
-    needed = required_jars(pyspark.__version__, request.catalog.needs_sqlite_driver, request.jars)
+    needed = required_jars(pyspark.__version__, request.catalog.drivers, request.jars)
     jars = local_jars(needed, conf.get("spark.jars.repositories"))
     conf["spark.jars"] = ",".join([*jars, *filter(None, [conf.get("spark.jars")])])
     conf["spark.driver.extraJavaOptions"] = " ".join(

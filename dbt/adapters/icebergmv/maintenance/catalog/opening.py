@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from pyiceberg.catalog import load_catalog
 
 from dbt.adapters.icebergmv.maintenance.catalog import readers
-from dbt.adapters.icebergmv.maintenance.catalog.pyiceberg_reader import PyIcebergReader, unavailable
+from dbt.adapters.icebergmv.maintenance.catalog.failures import unavailable
+from dbt.adapters.icebergmv.maintenance.catalog.pyiceberg_reader import PyIcebergReader
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.errors import InvalidCatalog
 
@@ -17,8 +18,7 @@ _FOUND: list[type[PyIcebergReader]] = [
     importlib.import_module(f"{readers.__name__}.{module.name}").Reader
     for module in pkgutil.iter_modules(readers.__path__)
 ]
-READERS = tuple(sorted(_FOUND, key=lambda reader: -len(reader.catalog_class.__mro__)))
-"""The reader of a subclass comes before that of its base class."""
+READERS = tuple(_FOUND)
 
 
 def readable_type(name: str, kind: str, implementation: str) -> str:
@@ -46,15 +46,18 @@ def open_catalog(name: str, properties: Mapping[str, str]) -> CatalogReader:
         catalog = load_catalog(name, **properties)
     except Exception as error:
         # Drivers, HTTP and missing packages fail in kinds that no library lists.
-        raise unavailable(name, error) from error
-    for reader in READERS:
-        if isinstance(catalog, reader.catalog_class):
-            return reader(catalog)
+        raise unavailable("open", name, error, properties) from error
+    # The most specific class first: the reader of a subclass comes before that of its base class.
+    for kind in type(catalog).__mro__:
+        for reader in READERS:
+            if reader.catalog_class == f"{kind.__module__}.{kind.__qualname__}":
+                return reader(catalog)
     raise _unsupported(name, type(catalog).__name__)
 
 
 def _unsupported(name: str, kind: str) -> InvalidCatalog:
-    usable = " or ".join(sorted(reader.catalog_type for reader in READERS))
+    *most, last = sorted(reader.catalog_type for reader in READERS)
+    usable = f"{', '.join(most)} or {last}"
     return InvalidCatalog(
         f"it is of type {kind}, in which views cannot be read without Spark. Use a catalog of type {usable}.",
         subject=f"Cannot open the catalog `{name}`",

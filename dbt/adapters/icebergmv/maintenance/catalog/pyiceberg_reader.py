@@ -10,8 +10,8 @@ from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError, NoSuchViewError
 from pyiceberg.table import Table
 
+from dbt.adapters.icebergmv.maintenance.catalog.failures import unavailable
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo
-from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 
 T = TypeVar("T")
 
@@ -19,12 +19,12 @@ T = TypeVar("T")
 class PyIcebergReader(ABC):
     """The part of a reader that is the same for every PyIceberg catalog.
 
-    A reader gives, beside `entries` and `view`, the catalogs it is for: `catalog_class` is PyIceberg's class;
-    `catalog_type` and `implementation` are the values in Iceberg's own properties `type` and `catalog-impl` (the class
-    without its package).
+    A reader gives, beside `entries` and `view`, the catalogs it is for: `catalog_class` is the name of PyIceberg's
+    class, whose module may need packages that are not installed; `catalog_type` and `implementation` are the values in
+    Iceberg's own properties `type` and `catalog-impl` (the class without its package).
     """
 
-    catalog_class: ClassVar[type[Catalog]]
+    catalog_class: ClassVar[str]
     catalog_type: ClassVar[str]
     implementation: ClassVar[str]
 
@@ -35,6 +35,11 @@ class PyIcebergReader(ABC):
     def name(self) -> str:
         """Return the name of the catalog in Spark."""
         return self._catalog.name
+
+    @property
+    def has_views(self) -> bool:
+        """Return whether views can be kept in the catalog."""
+        return True
 
     def namespaces(self) -> list[str]:
         """Return all namespaces, dotted and sorted."""
@@ -63,13 +68,4 @@ class PyIcebergReader(ABC):
             raise
         except Exception as error:
             # Database drivers, HTTP, file systems and parsers fail in kinds that no library lists.
-            raise unavailable(self._catalog.name, error) from error
-
-
-def unavailable(name: str, error: Exception) -> CatalogUnavailable:
-    """Return the error for a catalog that failed; its message holds the first line of the cause."""
-    cause = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-    return CatalogUnavailable(
-        f"{cause[:300]}. Check `warehouse` or `catalog_properties` in the profile, and that the catalog is reachable.",
-        subject=f"Cannot read the catalog `{name}`",
-    )
+            raise unavailable("read", self._catalog.name, error, self._catalog.properties) from error

@@ -67,6 +67,10 @@ class CatalogReader(Protocol):
     def name(self) -> str:
         """Return the name of the catalog in Spark."""
 
+    @property
+    def has_views(self) -> bool:
+        """Return whether views can be kept in the catalog."""
+
     def namespaces(self) -> list[str]:
         """Return all namespaces, dotted and sorted."""
 

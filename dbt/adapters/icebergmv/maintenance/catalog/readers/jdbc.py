@@ -7,32 +7,25 @@ Iceberg's JdbcCatalog writes, and its metadata file is parsed with PyIceberg's v
 from __future__ import annotations
 
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.io import load_file_io
-from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import Table
-from pyiceberg.table.metadata import TableMetadata
 from sqlalchemy import text
 
+from dbt.adapters.icebergmv.maintenance.catalog.metadata_files import MetadataFiles
 from dbt.adapters.icebergmv.maintenance.catalog.pyiceberg_reader import PyIcebergReader
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo
-from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
-from dbt.adapters.icebergmv.maintenance.catalog.view_metadata import read_view_metadata, view_info
-
-_MOST_SNAPSHOTS = 20_000
-"""Of all remembered metadata files together; a snapshot takes about 5 kB of memory."""
 
 
 class Reader(PyIcebergReader):
     """Reader for JDBC catalogs. SQLAlchemy's engine gives each call a connection of its own."""
 
-    catalog_class = SqlCatalog
+    catalog_class = "pyiceberg.catalog.sql.SqlCatalog"
     catalog_type = "jdbc"
     implementation = "JdbcCatalog"
 
     def __init__(self, catalog: SqlCatalog) -> None:
         super().__init__(catalog)
         self._sql = catalog
-        self._files: Remembered[TableMetadata] = Remembered(_MOST_SNAPSHOTS, lambda m: 1 + len(m.snapshots))
+        self._files = MetadataFiles(catalog)
 
     def entries(self, namespace: str) -> list[CatalogEntry]:
         """Return the tables and views of a namespace."""
@@ -54,10 +47,10 @@ class Reader(PyIcebergReader):
         if not rows:
             return None
         location = str(rows[0][0])
-        return self._ask(lambda: view_info(namespace, name, read_view_metadata(self._sql.properties, location)))
+        return self._ask(lambda: self._files.view(namespace, name, location))
 
     def table(self, namespace: str, name: str) -> Table | None:
-        """Return a table with its current metadata. A metadata file is immutable: read once, it is known."""
+        """Return a table with its current metadata."""
         rows = self._rows(
             "select metadata_location from iceberg_tables where catalog_name = :c and table_namespace = :n "
             "and table_name = :t and (iceberg_type = 'TABLE' or iceberg_type is null)",
@@ -67,15 +60,7 @@ class Reader(PyIcebergReader):
         if not rows or not rows[0][0]:
             return None
         location = str(rows[0][0])
-        return self._ask(lambda: self._opened((*namespace.split("."), name), location))
-
-    def _opened(self, name: tuple[str, ...], location: str) -> Table:
-        def read() -> TableMetadata:
-            return FromInputFile.table_metadata(load_file_io(self._sql.properties, location).new_input(location))
-
-        metadata = self._files.get(location, read)
-        io = load_file_io({**self._sql.properties, **metadata.properties}, location)
-        return Table(name, metadata, location, io, self._sql)
+        return self._ask(lambda: self._files.table((*namespace.split("."), name), location))
 
     def _rows(self, statement: str, namespace: str, table: str | None = None) -> list[tuple[str, str | None]]:
         def run() -> list[tuple[str, str | None]]:
