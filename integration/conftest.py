@@ -18,6 +18,7 @@ pytest_plugins = ["dbt.tests.fixtures.project"]
 # Two processes end together when they take the longest files first; the others follow in the order of their names.
 LONGEST_FIRST = (
     "dbt/test_process.py",
+    "catalogs/test_life_cycle.py",
     "refresh/test_shapes.py",
     "randomised/test_randomised.py",
     "refresh/test_transforms.py",

@@ -1,7 +1,8 @@
 """The whole life of materialized views through dbt alone, for any connection and any catalog.
 
 It asks nothing of Spark but through the adapter. Each catalog wants a Spark with its own jars, so a process of its own
-runs it: `python -m integration.support.life_cycle <file of a target in JSON> <folder of the project>`.
+runs it: `python -m integration.support.life_cycle <file of a target in JSON> <folder of the project>`,
+with the names of steps behind it where not all of them are wanted.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ class Project(LakeProject):
     @contextmanager
     def adapter(self) -> Iterator[Any]:
         """Give the adapter with an open connection of the calling thread."""
-        adapter = get_adapter_by_type("icebergmv")  # type: ignore[no-untyped-call]
+        adapter = get_adapter_by_type("icebergmv")
         with adapter.connection_named("life cycle"):
             yield adapter
 
@@ -55,9 +56,11 @@ class Project(LakeProject):
         return {name: str(response["refresh_kind"]) for name, response in responses.items()}
 
 
-def life_cycle(project: Project) -> None:
-    """Run every step. Fails at the first difference."""
+def life_cycle(project: Project, names: Sequence[str] = ()) -> None:
+    """Run every step, or those that are named. Fails at the first difference."""
     for step in STEPS:
+        if names and step.__name__ not in names:
+            continue
         started = time.perf_counter()
         step(project)
         print(f"{step.__name__}: {time.perf_counter() - started:.1f} s", flush=True)
@@ -136,7 +139,7 @@ def changed_config(project: Project) -> None:
 def stitched_read(project: Project) -> None:
     select = f"select day, count(*) as n, sum(amount) as total from {project.view('orders')} group by day"
     project.model("by_day", select, stale_read_behavior="use_stitching", definition_below_rows=0, **KIND)
-    project.kinds("--select", "by_day")
+    project.run("--select", "by_day")
     assert not project.warnings
     project.sql(f"INSERT INTO {project.view('orders')} VALUES (101, 'US', date'2024-01-01', 7), (102, 'EU', NULL, 1)")
     # No refresh in between.
@@ -190,4 +193,4 @@ STEPS: tuple[Callable[[Project], None], ...] = (
 
 
 if __name__ == "__main__":
-    life_cycle(Project(Path(sys.argv[2]), json.loads(Path(sys.argv[1]).read_text())))
+    life_cycle(Project(Path(sys.argv[2]), json.loads(Path(sys.argv[1]).read_text())), sys.argv[3:])

@@ -35,6 +35,8 @@ def unavailable(verb: str, name: str, error: Exception, properties: Properties) 
     `verb` is open or read; `properties` are PyIceberg's. No value of a secret property is in the message.
     """
     subject = f"Cannot {verb} the catalog `{name}`"
+    if properties.get("uri", "").rstrip("/").endswith("/v1"):
+        return CatalogUnavailable(_no_catalog(error, properties), subject=subject)
     for found in _chain(error):
         for rule in _RULES:
             if isinstance(found, rule.errors) and re.search(rule.text, str(found), re.IGNORECASE):
