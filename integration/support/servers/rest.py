@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -21,7 +21,6 @@ JETTY = "12.1.14"
 _DEPENDENCIES = (
     dependency(f"org.apache.iceberg:iceberg-open-api:{ICEBERG}", "test-fixtures", alone=True),
     dependency(f"org.apache.iceberg:iceberg-core:{ICEBERG}", "", "tests"),
-    dependency(f"org.apache.iceberg:iceberg-aws:{ICEBERG}", alone=True),
     dependency(f"org.eclipse.jetty:jetty-server:{JETTY}"),
     dependency(f"org.eclipse.jetty.ee10:jetty-ee10-servlet:{JETTY}"),
     dependency(f"org.eclipse.jetty.compression:jetty-compression-server:{JETTY}"),
@@ -31,7 +30,7 @@ _DEPENDENCIES = (
 
 @contextmanager
 def rest_catalog(
-    folder: Path, warehouse: str | None = None, settings: Mapping[str, str] | None = None, jars: tuple[Path, ...] = ()
+    folder: Path, warehouse: str | None = None, settings: Mapping[str, str] | None = None, jars: Sequence[Path] = ()
 ) -> Iterator[str]:
     """Run the server and give its address.
 
@@ -55,7 +54,7 @@ def rest_catalog(
         yield uri
 
 
-def _class_path(jars: tuple[Path, ...]) -> str:
+def _class_path(jars: Sequence[Path]) -> str:
     sqlite = [jar for jar in local_jars(required_jars(pyspark.__version__, ("sqlite",), [])) if "sqlite-jdbc" in jar]
     hadoop = SPARK_JARS.glob("hadoop-client-*.jar")
     return os.pathsep.join(map(str, [*fetched(*_DEPENDENCIES), *sqlite, *hadoop, *jars]))
