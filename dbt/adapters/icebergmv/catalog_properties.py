@@ -33,7 +33,7 @@ class CatalogSettings:
 
     `spark` holds the keys without the prefix `spark.sql.catalog.<name>.`; `pyiceberg` goes to `load_catalog`.
     `supports_views` is false for a JDBC catalog in the old layout (V0). `drivers` are what Spark needs beside Iceberg,
-    as keys of `spark.jars.DRIVERS`. `folder` is the warehouse folder that must exist before anything is opened, None
+    as keys of `spark.drivers.DRIVERS`. `folder` is the warehouse folder that must exist before anything is opened, None
     when there is none to make.
     """
 

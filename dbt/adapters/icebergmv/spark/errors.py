@@ -10,6 +10,7 @@ from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
+from dbt.adapters.icebergmv.spark.drivers import lack_of_driver
 from dbt.adapters.icebergmv.spark.secrets import hide
 
 SPARK_ERRORS = (PySparkException, Py4JError)
@@ -76,7 +77,7 @@ def _rpc_details(text: str) -> str:
 
 def first_message(text: str) -> str:
     """Return what a text of Spark says before its Java stack and query plan."""
-    return _STACK_OR_PLAN.split(text, maxsplit=1)[0].strip()[:_CONTEXT_LIMIT]
+    return lack_of_driver(text) or _STACK_OR_PLAN.split(text, maxsplit=1)[0].strip()[:_CONTEXT_LIMIT]
 
 
 def _deepest_cause(error: Py4JJavaError) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pyspark
 
+from dbt.adapters.icebergmv.spark.drivers import DRIVERS
 from dbt.adapters.icebergmv.spark.errors import JarsUnavailable
 
 CACHE_VARIABLE = "DBT_ICEBERGMV_CACHE"
@@ -21,12 +22,6 @@ ICEBERG_RUNTIMES = {
     "4.0": f"org.apache.iceberg:{RUNTIME}-4.0_2.13:1.11.0",
     "4.1": f"org.apache.iceberg:{RUNTIME}-4.1_2.13:1.12.0",
 }
-DRIVERS = {
-    "sqlite": "org.xerial:sqlite-jdbc:3.50.3.0",
-    "postgresql": "org.postgresql:postgresql:42.7.14",
-    "s3": "org.apache.iceberg:iceberg-aws-bundle:{iceberg}",
-}
-"""What a database or an object store needs beside Iceberg; a bundle has Iceberg's own version."""
 FETCH_TIMEOUT_SECONDS = 600
 _VERSION = re.compile(r"[-:](\d+\.\d+\.\d+)(?:\.jar)?$")
 
