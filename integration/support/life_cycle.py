@@ -30,7 +30,7 @@ class Project(LakeProject):
     @contextmanager
     def adapter(self) -> Iterator[Any]:
         """Give the adapter with an open connection of the calling thread."""
-        adapter = get_adapter_by_type("icebergmv")
+        adapter = get_adapter_by_type("icebergmv")  # type: ignore[no-untyped-call]
         with adapter.connection_named("life cycle"):
             yield adapter
 
@@ -144,7 +144,9 @@ def stitched_read(project: Project) -> None:
     project.sql(f"INSERT INTO {project.view('orders')} VALUES (101, 'US', date'2024-01-01', 7), (102, 'EU', NULL, 1)")
     # No refresh in between.
     project.assert_equals_definition("by_day")
-    assert "full" not in project.kinds().values()
+    kinds = {name: response["refresh_kind"] for name, response in project.run().items()}
+    assert "full" not in kinds.values()
+    project.assert_equals_definition("large", "by_region", "named")
 
 
 def changed_seed(project: Project) -> None:

@@ -88,6 +88,23 @@ def test_the_server_does_not_speak_tls(web_site: str) -> None:
     assert "does not speak TLS. Correct `uri` (http or https)" in said(type="rest", uri=f"https://{web_site}")
 
 
+def test_the_server_hangs_up() -> None:
+    """As one does that speaks TLS alone."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def hang_up() -> None:
+        connection, _ = listener.accept()
+        connection.recv(10)
+        connection.close()
+
+    with closing(listener):
+        thread = threading.Thread(target=hang_up)
+        thread.start()
+        message = said(type="rest", uri=f"http://127.0.0.1:{listener.getsockname()[1]}")
+        thread.join()
+    assert "ends the connection without an answer. Correct `uri`" in message
+
+
 @pytest.mark.filterwarnings("ignore:.*OAuth2:DeprecationWarning")
 @pytest.mark.parametrize("token", ["wr0ng-token", ""])
 def test_the_token_is_wrong(database: Path, token: str) -> None:

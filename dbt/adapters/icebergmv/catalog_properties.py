@@ -153,8 +153,10 @@ def _drivers(spark: Mapping[str, str]) -> Iterator[str]:
     for database in ("sqlite", "postgresql"):
         if spark.get("uri", "").startswith(f"jdbc:{database}:"):
             yield database
-    # A REST server may keep tables on S3 without a word of it in the profile; any property of S3's says so.
-    if _is_on_s3(spark) or any(key.startswith(("s3.", "client.")) for key in spark):
+    # A REST server may keep tables on S3 without a word of it in the profile; any property of S3's says so. What signs
+    # requests for AWS is in the same jar.
+    is_signed = spark.get("rest.sigv4-enabled", "").lower() == "true"
+    if is_signed or _is_on_s3(spark) or any(key.startswith(("s3.", "client.")) for key in spark):
         yield "s3"
 
 

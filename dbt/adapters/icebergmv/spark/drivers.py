@@ -17,7 +17,7 @@ _SIGNS = {
     "s3": re.compile(r"(?:ClassNotFoundException|NoClassDefFoundError): software[./]amazon[./]awssdk"),
 }
 _MENDS = {
-    "s3": "Add `client.region: <region>` to `catalog_properties`, which brings it; a Spark server needs it in its own jars",
+    "s3": "Add `client.region: <region>` to `catalog_properties`, which brings it; a Spark server has jars of its own",
 }
 
 

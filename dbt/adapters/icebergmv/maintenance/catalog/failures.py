@@ -90,6 +90,13 @@ def _tls(error: BaseException, properties: Properties) -> str:
     )
 
 
+def _hangs_up(_: BaseException, properties: Properties) -> str:
+    return (
+        f"the server at {_address(properties)} ends the connection without an answer. "
+        "Correct `uri` in `catalog_properties`: it may be that the server wants https."
+    )
+
+
 def _login(error: BaseException, _: Properties) -> str:
     return (
         f"the server does not accept the login ({_first_line(error)}). "
@@ -166,6 +173,7 @@ def _thrift_errors() -> tuple[type[BaseException], ...]:
 _RULES = (
     _Rule((NotInstalledError, ModuleNotFoundError), _package),
     _Rule((requests.exceptions.SSLError,), _tls),
+    _Rule((requests.exceptions.ConnectionError,), _hangs_up, "aborted|reset by peer|bad ?status ?line"),
     _Rule((requests.exceptions.ConnectionError, requests.exceptions.Timeout), _silent),
     _Rule((requests.exceptions.JSONDecodeError, requests.exceptions.InvalidURL), _no_catalog),
     _Rule((UnauthorizedError, OAuthError, AuthorizationExpiredError), _login),
