@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+_ROOT = Path(__file__).parents[2]
 _SECONDS = 600
 
 
@@ -21,7 +22,8 @@ def live(
     profile.write_text(json.dumps(target))
     answer = subprocess.run(
         [sys.executable, "-m", "integration.support.life_cycle", str(profile), str(folder), *steps],
-        env={**os.environ, **(env or {})},
+        env={**os.environ, "PYTHONPATH": str(_ROOT), **(env or {})},
+        cwd=_ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
