@@ -7,6 +7,8 @@ import secrets
 import sys
 import tempfile
 import time
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 
 from integration.randomised import shapes
@@ -18,6 +20,7 @@ from integration.randomised.shrink import shrink
 from integration.randomised.statistics import Statistics
 from integration.randomised.stitching_mutants import STITCHING_MUTANTS
 from integration.randomised.subject import WrongResult
+from integration.support.catalogs import CATALOGS, METASTORE_WITHOUT_LOCKS
 from integration.support.lake import LakeProject
 from integration.support.spark_settings import BRIEF_JVM, NO_CLEANER
 
@@ -30,16 +33,19 @@ SPARK = {
 }
 
 
-def open_lake(folder: Path, schema: str = "randomised") -> LakeProject:
-    """Return a lake in a folder, with Spark running."""
+def open_lake(
+    folder: Path, schema: str = "randomised", catalog_properties: Mapping[str, str] | None = None
+) -> LakeProject:
+    """Return a lake in a folder, with Spark running; its catalog is the default one where nothing is said of it."""
     target = {
         "type": "icebergmv",
         "method": "session",
         "catalog": "lake",
         "schema": schema,
         "warehouse": str(folder / "warehouse"),
+        "catalog_properties": dict(catalog_properties or {}),
         "threads": 2,
-        "server_side_parameters": SPARK,
+        "server_side_parameters": {**SPARK, **METASTORE_WITHOUT_LOCKS},
     }
     lake = LakeProject(folder / "project", target)
     assert lake.dbt("debug", "--quiet").success
@@ -104,11 +110,14 @@ def main() -> int:
     parser.add_argument("--shapes", nargs="*", help="only views of these shapes")
     parser.add_argument("--reasons", action="store_true", help="show why refreshes were full")
     parser.add_argument("--mutants", action="store_true", help="first see that every wrong planner is found")
+    parser.add_argument("--catalog", choices=sorted(CATALOGS), help="a catalog other than SQLite, which is started")
     arguments = parser.parse_args()
     focus = Focus(shapes=frozenset(arguments.shapes)) if arguments.shapes else EVERYTHING
     print(f"seed {arguments.seed}", flush=True)
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        lake = open_lake(Path(folder))
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
+        other = CATALOGS.get(arguments.catalog)
+        lake = open_lake(folder, catalog_properties=other and stack.enter_context(other(folder / "server")))
         missed = kill_mutants(lake) if arguments.mutants else 0
         return 1 if soak(lake, arguments, focus) + missed else 0
 
