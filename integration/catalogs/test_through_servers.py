@@ -11,10 +11,13 @@ import pytest
 from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, catalog_settings
 from integration.support.catalogs import CATALOGS, METASTORE_WITHOUT_LOCKS
 from integration.support.living import live
-from integration.support.spark_servers import HOST, connect_server, thrift_server
+from integration.support.servers.processes import HOST
+from integration.support.servers.spark import Server, connect_server, thrift_server
 
-Server = Callable[[Path, CatalogSettings, Mapping[str, str]], AbstractContextManager[int]]
-SERVERS: dict[str, Server] = {"connect": connect_server, "thrift": thrift_server}
+SERVERS: dict[str, Callable[[Path, CatalogSettings, Mapping[str, str]], AbstractContextManager[Server]]] = {
+    "connect": connect_server,
+    "thrift": thrift_server,
+}
 
 
 @pytest.mark.long
@@ -25,7 +28,7 @@ SERVERS: dict[str, Server] = {"connect": connect_server, "thrift": thrift_server
 def test_life_cycle(method: str, catalog: str, tmp_path: Path) -> None:
     with CATALOGS[catalog](tmp_path / "catalog") as properties:
         settings = catalog_settings("lake", None, properties, str(tmp_path))
-        with SERVERS[method](tmp_path / "server", settings, METASTORE_WITHOUT_LOCKS) as port:
-            target = {"type": "icebergmv", "method": method, "host": HOST, "port": port, "threads": 4}
+        with SERVERS[method](tmp_path / "server", settings, METASTORE_WITHOUT_LOCKS) as started:
+            target = {"type": "icebergmv", "method": method, "host": HOST, "port": started.port, "threads": 4}
             place = {"catalog": "lake", "schema": "analytics", "catalog_properties": properties}
             live({**target, **place}, tmp_path / "project")

@@ -9,7 +9,8 @@ from dbt.adapters.factory import reset_adapters
 
 from dbt.adapters.icebergmv.catalog_properties import catalog_settings
 from integration.support.life_cycle import Project
-from integration.support.spark_servers import HOST, connect_server, thrift_server
+from integration.support.servers.processes import HOST
+from integration.support.servers.spark import connect_server, thrift_server
 
 ORDERS = """
 def model(dbt, session):

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 HOST = "127.0.0.1"
-START_SECONDS = 60.0
+START_SECONDS = 120.0
 END_SECONDS = 20.0
 
 
@@ -37,7 +37,7 @@ def running(
     log: Path,
     is_ready: Callable[[], bool],
     env: Mapping[str, str] | None = None,
-) -> Iterator[None]:
+) -> Iterator[subprocess.Popen[bytes]]:
     """Run a server until the block is left. Fails with the end of its log when it does not become ready."""
     with log.open("ab") as output:
         process = subprocess.Popen(
@@ -50,7 +50,7 @@ def running(
         )
     try:
         _wait(process, log, is_ready)
-        yield
+        yield process
     finally:
         _end(process)
 

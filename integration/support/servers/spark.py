@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pyspark
@@ -16,14 +15,14 @@ import pyspark
 from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, make_folder
 from dbt.adapters.icebergmv.spark.jars import local_jars, required_jars
 from dbt.adapters.icebergmv.spark.settings import EXTENSIONS
+from integration.support.servers.processes import HOST, answers, free_port, running
 from integration.support.spark_settings import BRIEF_JVM, SPARK
 
 MASTER, WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
 CONNECT = "org.apache.spark.sql.connect.service.SparkConnectServer"
 THRIFT = "org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"
-HOST = "127.0.0.1"
-_START_SECONDS = 120.0
 _HOME = Path(pyspark.__file__).parent
+_ENVIRONMENT = {"SPARK_HOME": str(_HOME)}
 
 
 @dataclass(frozen=True)
@@ -37,13 +36,6 @@ class Server:
         """End it without a farewell."""
         self.process.kill()
         self.process.wait(60)
-
-
-def free_port() -> int:
-    """Return a port of loopback that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager
@@ -81,16 +73,19 @@ def cluster(folder: Path, workers: int) -> Iterator[str]:
     spark_class, port = str(_HOME / "bin" / "spark-class"), free_port()
     master = [spark_class, MASTER, "--host", HOST, "--port", str(port), "--webui-port", str(free_port())]
     with ExitStack() as started:
-        log = folder / "master.log"
-        process = started.enter_context(_process(master, folder, log))
-        wait_for_port(port, process, log)
+        started.enter_context(running(master, folder / "master.log", lambda: answers(port), _ENVIRONMENT))
         for number in range(workers):
             own = folder / f"worker{number}"
             own.mkdir()
             worker = [spark_class, WORKER, "--host", HOST, "--webui-port", str(free_port()), "--work-dir", str(own)]
             worker += ["--cores", "1", "--memory", "1g", f"spark://{HOST}:{port}"]
-            started.enter_context(_process(worker, own, own / "worker.log"))
+            log = own / "worker.log"
+            started.enter_context(running(worker, log, partial(_is_registered, log), _ENVIRONMENT))
         yield f"spark://{HOST}:{port}"
+
+
+def _is_registered(log: Path) -> bool:
+    return "Successfully registered with master" in log.read_text()
 
 
 def _conf(catalog: CatalogSettings) -> dict[str, str]:
@@ -123,33 +118,5 @@ def _server(
     properties.write_text("".join(f"{key} {value.replace(chr(92), chr(92) * 2)}\n" for key, value in conf.items()))
     submit = [str(_HOME / "bin" / "spark-submit"), "--master", "local[2]", "--driver-memory", "2g"]
     command = [*submit, "--properties-file", str(properties), "--class", service, "spark-internal", *arguments]
-    log = folder / "server.log"
-    with _process(command, folder, log) as process:
-        wait_for_port(port, process, log)
+    with running(command, folder / "server.log", lambda: answers(port), _ENVIRONMENT) as process:
         yield process
-
-
-@contextmanager
-def _process(command: list[str], folder: Path, log: Path) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a process, with its output in a file, until the block ends."""
-    with log.open("w") as output:
-        process = subprocess.Popen(
-            command, stdout=output, stderr=output, env={**os.environ, "SPARK_HOME": str(_HOME)}, cwd=folder
-        )
-        try:
-            yield process
-        finally:
-            process.terminate()
-            process.wait(60)
-
-
-def wait_for_port(port: int, process: subprocess.Popen[bytes], log: Path) -> None:
-    """Wait until something listens; the end of the log is shown when the process ends first."""
-    deadline = time.monotonic() + _START_SECONDS
-    while time.monotonic() < deadline:
-        assert process.poll() is None, log.read_text()[-2000:]
-        with socket.socket() as probe:
-            if probe.connect_ex((HOST, port)) == 0:
-                return
-        time.sleep(0.3)
-    raise AssertionError(f"no server on port {port} after {_START_SECONDS:.0f} s: {log.read_text()[-2000:]}")
