@@ -64,7 +64,8 @@ def _opened(request: ServerRequest) -> SparkSession:
             raise DbtDatabaseError(spark_message(error)) from error
 
     check_reachable(request.address)
-    session = SparkSession(connect_url(request.address))
+    # Made so, it is the default session, which functions of columns in Python models look for.
+    session = SparkSession.builder.remote(connect_url(request.address)).create()
     # Nothing is sent twice before the server has answered: what is wrong with the address does not mend itself.
     session.client.set_retry_policies([])
     try:
