@@ -106,6 +106,14 @@ def _strict(run: Run) -> Spark:
 _UNCHANGED = Change((), (), ())
 
 
+class Situation(NamedTuple):
+    """What a plan is made from before Spark is asked anything."""
+
+    definition: ViewDefinition
+    status: MaterializedViewStatus
+    request: PlanRequest
+
+
 class Unanswerable(BaseException):
     """A question that fails."""
 
@@ -124,6 +132,7 @@ class Planner:
     ask: Ask = answers_of
     clock: Callable[[ClockChange | None], ClockChange | None] = lambda change: change
     ask_clock: AskClock = answer_of_clock
+    watch: Callable[[Situation, RefreshPlan], None] = lambda situation, plan: None
 
     def run(self, sql: str, specs: Mapping[str, Spec], changes: Mapping[str, Change], session: Session) -> RefreshPlan:
         """Return the plan of a refresh after the changes; tables that are not among them are fresh."""
@@ -148,9 +157,12 @@ class Planner:
             table = base.base.name[2]
             return live_values(session.rows[table], specs[table], column)
 
-        definition = evaluated(definition, status, session.run, live)
         request = PlanRequest("incremental", partitioning=session.partitioning, merges=session.merges)
-        return self.plan(self._planned(definition, status, request, session, live), raw, definition)
+        situation = Situation(definition, status, request)
+        definition = evaluated(definition, status, session.run, live)
+        plan = self.plan(self._planned(definition, status, request, session, live), raw, definition)
+        self.watch(situation, plan)
+        return plan
 
     def _planned(
         self,

@@ -34,6 +34,7 @@ from dbt.adapters.icebergmv.maintenance.sql.names import split_name
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified, string_literal
 from dbt.adapters.icebergmv.materialized_views import BEHAVIOR_FLAGS, MaterializedViewMixin
+from dbt.adapters.icebergmv.operations import OperationsMixin
 from dbt.adapters.icebergmv.python_models import run_model
 from dbt.adapters.icebergmv.relation import IcebergMVRelation
 from dbt.adapters.icebergmv.seeds import SeedMixin
@@ -63,7 +64,7 @@ class IcebergMVConfig(SparkConfig):
     definition_below_rows: int | None = None
 
 
-class IcebergMVAdapter(MaterializedViewMixin, SeedMixin, SparkAdapter):
+class IcebergMVAdapter(OperationsMixin, MaterializedViewMixin, SeedMixin, SparkAdapter):
     """Spark and Iceberg, with three-part names and a catalog that is read without a JVM."""
 
     Relation = IcebergMVRelation  # type: ignore[assignment]

@@ -91,7 +91,7 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
         """Return what is recorded of the model's view, what changed in its configuration and its tables. No Spark."""
         view = (str(relation.database), str(relation.schema), str(relation.identifier))
         with _for_dbt(), naming("refresh", show(view)):
-            request = self._request(model, sql, view, full_refresh)
+            request = self.refresh_request(model, sql, view, full_refresh)
             reader = self.catalog_reader_of(relation.database)
             if not reader.has_views:
                 raise InvalidConfig(
@@ -128,7 +128,10 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
         response = response_of(result, time.perf_counter() - started)
         return Refreshed(response, ";\n\n".join(statements))
 
-    def _request(self, model: Mapping[str, Any], sql: str, view: TableName, full_refresh: bool) -> RefreshRequest:
+    def refresh_request(
+        self, model: Mapping[str, Any], sql: str, view: TableName, full_refresh: bool
+    ) -> RefreshRequest:
+        """Return what a run asks for a model's view. Raises InvalidConfig."""
         config: Mapping[str, Any] = model["config"]
         _refuse_unsupported(config)
         database, schema, identifier = view

@@ -60,7 +60,7 @@ class PlanRequest:
 
 def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:
     """Return the cheapest refresh that is proven right. Whether the policy allows it is for `policy.enforce`."""
-    found = _without_regions(definition, status, request)
+    found = without_regions(definition, status, request)
     if found is not None:
         return found
     plan = _overwrite(definition, status, request)
@@ -69,14 +69,14 @@ def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, req
 
 def clock_to_ask(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Clock | None:
     """Return what a clock that moved was before, if it should be asked what it reaches; that comes before any table."""
-    if status.clock is None or _without_regions(definition, status, request) is not None:
+    if status.clock is None or without_regions(definition, status, request) is not None:
         return None
     return status.clock.before
 
 
 def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> ToAsk:
     """Return the references to ask. Asking reads what changed, which does not pay where that is most of all rows."""
-    if _without_regions(definition, status, request) is not None or not _is_clock_answered(status, request):
+    if without_regions(definition, status, request) is not None or not _is_clock_answered(status, request):
         return ToAsk()
     needed: dict[int, BaseTableStatus] = {}
     narrower: list[int] = []
@@ -99,7 +99,7 @@ def merges_reached_rows(definition: ViewDefinition, status: MaterializedViewStat
     """
     if not request.merges or definition.merging is None or definition.merging.below is None:
         return False
-    if _without_regions(definition, status, request) is not None or not _stands_still(status, request):
+    if without_regions(definition, status, request) is not None or not _stands_still(status, request):
         return False
     to_ask = references_to_ask(definition, status, request)
     return not to_ask.only_whether and any(not definition.asked.columns_of(index) for index in to_ask.needed)
@@ -109,7 +109,7 @@ def _stale(status: MaterializedViewStatus) -> list[BaseTableStatus]:
     return [b for b in status.base_tables if b.change.status == "stale"]
 
 
-def _without_regions(
+def without_regions(
     definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest
 ) -> RefreshPlan | None:
     """Return the plan where it does not depend on which output rows are affected."""

@@ -40,8 +40,12 @@ def estimated_bytes(settled: Settled) -> int | None:
 
     A file counts for each place in the SELECT that reads it. Neither the stored rows count, nor what was read to plan.
     """
-    plan = settled.plan
-    reads = _Reads(settled.view)
+    return bytes_of(settled.view, settled.plan)
+
+
+def bytes_of(view: Inspection, plan: Append | Overwrite | Merge | Full) -> int | None:
+    """Return the size of the files that a plan for an inspected view reads of the base tables, as above."""
+    reads = _Reads(view)
     found: list[int | None]
     match plan:
         case Full():

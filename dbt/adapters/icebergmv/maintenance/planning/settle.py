@@ -137,20 +137,31 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     columns, hidden = described.output, described.hidden
     if view.rebuild is None and isinstance(first_plan(view, options), Overwrite | Full):
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
-    unfit, stored = misfit(lake, view, columns), stored_hidden(view.storage)
-    kept = keeps(view.storage, hidden, view.definition)
-    if (stored and not kept) or not view.stored.has_hidden_of_today:
-        unfit = unfit or _OTHER_HIDDEN
-    nearly = changed_nearly_everywhere(view.status) if options.policy == "auto" else frozenset()
-    merges = options.merges and kept
-    request = replace(_request(view, options, unfit), merges=merges, changed_nearly_everywhere=nearly)
+    unfit = unfit_of(view, hidden, misfit(lake, view, columns))
+    request = request_of(view, options, hidden, unfit)
     plan = _planned(lake, view, (*columns, *hidden), request)
     if isinstance(plan, NoOp):
         return Unchanged(view, plan)
     if isinstance(plan, Full):
         view, described = _with_keys_of_today(lake, view, described)
         return _anew(view, described, plan, unfit)
-    return Settled(view, columns, plan, unfit, stored)
+    return Settled(view, columns, plan, unfit, stored_hidden(view.storage))
+
+
+def unfit_of(view: RefreshedView, hidden: tuple[Column, ...], misfit: str | None) -> str | None:
+    """Return why the stored rows cannot be kept beside rows with these hidden columns, or None.
+
+    `misfit` says why the storage table cannot take their other columns, if so.
+    """
+    is_kept = keeps(view.storage, hidden, view.definition) or not stored_hidden(view.storage)
+    return misfit if is_kept and view.stored.has_hidden_of_today else misfit or _OTHER_HIDDEN
+
+
+def request_of(view: RefreshedView, options: PlanOptions, hidden: tuple[Column, ...], unfit: str | None) -> PlanRequest:
+    """Return what the plan of a refresh is made from, but for the answers to what Spark is asked."""
+    merges = options.merges and keeps(view.storage, hidden, view.definition)
+    nearly = changed_nearly_everywhere(view.status) if options.policy == "auto" else frozenset()
+    return replace(_request(view, options, unfit), merges=merges, changed_nearly_everywhere=nearly)
 
 
 def _planned(lake: Lake, view: RefreshedView, columns: Sequence[Column], request: PlanRequest) -> RefreshPlan:

@@ -26,6 +26,7 @@ from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
+PARTITIONED_OTHERWISE = "its storage table is partitioned otherwise"
 _OTHER_COLUMNS = "the columns of the SELECT are not those of the storage table"
 
 
@@ -37,7 +38,7 @@ def misfit_to_write(lake: Lake, view: Inspection, columns: Sequence[Column]) -> 
     if config.partition_by is not None:
         wanted = parse_partition_by(config.partition_by, [c.name for c in columns])
         if wanted != stored_partitioning(view.storage):
-            return "its storage table is partitioned otherwise"
+            return PARTITIONED_OTHERWISE
     return None if _shows(lake, config.storage_table, tuple(columns)) else _OTHER_COLUMNS
 
 

@@ -1,0 +1,196 @@
+"""What the next refresh of a view will do, as far as metadata say it: the same decision as `settle`, without Spark.
+
+Where the decision depends on what Spark is asked when the refresh runs, each kind that it may come to is named, and
+what is asked. A kind that is not named here is never what the refresh then does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import table_columns
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden, key_name
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_partition_by, stored_partitioning
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.cost import asking_pays
+from dbt.adapters.icebergmv.maintenance.planning.kept_columns import as_far_as_of_use, stored_hidden, with_states
+from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Merge, NoOp, RefreshPlan
+from dbt.adapters.icebergmv.maintenance.planning.planner import (
+    PlanRequest,
+    clock_to_ask,
+    merges_reached_rows,
+    plan_refresh,
+    references_to_ask,
+    without_regions,
+)
+from dbt.adapters.icebergmv.maintenance.planning.settle import (
+    PlanOptions,
+    Settled,
+    first_plan,
+    is_final,
+    request_of,
+    unfit_of,
+)
+from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, Columns, check_columns
+from dbt.adapters.icebergmv.maintenance.planning.storage_fit import PARTITIONED_OTHERWISE
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+
+Kind: TypeAlias = Literal["none", "append", "overwrite", "merge", "full"]
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """The plan as far as metadata say it, and every kind that the refresh may come to, the likeliest first.
+
+    `questions` are what Spark is asked when it runs; without any the plan's kind is the only one.
+    """
+
+    plan: RefreshPlan
+    kinds: tuple[Kind, ...]
+    questions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Foreseen:
+    """The forecast of a refresh, and what would be carried out by its plan (None: nothing, or it is not known)."""
+
+    forecast: Forecast
+    settled: Settled | None = None
+
+
+def foresee(view: Inspection, options: PlanOptions) -> Foreseen:
+    """Return what a refresh of an inspected view will do.
+
+    Raises InvalidConfig for a `partition_by` that the stored columns do not have.
+    """
+    match view:
+        case NewView():
+            return Foreseen(certain(Full(view.rebuild)))
+        case LostView():
+            return Foreseen(certain(Full(view.rebuild or view.lost)))
+        case RefreshedView():
+            return _foresee(view, options) if view.rebuild is None else Foreseen(certain(Full(view.rebuild)))
+
+
+def _foresee(view: RefreshedView, options: PlanOptions) -> Foreseen:
+    plan = first_plan(view, options)
+    if is_final(view, plan):
+        return Foreseen(certain(plan))
+    view, columns = _as_stored(view)
+    unfit = unfit_of(view, columns.hidden, _other_partitioning(view, columns))
+    forecast = forecast_of(view.definition, view.status, request_of(view, options, columns.hidden, unfit))
+    if isinstance(forecast.plan, NoOp):
+        return Foreseen(forecast)
+    return Foreseen(forecast, Settled(view, columns.output, forecast.plan, unfit, stored_hidden(view.storage)))
+
+
+def certain(plan: RefreshPlan) -> Forecast:
+    """Return the forecast of a plan that nothing can change any more."""
+    return Forecast(plan, (plan.kind,))
+
+
+def forecast_of(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Forecast:
+    """Return what comes of a definition, its status and a request to which Spark has not answered anything yet."""
+    plan = plan_refresh(definition, status, request)
+    if without_regions(definition, status, request) is not None:
+        return certain(plan)
+    if status.clock is not None and CLOCK.index not in request.answers:
+        return _on_the_clock(definition, status, request, plan)
+    reaches = merges_reached_rows(definition, status, request)
+    to_ask = references_to_ask(definition, status, request)
+    if reaches or to_ask != ToAsk():
+        kinds = _kinds_of_answers(definition, status, to_ask, "merge" if reaches else plan.kind)
+        return Forecast(plan, kinds, (_keys_of(definition, status, request, to_ask),))
+    computed = tuple(dict.fromkeys(_computed(definition, status)))
+    if computed and not isinstance(plan, NoOp):
+        can_merge = request.merges and definition.merging is not None
+        kinds = _united((plan.kind,), ("merge",) if can_merge else (), ("overwrite", "full", "none"))
+        return Forecast(plan, kinds, tuple(f"what {name} makes of the values that changed" for name in computed))
+    if isinstance(plan, Merge):
+        otherwise = forecast_of(definition, status, replace(request, merges=False))
+        question = "whether the groups can be merged exactly"
+        return Forecast(plan, _united(("merge",), otherwise.kinds), (question, *otherwise.questions))
+    return certain(plan)
+
+
+def _on_the_clock(
+    definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest, plan: RefreshPlan
+) -> Forecast:
+    """Return what comes of a clock that moved: the rows that it moves are asked for before anything else."""
+    before = clock_to_ask(definition, status, request)
+    if before is None or definition.asked_since(before) is None:
+        return certain(plan)
+    still = forecast_of(definition, status, replace(request, answers={CLOCK.index: ()}))
+    kinds = _united(("overwrite", "none"), still.kinds, ("full",))
+    return Forecast(plan, kinds, (f"which rows it moves that {status.clock}", *still.questions))
+
+
+def _kinds_of_answers(
+    definition: ViewDefinition, status: MaterializedViewStatus, to_ask: ToAsk, likely: Kind
+) -> tuple[Kind, ...]:
+    """Return what may come of the answers: nothing changed, some keys did, or it cannot be listed what did."""
+    if likely == "merge":
+        return ("merge", "overwrite", "none", "full")
+    stale = {i for b in status.base_tables if b.change.status == "stale" for i in b.occurrences}
+    has_keys = any(definition.asked.columns_of(i) or definition.tracked_columns(i) for i in to_ask.needed)
+    is_all = stale <= {*to_ask.needed}
+    return ("full", "none") if is_all and not has_keys else ("overwrite", "none", "full")
+
+
+def _keys_of(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest, to_ask: ToAsk) -> str:
+    """Return what is asked of the changed rows, in words."""
+    asked = (*to_ask.needed, *to_ask.narrower)
+    bases = [b for b in status.base_tables if b.change.status == "stale" and (not asked or _any_in(b, asked))]
+    names = " and ".join(b.base.name[2] for b in bases)
+    pays = request.policy != "auto" or asking_pays(definition.asked, asked, status)
+    if pays and not to_ask.only_whether:
+        return f"the keys of the changed rows of {names}"
+    return f"whether a row of {names} changed"
+
+
+def _any_in(base: BaseTableStatus, indexes: tuple[int, ...]) -> bool:
+    return any(i in indexes for i in base.occurrences)
+
+
+def _computed(definition: ViewDefinition, status: MaterializedViewStatus) -> Iterator[str]:
+    """Yield the expressions by which stale tables are tracked and of which Spark alone knows the values."""
+    stale = (b for b in status.base_tables if b.change.status == "stale")
+    for use in (use for base in stale for index in base.occurrences for use in definition.uses_of(index)):
+        tracks = (t for found in definition.tracks_of(use).values() for t in found)
+        yield from (step.name for t in tracks for step in t.function if isinstance(step, Computed))
+
+
+def _united(*kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
+    return tuple(dict.fromkeys(kind for some in kinds for kind in some))
+
+
+def _as_stored(view: RefreshedView) -> tuple[RefreshedView, Columns]:
+    """Return the view with the columns that its storage table has, in place of those that Spark would see.
+
+    They are the same as long as SELECT, settings and schemas are; where these changed, the stored rows are not kept.
+    """
+    view = as_far_as_of_use(view)
+    table = view.stored.table
+    output = tuple(Column(c.name, c.type) for c in table_columns(table) if not is_hidden(c.name))
+    stored, definition = stored_hidden(table), view.definition
+    if definition.keys:
+        is_same = [c.name for c in stored] == [key_name(text) for text in definition.keys]
+    else:
+        is_same = definition.merging is not None and len(definition.merging.hidden) == len(stored)
+    columns = Columns(output, stored if is_same else ())
+    return with_states(check_columns(view, columns), columns)
+
+
+def _other_partitioning(view: RefreshedView, columns: Columns) -> str | None:
+    """Return that the storage table is not partitioned as the model says now, if so."""
+    wanted = view.request.config.partition_by
+    if wanted is None:
+        return None
+    fields = parse_partition_by(wanted, [c.name for c in columns.output])
+    return None if fields == stored_partitioning(view.storage) else PARTITIONED_OTHERWISE

@@ -1,0 +1,100 @@
+"""What the next run does with a view, in words for people: the kind, the reason, what it reads, what it asks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, foresee
+from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp
+from dbt.adapters.icebergmv.maintenance.planning.policy import enforce
+from dbt.adapters.icebergmv.maintenance.planning.read_estimate import bytes_of
+from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
+from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions, Settled, first_plan
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
+
+OnChange: TypeAlias = Literal["apply", "continue", "fail"]
+RefreshKind: TypeAlias = Literal["none", "append", "overwrite", "merge", "full", "restitch"]
+
+_NOT_ON_RUN = "refresh_on_run is false"
+_SPARK_READS_IT = "whether Spark accepts its SQL, which cannot be analysed here"
+
+
+@dataclass(frozen=True)
+class NextRefresh:
+    """What the next run does.
+
+    `kinds` are all kinds of refresh that it may come to, the likeliest first; it is one unless `questions`, which Spark
+    is asked when it runs, decide. `estimated_bytes` is what it reads of the base tables, at the most if questions are
+    open; None where that is not cheap to know.
+    """
+
+    kinds: tuple[RefreshKind, ...]
+    reason: str
+    questions: tuple[str, ...] = ()
+    estimated_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """The next refresh, and what its plan would carry out, as far as it is known without Spark."""
+
+    next: NextRefresh
+    settled: Settled | None = None
+
+
+def outlook(view: Inspection, on_change: OnChange = "apply") -> Outlook:
+    """Return what the next run does with an inspected view. `on_change` is what it does about changed configuration.
+
+    Raises InvalidConfig and RefreshRefused where the run would fail so.
+    """
+    asked_to_build = view.request.rebuild_reason is not None
+    if on_change != "apply" and view.changes and not asked_to_build:
+        return Outlook(_held_back(view, on_change))
+    if isinstance(view, RefreshedView) and not view.request.config.refresh_on_run and view.rebuild is None:
+        return Outlook(_left(view))
+    config = view.request.config
+    foreseen = foresee(view, PlanOptions(config.refresh_policy, config.incremental, merges=True))
+    forecast = foreseen.forecast
+    if not forecast.questions:
+        enforce(view, forecast.plan)
+    return Outlook(_next(view, forecast), foreseen.settled)
+
+
+def is_fresh(view: Inspection) -> bool:
+    """Return whether the stored rows are those of the SELECT at this moment, as far as metadata say it."""
+    if not isinstance(view, RefreshedView) or view.rebuild is not None or view.redefined is not None:
+        return False
+    return isinstance(first_plan(view, PlanOptions()), NoOp)
+
+
+def _next(view: Inspection, forecast: Forecast) -> NextRefresh:
+    plan = forecast.plan
+    if not forecast.questions:
+        size = 0 if isinstance(plan, NoOp) else bytes_of(view, plan)
+        unread = (_SPARK_READS_IT,) if view.definition.columns is None and not view.definition.references else ()
+        return NextRefresh(forecast.kinds, plan.reason, unread, size)
+    sizes = [bytes_of(view, some) for some in (plan, Full("")) if not isinstance(some, NoOp)]
+    known = [size for size in sizes if size is not None]
+    most = max(known) if len(known) == len(sizes) else None
+    return NextRefresh(forecast.kinds, changes(view.status), forecast.questions, most)
+
+
+def _held_back(view: Inspection, on_change: OnChange) -> NextRefresh:
+    found = ", ".join((*view.changes.rebuild, *view.changes.alter))
+    if on_change == "fail":
+        raise InvalidConfig(
+            f"on_configuration_change is fail and the configuration changed: {found}. "
+            "Set it to apply, or run with --full-refresh."
+        )
+    return NextRefresh(("none",), f"on_configuration_change is continue ({found})", estimated_bytes=0)
+
+
+def _left(view: RefreshedView) -> NextRefresh:
+    """Return what a run does with a view that runs do not refresh: it applies configuration, and stitches."""
+    if view.request.config.stale_read_behavior == "use_stitching":
+        question = "which rows are to be stitched"
+        return NextRefresh(("restitch", "none"), _NOT_ON_RUN, (question,), 0)
+    more = view.redefined or ", ".join(view.changes.alter)
+    return NextRefresh(("none",), f"{_NOT_ON_RUN}; {more}" if more else _NOT_ON_RUN, estimated_bytes=0)

@@ -1,0 +1,84 @@
+"""The status of views as a table that a person reads at a glance."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from dbt.adapters.icebergmv.maintenance.reports.next_refresh import NextRefresh
+from dbt.adapters.icebergmv.maintenance.reports.view_status import ViewStatus
+from dbt.adapters.icebergmv.maintenance.reports.words import ago, listed, size, table
+
+_HEAD = ("view", "state", "refreshed", "window", "readers get", "next run")
+
+
+def status_text(statuses: Sequence[ViewStatus]) -> str:
+    """Return a table with one line a view, and below it, for each that is not fresh, what changed."""
+    if not statuses:
+        return "No materialized view is in the project or in its schemas."
+    rows = [_row(view) for view in statuses]
+    details = [line for view in statuses for line in _details(view)]
+    return "\n".join([_summary(statuses), "", *table(_HEAD, rows), *(["", *details] if details else [])])
+
+
+def next_words(found: NextRefresh) -> str:
+    """Return what the next run does in a few words."""
+    kinds = listed(found.kinds, "or")
+    if found.questions:
+        return f"{kinds}: asked when it runs{_reads(found, 'at most ')}"
+    return f"{kinds}{_reads(found)}"
+
+
+def _reads(found: NextRefresh, most: str = "") -> str:
+    return f", reads {most}{size(found.estimated_bytes)}" if found.estimated_bytes else ""
+
+
+def _summary(statuses: Sequence[ViewStatus]) -> str:
+    counts = Counter(view.state for view in statuses)
+    words = {"fresh": "fresh", "stale": "stale", "new": "never built", "lost": "without its rows", "error": "in error"}
+    parts = [f"{counts[state]} {said}" for state, said in words.items() if counts[state]]
+    return f"{len(statuses)} materialized view{'' if len(statuses) == 1 else 's'}: {', '.join(parts)}"
+
+
+def _row(view: ViewStatus) -> tuple[str, ...]:
+    if view.error is not None:
+        following = "fails (below)"
+    elif view.next is None:
+        following = "no run refreshes it"
+    else:
+        following = next_words(view.next)
+    return (
+        view.name.split(".", 1)[-1],
+        view.state,
+        "never" if view.age_seconds is None else ago(view.age_seconds),
+        _window(view),
+        view.stale_read_behavior or "-",
+        following,
+    )
+
+
+def _window(view: ViewStatus) -> str:
+    if view.staleness_window is None:
+        return "-"
+    return f"{'within' if view.within_window else 'past'} {ago(view.staleness_window, '')}"
+
+
+def _details(view: ViewStatus) -> list[str]:
+    """Return the lines that say of a view what does not fit into the table."""
+    lines = [f"{base.name}: {base.change}" for base in view.base_tables if base.change is not None]
+    lines += [view.clock] if view.clock is not None else []
+    if view.next is not None:
+        lines += _reason(view, view.next)
+    if view.limits is not None:
+        lines.append(view.limits)
+    if view.reads_reason is not None:
+        lines.append(f"readers do not get what is configured: {view.reads_reason}")
+    lines += [said for said in (view.note, view.error) if said is not None]
+    return [view.name.split(".", 1)[-1], *(f"  {line}" for line in dict.fromkeys(lines))] if lines else []
+
+
+def _reason(view: ViewStatus, found: NextRefresh) -> list[str]:
+    """Return why the next run does what it does, where the changes above do not say it, and what it asks."""
+    questions = [f"asked when it runs: {question}" for question in found.questions]
+    is_said = found.questions or found.kinds[0] in ("append", "overwrite", "merge") or view.state == "fresh"
+    return questions if is_said else [f"{found.kinds[0]}: {found.reason}", *questions]

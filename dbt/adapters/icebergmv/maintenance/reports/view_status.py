@@ -1,0 +1,218 @@
+"""The status of materialized views: fresh or stale, since when, what changed, what the next run does.
+
+Only the catalog is read. Every view is shown, also one that a run could not refresh.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from dbt.adapters.icebergmv.maintenance.catalog.one_look import OneLook
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
+from dbt.adapters.icebergmv.maintenance.planning.reasons import count, unknown
+from dbt.adapters.icebergmv.maintenance.reports.next_refresh import NextRefresh, OnChange, is_fresh, outlook
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
+from dbt.adapters.icebergmv.maintenance.status.inspection import (
+    Inspection,
+    LostView,
+    NewView,
+    RefreshRequest,
+    inspect,
+    inspect_recorded,
+)
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, is_materialized_view, read_state
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
+from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
+
+State: TypeAlias = Literal["fresh", "stale", "new", "lost", "error"]
+
+
+@dataclass(frozen=True)
+class Configured:
+    """A view to look at, as a run would refresh it. `on_change`: what the run does about changed configuration."""
+
+    request: RefreshRequest
+    on_change: OnChange = "apply"
+
+    @property
+    def name(self) -> TableName:
+        """Return the name of the view."""
+        return self.request.view
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A view of which only what is recorded is looked at.
+
+    `note` says why no run refreshes it, `problem` why the next run fails.
+    """
+
+    name: TableName
+    note: str | None = None
+    problem: str | None = None
+
+
+Subject: TypeAlias = Configured | Recorded
+
+
+@dataclass(frozen=True)
+class BaseTableReport:
+    """A base table against what the last refresh read; `change` says in words what changed since, None: nothing."""
+
+    name: str
+    status: Literal["fresh", "stale", "unknown"]
+    change: str | None = None
+    from_snapshot_id: int | None = None
+    to_snapshot_id: int | None = None
+
+
+@dataclass(frozen=True)
+class ViewStatus:
+    """The status of one materialized view.
+
+    fresh: its stored rows are those of its SELECT; stale: they may not be; new: it was never built; lost: its stored
+    rows are gone; error: the next run fails, and `error` says why. `refreshed_at` (ISO 8601) and `refresh_kind` are of
+    the last refresh, `age_seconds` is the time since. `clock` says how the date moved that its SELECT reads.
+    `within_window`: readers are still spared from looking for changes (None: there is no `staleness_window`).
+    `stale_read_behavior` is what readers get now, `reads_reason` why they do not get what is configured. `limits` says
+    why refreshes are full whatever changed. `next` is None where no run refreshes it; `note` then says why.
+    """
+
+    name: str
+    state: State
+    refreshed_at: str | None = None
+    age_seconds: int | None = None
+    refresh_kind: str | None = None
+    staleness_window: int | None = None
+    within_window: bool | None = None
+    stale_read_behavior: str | None = None
+    reads_reason: str | None = None
+    storage_table: str | None = None
+    base_tables: tuple[BaseTableReport, ...] = ()
+    clock: str | None = None
+    limits: str | None = None
+    next: NextRefresh | None = None
+    note: str | None = None
+    error: str | None = None
+
+
+def status(catalog: CatalogReader, subjects: Iterable[Subject], now: datetime | None = None) -> tuple[ViewStatus, ...]:
+    """Return the status of each view, in the order given. All are judged by one look at each table.
+
+    What is wrong with one view is in its status. Raises nothing but defects.
+    """
+    look, moment = OneLook(catalog), utc_now() if now is None else now
+    return tuple(status_of(look, subject, moment) for subject in subjects)
+
+
+def status_of(catalog: CatalogReader, subject: Subject, now: datetime) -> ViewStatus:
+    """Return the status of one view; what is wrong with it is in there."""
+    try:
+        if isinstance(subject, Configured):
+            return inspected_status(inspect(catalog, subject.request), subject.on_change, now)
+        return _recorded_status(catalog, subject, now)
+    except MaintenanceError as error:
+        problem = subject.problem if isinstance(subject, Recorded) else None
+        found = ViewStatus(show(subject.name), "error", error=problem or _said(error))
+        return _since(found, _state(catalog, subject.name), now)
+
+
+def inspected_status(view: Inspection, on_change: OnChange, now: datetime) -> ViewStatus:
+    """Return the status of an inspected view; what the next run fails of is in it."""
+    found = _looked_at(view, now)
+    try:
+        reads = read_plan(view)
+        following = outlook(view, on_change).next
+    except MaintenanceError as error:
+        return replace(found, state="error", error=_said(error))
+    return replace(found, reads_reason=reads.reason, next=following)
+
+
+def _recorded_status(catalog: CatalogReader, subject: Recorded, now: datetime) -> ViewStatus:
+    found = _looked_at(inspect_recorded(catalog, subject.name), now)
+    if subject.problem is not None:
+        return replace(found, state="error", error=subject.problem)
+    return replace(found, note=subject.note)
+
+
+def _looked_at(view: Inspection, now: datetime) -> ViewStatus:
+    """Return what is known of an inspected view, but for its next refresh."""
+    found = ViewStatus(
+        view.request.name,
+        "fresh" if is_fresh(view) else "stale",
+        base_tables=tuple(map(_base_table, view.status.base_tables)),
+        clock=None if view.status.clock is None else str(view.status.clock),
+        limits=limits_of(view.definition),
+    )
+    if isinstance(view, NewView):
+        return replace(found, state="new")
+    return _since(replace(found, state="lost") if isinstance(view, LostView) else found, view.state, now)
+
+
+def limits_of(definition: ViewDefinition) -> str | None:
+    """Return why refreshes of a definition are full whatever changed, or None."""
+    if definition.always_full is not None:
+        return f"full at every run: {definition.always_full}"
+    if definition.full_when_changed is not None:
+        return f"full when a base table changed: {definition.full_when_changed}"
+    return "full when the clock moves: not only terms of a WHERE read it" if definition.full_when_clock_moves else None
+
+
+def _since(found: ViewStatus, state: ViewState | None, now: datetime) -> ViewStatus:
+    """Return the status with what is recorded of the last refresh, if any is."""
+    if state is None:
+        return found
+    window = state.config.get("staleness-window")
+    seconds = window if isinstance(window, int) else None
+    return replace(
+        found,
+        refreshed_at=state.refreshed_at,
+        age_seconds=_seconds_between(state.refreshed_at, now),
+        refresh_kind=state.refresh_kind,
+        staleness_window=seconds,
+        within_window=None if seconds is None else _seconds_between(state.started_at, now) <= seconds,
+        stale_read_behavior=state.stale_read_behavior,
+        storage_table=show(state.storage_table),
+    )
+
+
+def _seconds_between(then: str, now: datetime) -> int:
+    return max(0, int((now - datetime.fromisoformat(then)).total_seconds()))
+
+
+def _base_table(base: BaseTableStatus) -> BaseTableReport:
+    change, source = base.change, base.base.source
+    words = None
+    if change.status == "unknown" and base.recorded is not None:
+        words = unknown(base)
+    elif change.status == "stale":
+        appended = f" ({count(change.appended_rows, 'row')} appended)" if change.appended_since is not None else ""
+        words = f"{count(change.changed_partitions, change.unit)} changed{appended}"
+    return BaseTableReport(
+        show(base.base.name),
+        change.status,
+        words,
+        None if base.recorded is None else base.recorded.version.snapshot_id,
+        None if source is None else source.version.snapshot_id,
+    )
+
+
+def _state(catalog: CatalogReader, name: TableName) -> ViewState | None:
+    """Return what is recorded of a view, None where that cannot be read."""
+    try:
+        view = catalog.view(name[1], name[2])
+        recorded = view is not None and is_materialized_view(view.properties)
+        return read_state(show(name), view.properties) if view is not None and recorded else None
+    except MaintenanceError:
+        return None
+
+
+def _said(error: MaintenanceError) -> str:
+    """Return what is wrong and how to mend it; the view is named beside it."""
+    return error.cause if error.subject is None or error.subject.startswith("Cannot refresh") else str(error)

@@ -1,0 +1,38 @@
+"""Numbers, times and tables as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+_UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
+
+
+def ago(seconds: int, after: str = " ago") -> str:
+    """Return a time span in its largest unit, rounded down."""
+    unit, length = next((u, n) for u, n in _UNITS if seconds >= n or n == 1)
+    number = seconds // length
+    return f"{number} {unit}{'' if number == 1 else 's'}{after}"
+
+
+def size(number: int | None) -> str:
+    """Return a number of bytes with three digits or so; `?` where it is not known."""
+    if number is None:
+        return "?"
+    amount = float(number)
+    for unit in ("B", "kB", "MB", "GB"):
+        if amount < 1000:
+            return f"{amount:.0f} {unit}" if unit == "B" or amount >= 100 else f"{amount:.1f} {unit}"
+        amount /= 1000
+    return f"{amount:.1f} TB"
+
+
+def listed(words: Sequence[str], last: str) -> str:
+    """Return `a, b or c`."""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return lines with columns that are as wide as their longest text; no line ends with a blank."""
+    lines = [tuple(name.upper() for name in head), *map(tuple, rows)]
+    widths = [max(len(line[n]) for line in lines) for n in range(len(head))]
+    return ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in lines]

@@ -1,0 +1,159 @@
+"""The adapter's side of `dbt run-operation`: the project in, text out. No operation here runs a statement."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+from dbt.adapters.base import available
+from dbt.adapters.base.meta import AdapterMeta
+from dbt_common.exceptions import DbtBaseException, DbtRuntimeError
+
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError
+from dbt.adapters.icebergmv.maintenance.reports.as_json import as_json
+from dbt.adapters.icebergmv.maintenance.reports.next_refresh import OnChange
+from dbt.adapters.icebergmv.maintenance.reports.status_text import status_text
+from dbt.adapters.icebergmv.maintenance.reports.view_status import (
+    Configured,
+    Recorded,
+    Subject,
+    ViewStatus,
+    status,
+)
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.status.config_words import one_of
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import is_materialized_view
+from dbt.adapters.icebergmv.project_models import (
+    MATERIALIZED_VIEW,
+    ProjectModel,
+    as_run_sees_it,
+    compiled_sql,
+    is_wanted,
+    models_of,
+    schemas_of,
+    unmatched,
+    wanted_names,
+)
+
+if TYPE_CHECKING:
+    from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
+    from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshRequest
+
+Format = Literal["table", "json"]
+_FORMATS: tuple[Format, ...] = ("table", "json")
+_GONE = "no model of this project has its name: dbt leaves it as it is; drop it, or ignore it"
+_ASKS = (
+    "its SELECT asks Spark while it is compiled (run_query, statement), and an operation starts no Spark. "
+    "Its status is known while it runs"
+)
+
+
+class OperationsMixin(metaclass=AdapterMeta):
+    """Methods that the macros in macros/operations call."""
+
+    if TYPE_CHECKING:
+        config: Any
+
+        def catalog_reader_of(self, database: str | None) -> CatalogReader:
+            """Return the reader of a catalog."""
+
+        def get_macro_resolver(self) -> Any:
+            """Return the manifest."""
+
+        def refresh_request(self, model: Any, sql: str, view: TableName, full_refresh: bool) -> RefreshRequest:
+            """Return what a run asks for a model's view."""
+
+    _only_looks = False
+
+    @available.parse(lambda *_, **__: None)
+    def execute(self, sql: str, auto_begin: bool = False, fetch: bool = False, limit: int | None = None) -> Any:
+        """Run a statement, but not while an operation compiles models: that would start Spark."""
+        if self._only_looks:
+            raise DbtRuntimeError(_ASKS)
+        return super().execute(sql, auto_begin=auto_begin, fetch=fetch, limit=limit)  # type: ignore[misc]
+
+    @available.parse(lambda *_, **__: "")
+    def materialized_view_status(self, select: object = None, format: object = "table") -> str:  # noqa: A002
+        """Return the status of the materialized views of the project, and of those in its schemas without a model.
+
+        `select` names some of them, `format` is table or json. Raises DbtRuntimeError for names that are none.
+        """
+        with _for_dbt("show the status of materialized views"):
+            wanted, words = wanted_names(select), one_of(_FORMATS, "format", format)
+            found = self._statuses(wanted)
+        return as_json(found) if words == "json" else status_text(found)
+
+    def _statuses(self, wanted: Sequence[str]) -> list[ViewStatus]:
+        manifest = self.get_macro_resolver()
+        models = [m for m in models_of(manifest) if m.materialized == MATERIALIZED_VIEW]
+        gone = list(self._without_model(manifest, {m.relation for m in models}))
+        all_names = [*(m.names for m in models), *(_names(name) for name in gone)]
+        for name in unmatched(all_names, wanted):
+            raise InvalidConfig(f"select has {name!r}, which is no materialized view of the project. Leave it out.")
+        subjects: list[Subject] = [self._subject(m, manifest) for m in models if is_wanted(m.names, wanted)]
+        subjects += [Recorded(name, note=_GONE) for name in gone if is_wanted(_names(name), wanted)]
+        found: list[ViewStatus] = []
+        for catalog in dict.fromkeys(s.name[0] for s in subjects):
+            found += status(self.catalog_reader_of(catalog), [s for s in subjects if s.name[0] == catalog])
+        return found
+
+    def _without_model(self, manifest: Any, models: set[TableName]) -> Iterator[TableName]:
+        """Yield the materialized views in the schemas of the project that are of no model."""
+        for catalog, schemas in schemas_of(manifest).items():
+            reader = self.catalog_reader_of(catalog)
+            for schema in sorted(schemas):
+                names = [e.name for e in reader.entries(schema) if e.kind == "view"]
+                for name in names:
+                    if (catalog, schema, name) in models:
+                        continue
+                    view = reader.view(schema, name)
+                    if view is not None and is_materialized_view(view.properties):
+                        yield (catalog, schema, name)
+
+    def _subject(self, model: ProjectModel, manifest: Any) -> Subject:
+        request = self._request_of(model, manifest)
+        if isinstance(request, str):
+            return Recorded(model.relation, problem=request)
+        setting = str(model.node.config.on_configuration_change.value)
+        return Configured(request, cast(OnChange, setting))
+
+    def _request_of(self, model: ProjectModel, manifest: Any) -> RefreshRequest | str:
+        """Return what a run asks for a model, or why it fails before it asks for anything."""
+        try:
+            with self._looking():
+                sql = compiled_sql(self.config, manifest, model)
+            return self.refresh_request(
+                as_run_sees_it(model), sql, model.relation, model.node.config.full_refresh is True
+            )
+        except MaintenanceError as error:
+            return error.cause
+        except DbtBaseException as error:
+            return _first_lines(error)
+
+    @contextmanager
+    def _looking(self) -> Iterator[None]:
+        self._only_looks = True
+        try:
+            yield
+        finally:
+            self._only_looks = False
+
+
+def _names(name: TableName) -> tuple[str, ...]:
+    return (name[2], ".".join(name[1:]), ".".join(name), show(name))
+
+
+def _first_lines(error: DbtBaseException) -> str:
+    """Return dbt's message in one line, without the trail of macros below it."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines if not line.startswith(("> in macro", "> called by"))]
+    return _ASKS if any(_ASKS in line for line in told) else ": ".join(told[:3])
+
+
+@contextmanager
+def _for_dbt(what: str) -> Iterator[None]:
+    try:
+        yield
+    except MaintenanceError as error:
+        raise DbtRuntimeError(f"Cannot {what}: {error.cause}") from error

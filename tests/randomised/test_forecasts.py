@@ -1,0 +1,56 @@
+"""Random histories: what status says that the next refresh does is what it does."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.planning.plan import Full, RefreshPlan
+from tests.randomised.choices import Choices
+from tests.randomised.database import Database
+from tests.randomised.foretelling import Foretelling
+from tests.randomised.histories import make_case
+from tests.randomised.planners import Situation
+from tests.randomised.soak import fresh_seed, play
+
+
+@pytest.fixture(scope="module")
+def foretold(database: Database) -> tuple[int, Foretelling]:
+    seed = int(os.environ.get("RANDOMISED_SEED") or fresh_seed())
+    print(f"\nRANDOMISED_SEED={seed}")
+    found, deadline = Foretelling(), time.process_time() + 10
+    for number in range(seed, seed + 400):
+        if time.process_time() > deadline:
+            break
+        assert play(database, make_case(Choices(number)), found.planner) is None, number
+    return seed, found
+
+
+@pytest.mark.slow
+def test_every_refresh_is_of_a_kind_that_was_foretold(foretold: tuple[int, Foretelling]) -> None:
+    seed, found = foretold
+    assert found.wrong == [], f"RANDOMISED_SEED={seed}\n" + "\n\n".join(found.wrong[:5])
+
+
+@pytest.mark.slow
+def test_much_of_it_is_certain(foretold: tuple[int, Foretelling]) -> None:
+    """A forecast that leaves everything open is never wrong, and of no use."""
+    seed, found = foretold
+    print(found.certain, found.open)
+    assert found.certain.keys() >= {"none", "append", "overwrite", "full"}, f"RANDOMISED_SEED={seed}"
+    assert found.certain.total() > found.open.total(), f"RANDOMISED_SEED={seed}"
+    assert found.open["merge"] > 0
+
+
+def test_a_wrong_forecast_is_noticed(database: Database) -> None:
+    found = Foretelling()
+
+    def lie(situation: Situation, plan: RefreshPlan) -> None:
+        if plan.kind == "none":
+            found.watch(situation, Full("not so"))
+
+    assert play(database, make_case(Choices(7)), replace(found.planner, watch=lie)) is None
+    assert found.wrong
