@@ -10,8 +10,11 @@ from dbt.adapters.base import available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt_common.exceptions import DbtBaseException, DbtRuntimeError
 
+from dbt.adapters.icebergmv.maintenance.catalog.one_look import OneLook
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError
 from dbt.adapters.icebergmv.maintenance.reports.as_json import as_json
+from dbt.adapters.icebergmv.maintenance.reports.explanation import Explanation, explain, without_status
+from dbt.adapters.icebergmv.maintenance.reports.explanation_text import explanation_text, project_text
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import OnChange
 from dbt.adapters.icebergmv.maintenance.reports.status_text import status_text
 from dbt.adapters.icebergmv.maintenance.reports.view_status import (
@@ -83,6 +86,41 @@ class OperationsMixin(metaclass=AdapterMeta):
             wanted, words = wanted_names(select), one_of(_FORMATS, "format", format)
             found = self._statuses(wanted)
         return as_json(found) if words == "json" else status_text(found)
+
+    @available.parse(lambda *_, **__: "")
+    def explain_materialized_view(self, model: object = None, format: object = "table") -> str:  # noqa: A002
+        """Return why a model is refreshed as it is or, if it is no materialized view, what it would be as one.
+
+        Without `model` all models of the project are explained, in one line each. `format` is table or json. Raises
+        DbtRuntimeError for a name that is no model.
+        """
+        with _for_dbt("explain"):
+            wanted, words = wanted_names(model), one_of(_FORMATS, "format", format)
+            found = self._explanations(wanted)
+        reports = [explanation for explanation, _ in found]
+        if words == "json":
+            return as_json(reports)
+        if len(found) == 1 and wanted:
+            return explanation_text(*found[0])
+        return project_text(found)
+
+    def _explanations(self, wanted: Sequence[str]) -> list[tuple[Explanation, str]]:
+        """Return an explanation of each model that is wanted, and how the model is materialized now."""
+        manifest = self.get_macro_resolver()
+        models = models_of(manifest)
+        for name in unmatched([m.names for m in models], wanted):
+            raise InvalidConfig(f"model is {name!r}, which is no model of the project in SQL. Name another one.")
+        found: list[tuple[Explanation, str]] = []
+        looks: dict[str, OneLook] = {}
+        for model in (m for m in models if is_wanted(m.names, wanted)):
+            subject = self._subject(model, manifest)
+            catalog = model.relation[0]
+            if catalog not in looks:
+                looks[catalog] = OneLook(self.catalog_reader_of(catalog))
+            explained = explain(looks[catalog], subject)
+            is_one = model.materialized == MATERIALIZED_VIEW
+            found.append((explained if is_one else without_status(explained), model.materialized))
+        return found
 
     def _statuses(self, wanted: Sequence[str]) -> list[ViewStatus]:
         manifest = self.get_macro_resolver()

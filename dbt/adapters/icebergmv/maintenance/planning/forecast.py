@@ -58,9 +58,15 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Foreseen:
-    """The forecast of a refresh, and what would be carried out by its plan (None: nothing, or it is not known)."""
+    """The forecast of a refresh, and the view that it was made of.
+
+    `request` is what it was made from besides, where more than metadata of the view decided; `settled` is what would be
+    carried out by its plan, if anything would.
+    """
 
     forecast: Forecast
+    view: Inspection
+    request: PlanRequest | None = None
     settled: Settled | None = None
 
 
@@ -71,23 +77,25 @@ def foresee(view: Inspection, options: PlanOptions) -> Foreseen:
     """
     match view:
         case NewView():
-            return Foreseen(certain(Full(view.rebuild)))
+            return Foreseen(certain(Full(view.rebuild)), view)
         case LostView():
-            return Foreseen(certain(Full(view.rebuild or view.lost)))
+            return Foreseen(certain(Full(view.rebuild or view.lost)), view)
         case RefreshedView():
-            return _foresee(view, options) if view.rebuild is None else Foreseen(certain(Full(view.rebuild)))
+            return _foresee(view, options)
 
 
 def _foresee(view: RefreshedView, options: PlanOptions) -> Foreseen:
     plan = first_plan(view, options)
-    if is_final(view, plan):
-        return Foreseen(certain(plan))
-    view, columns = _as_stored(view)
+    if is_final(view, plan) or view.rebuild is not None:
+        return Foreseen(certain(plan), view)
+    view, columns = as_stored(view)
     unfit = unfit_of(view, columns.hidden, _other_partitioning(view, columns))
-    forecast = forecast_of(view.definition, view.status, request_of(view, options, columns.hidden, unfit))
+    request = request_of(view, options, columns.hidden, unfit)
+    forecast = forecast_of(view.definition, view.status, request)
     if isinstance(forecast.plan, NoOp):
-        return Foreseen(forecast)
-    return Foreseen(forecast, Settled(view, columns.output, forecast.plan, unfit, stored_hidden(view.storage)))
+        return Foreseen(forecast, view, request)
+    settled = Settled(view, columns.output, forecast.plan, unfit, stored_hidden(view.storage))
+    return Foreseen(forecast, view, request, settled)
 
 
 def certain(plan: RefreshPlan) -> Forecast:
@@ -170,7 +178,7 @@ def _united(*kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
     return tuple(dict.fromkeys(kind for some in kinds for kind in some))
 
 
-def _as_stored(view: RefreshedView) -> tuple[RefreshedView, Columns]:
+def as_stored(view: RefreshedView) -> tuple[RefreshedView, Columns]:
     """Return the view with the columns that its storage table has, in place of those that Spark would see.
 
     They are the same as long as SELECT, settings and schemas are; where these changed, the stored rows are not kept.

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import NextRefresh
-from dbt.adapters.icebergmv.maintenance.reports.view_status import ViewStatus
+from dbt.adapters.icebergmv.maintenance.reports.view_status import State, ViewStatus
 from dbt.adapters.icebergmv.maintenance.reports.words import ago, listed, size, table
 
 _HEAD = ("view", "state", "refreshed", "window", "readers get", "next run")
@@ -35,7 +35,13 @@ def _reads(found: NextRefresh, most: str = "") -> str:
 
 def _summary(statuses: Sequence[ViewStatus]) -> str:
     counts = Counter(view.state for view in statuses)
-    words = {"fresh": "fresh", "stale": "stale", "new": "never built", "lost": "without its rows", "error": "in error"}
+    words: dict[State, str] = {
+        "fresh": "fresh",
+        "stale": "stale",
+        "new": "never built",
+        "lost": "without its rows",
+        "error": "in error",
+    }
     parts = [f"{counts[state]} {said}" for state, said in words.items() if counts[state]]
     return f"{len(statuses)} materialized view{'' if len(statuses) == 1 else 's'}: {', '.join(parts)}"
 

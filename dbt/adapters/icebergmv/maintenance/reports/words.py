@@ -32,7 +32,11 @@ def listed(words: Sequence[str], last: str) -> str:
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return lines under a head, with columns that are as wide as their longest text."""
+    return aligned([[name.upper() for name in head], *rows])
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return lines with columns that are as wide as their longest text; no line ends with a blank."""
-    lines = [tuple(name.upper() for name in head), *map(tuple, rows)]
-    widths = [max(len(line[n]) for line in lines) for n in range(len(head))]
-    return ["  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+    widths = [max(len(row[n]) for row in rows) for n in range(len(rows[0]))]
+    return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in rows]

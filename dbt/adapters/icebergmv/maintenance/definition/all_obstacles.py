@@ -1,0 +1,148 @@
+"""Everything that keeps a SELECT from being refreshed in part: who mends the first obstacle finds the next one here.
+
+The analysis stops a table at the first operator that loses it. So that operator is taken out of a copy of the SELECT,
+and the rest is analysed again, until nothing is in the way or it cannot be taken out. What comes of it is for people.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
+from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows, is_aggregate
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
+
+ColumnsOf = Callable[[TableReference], tuple[ColumnInfo, ...] | None]
+
+_MOST_STEPS = 12
+_CALLED = re.compile(r"(\w+)\(\) ")
+_LIST = "a SELECT list without a key of it"
+
+
+@dataclass
+class Obstacles:
+    """What stops a SELECT as a whole, and each table by its name in the SELECT; the shortest first."""
+
+    whole: tuple[str, ...] = ()
+    of_table: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def all_obstacles(definition: ViewDefinition, columns_of: ColumnsOf) -> Obstacles:
+    """Return every obstacle in a definition. `columns_of` returns the columns of a table (None: not known)."""
+    whole: dict[str, None] = {}
+    of_table: dict[str, dict[str, None]] = {}
+    known, current, took_a_list = definition.known, definition, False
+    for _ in range(_MOST_STEPS):
+        reasons = [r for r in (current.always_full, current.full_when_changed) if r is not None]
+        whole.update(dict.fromkeys(reasons))
+        names = {r.index: r.name for r in current.references}
+        for occurrence, reason in current.obstacles.items():
+            if reason != _LIST or not took_a_list:
+                of_table.setdefault(names[occurrence.index], {})[reason] = None
+        parsed = parse(current.sql)
+        if isinstance(parsed, NotParsed):
+            break
+        taken = _take_out(parsed.tree, [*reasons, *current.obstacles.values()])
+        if taken is None:
+            break
+        took_a_list = took_a_list or taken in (_aggregate, _window)
+        try:
+            text = parsed.tree.sql(dialect=DIALECT)
+            current = analyse(text, known.default_namespace, columns_of, known.session_is_utc)
+        except InvalidDefinition:
+            break
+    return Obstacles(_shortest_first(whole), {name: _shortest_first(found) for name, found in of_table.items()})
+
+
+def _shortest_first(found: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(found, key=lambda reason: (len(reason), reason)))
+
+
+def _take_out(tree: exp.Expr, reasons: Iterable[str]) -> Callable[..., bool] | None:
+    """Take one operator that a reason names out of the tree; return how, None if none can be."""
+    for reason in reasons:
+        for words, take in _OPERATORS.items():
+            if words in reason and take(tree, reason):
+                return take
+    return None
+
+
+def _limit(tree: exp.Expr, _: str) -> bool:
+    found = [n for n in tree.find_all(exp.Query) if n.args.get("limit") or n.args.get("offset")]
+    for query in found:
+        query.set("limit", None)
+        query.set("offset", None)
+    return bool(found)
+
+
+def _sample(tree: exp.Expr, _: str) -> bool:
+    found = [n for n in tree.find_all(exp.Expr) if n.args.get("sample")]
+    for node in found:
+        node.set("sample", None)
+    return bool(found)
+
+
+def _call(tree: exp.Expr, reason: str) -> bool:
+    """Put NULL in place of the calls of the function that the reason names."""
+    called = _CALLED.match(reason)
+    name = "" if called is None else called[1].lower()
+    found = [n for n in tree.find_all(exp.Func) if name in {_name(n), *(s.lower() for s in type(n).sql_names())}]
+    for node in found:
+        place = node.parent if isinstance(node.parent, exp.Filter | exp.Window) else node
+        place.replace(exp.null())
+    return bool(found)
+
+
+def _name(node: exp.Func) -> str:
+    return str(node.this).lower() if isinstance(node, exp.Anonymous) else ""
+
+
+def _window(tree: exp.Expr, _: str) -> bool:
+    found = list(tree.find_all(exp.Window))
+    for select in tree.find_all(exp.Select):
+        select.set("qualify", None)
+    for window in found:
+        window.replace(exp.null())
+    return bool(found)
+
+
+def _aggregate(tree: exp.Expr, _: str) -> bool:
+    """Make rows of the groups of the innermost aggregate."""
+    selects = [s for s in tree.find_all(exp.Select) if s.args.get("group") or aggregates_all_rows(s)]
+    if not selects:
+        return False
+    innermost = max(selects, key=_depth)
+    for argument in ("group", "having"):
+        innermost.set(argument, None)
+    for item in innermost.expressions:
+        for call in [n for n in item.walk(prune=lambda n: isinstance(n, exp.Query)) if is_aggregate(n)]:
+            place = call.parent if isinstance(call.parent, exp.Filter) else call
+            place.replace(exp.null())
+    return True
+
+
+def _depth(node: exp.Expr) -> int:
+    depth, place = 0, node.parent
+    while place is not None:
+        depth, place = depth + 1, place.parent
+    return depth
+
+
+_OPERATORS: dict[str, Callable[[exp.Expr, str], bool]] = {
+    "LIMIT": _limit,
+    "OFFSET": _limit,
+    "TABLESAMPLE": _sample,
+    "() gives a new value": _call,
+    "() depends on the order": _call,
+    "() is a user-defined function": _call,
+    "a window": _window,
+    "GROUP BY": _aggregate,
+    "an aggregate over all rows": _aggregate,
+}

@@ -1,0 +1,234 @@
+"""Why a view is refreshed as it is: what each column follows, what stops each table, the next plan and its SQL.
+
+It is also made for a SELECT that is no materialized view yet: what would it be? Only the catalog is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from dbt.adapters.icebergmv.maintenance.catalog.one_look import OneLook
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
+from dbt.adapters.icebergmv.maintenance.definition.all_obstacles import Obstacles, all_obstacles
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
+from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
+from dbt.adapters.icebergmv.maintenance.planning.considered import Considered, considered
+from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, foresee
+from dbt.adapters.icebergmv.maintenance.planning.plan import Full
+from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions
+from dbt.adapters.icebergmv.maintenance.reports.next_refresh import outlook
+from dbt.adapters.icebergmv.maintenance.reports.next_sql import NextSql, next_sql
+from dbt.adapters.icebergmv.maintenance.reports.view_status import (
+    Configured,
+    Recorded,
+    Subject,
+    ViewStatus,
+    inspected_status,
+    limits_of,
+    status_of,
+)
+from dbt.adapters.icebergmv.maintenance.reports.what_if import Trial, trial
+from dbt.adapters.icebergmv.maintenance.sql.names import show
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
+from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, inspect
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
+
+Verdict: TypeAlias = Literal["incremental", "partly", "full", "error"]
+_AS_IT_IS = "as it is"
+
+
+@dataclass(frozen=True)
+class ColumnTrack:
+    """An output column follows a column of a base table: `how` is what is made of its values on the way."""
+
+    base_table: str
+    base_column: str
+    how: str
+
+
+@dataclass(frozen=True)
+class ColumnExplanation:
+    """An output column and what it follows. `hidden`: it is stored and not shown."""
+
+    name: str
+    type: str | None
+    tracks: tuple[ColumnTrack, ...]
+    hidden: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a change of a base table comes to: all kinds of refresh that it may be, and what is asked to know which."""
+
+    kinds: tuple[str, ...]
+    reason: str
+    questions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class BaseTableExplanation:
+    """A base table: which output columns follow it, and all that is in the way of following it, the shortest first.
+
+    `rows_added` and `rows_changed` are what refreshes come to if nothing else changes; None of a table without rows.
+    """
+
+    name: str
+    partitioned_by: tuple[str, ...]
+    followed_by: tuple[str, ...]
+    obstacles: tuple[str, ...]
+    rows_added: Outcome | None
+    rows_changed: Outcome | None
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why a view is refreshed as it is, or would be.
+
+    incremental: changes of every base table are refreshed in part, if the answers to what is asked allow it; partly:
+    those of some tables; full: those of none; error: it is no view that can be built, `error` says why. `obstacles` are
+    those of the SELECT as a whole, the shortest first. `status` is None of a SELECT that is no materialized view.
+    """
+
+    name: str
+    verdict: Verdict
+    columns: tuple[ColumnExplanation, ...] = ()
+    base_tables: tuple[BaseTableExplanation, ...] = ()
+    obstacles: tuple[str, ...] = ()
+    status: ViewStatus | None = None
+    considered: tuple[Considered, ...] = ()
+    sql: NextSql | None = None
+    error: str | None = None
+
+
+def explain(catalog: CatalogReader, subject: Subject, now: datetime | None = None) -> Explanation:
+    """Return why a view is refreshed as it is. What is wrong with it is in there; nothing is raised but defects."""
+    return explain_all(catalog, [subject], now)[0]
+
+
+def explain_all(
+    catalog: CatalogReader, subjects: Iterable[Subject], now: datetime | None = None
+) -> tuple[Explanation, ...]:
+    """Return an explanation of each view, in the order given. All are judged by one look at each table."""
+    look, moment = OneLook(catalog), utc_now() if now is None else now
+    return tuple(_explained(look, subject, moment) for subject in subjects)
+
+
+def without_status(explanation: Explanation) -> Explanation:
+    """Return the explanation of a SELECT that is no materialized view: it has no next refresh."""
+    return replace(explanation, status=None, considered=())
+
+
+def _explained(catalog: CatalogReader, subject: Subject, now: datetime) -> Explanation:
+    name = show(subject.name)
+    if isinstance(subject, Recorded):
+        found = status_of(catalog, subject, now)
+        return Explanation(name, "error", status=found, error=found.error or found.note)
+    try:
+        view = inspect(catalog, subject.request)
+        found = inspected_status(view, subject.on_change, now)
+        return _of(view, subject, found)
+    except MaintenanceError as error:
+        return Explanation(name, "error", error=error.cause)
+
+
+def _of(view: Inspection, subject: Configured, found: ViewStatus) -> Explanation:
+    definition, tried = view.definition, trial(view)
+    obstacles = all_obstacles(definition.as_written, view.bases.columns_of)
+    tables = tuple(_base_table(base, tried, obstacles) for base in view.status.base_tables)
+    explanation = Explanation(
+        show(subject.name),
+        _verdict(definition, tables) if found.error is None else "error",
+        tuple(_columns(view)),
+        tables,
+        obstacles.whole or tuple(said for said in (limits_of(definition),) if said is not None),
+        found,
+        error=found.error,
+    )
+    if found.error is not None:
+        return explanation
+    ahead = outlook(view, subject.on_change)
+    return replace(explanation, considered=_considered(view), sql=next_sql(view, ahead))
+
+
+def _considered(view: Inspection) -> tuple[Considered, ...]:
+    config = view.request.config
+    foreseen = foresee(view, PlanOptions(config.refresh_policy, config.incremental, merges=True))
+    if foreseen.request is None:
+        return (Considered(foreseen.forecast.plan.kind, "chosen", foreseen.forecast.plan.reason),)
+    made = (foreseen.request, foreseen.forecast)
+    return considered(view.definition, foreseen.view.definition, foreseen.view.status, made)
+
+
+def _verdict(definition: ViewDefinition, tables: Iterable[BaseTableExplanation]) -> Verdict:
+    if definition.always_full is not None or definition.full_when_changed is not None:
+        return "full"
+    followed = [_is_incremental(t.rows_changed) or _is_incremental(t.rows_added) for t in tables]
+    if all(followed):
+        return "incremental"
+    return "partly" if any(followed) else "full"
+
+
+def _is_incremental(outcome: Outcome | None) -> bool:
+    """Return whether a refresh may be less than full; of a table without rows nothing speaks against it."""
+    return outcome is None or bool({"append", "overwrite", "merge"} & {*outcome.kinds})
+
+
+def _columns(view: Inspection) -> Iterable[ColumnExplanation]:
+    definition = view.definition
+    tables = {r.index: show(view.bases.of(r).name) for r in definition.references}
+    for column in definition.columns or ():
+        open_tracks = (t for t in column.tracks if t.occurrence not in definition.obstacles)
+        tracks = {
+            ColumnTrack(tables[t.occurrence.index], t.column, _how([step.name for step in t.function]))
+            for t in open_tracks
+        }
+        in_order = sorted(tracks, key=lambda t: (t.base_table, t.base_column, t.how))
+        yield ColumnExplanation(column.name, column.type, tuple(in_order), is_hidden(column.name))
+
+
+def _how(steps: list[str]) -> str:
+    return ", then ".join(steps) or _AS_IT_IS
+
+
+def _base_table(base: BaseTableStatus, tried: Trial, obstacles: Obstacles) -> BaseTableExplanation:
+    definition = tried.view.definition
+    uses = [use for index in base.occurrences for use in definition.uses_of(index)]
+    followed = [{*definition.tracks_of(use)} for use in uses]
+    found = tried.of(base)
+    return BaseTableExplanation(
+        show(base.base.name),
+        _partitioned_by(base.base),
+        tuple(sorted(set.intersection(*followed))) if followed else (),
+        _obstacles(base.base, obstacles) or _loss(definition, found.changed),
+        _outcome(found.added),
+        _outcome(found.changed),
+    )
+
+
+def _partitioned_by(base: BaseTable) -> tuple[str, ...]:
+    source = base.source
+    return () if source is None else tuple(f.ddl() for f in spec_fields(source.table.spec(), source.table_schema))
+
+
+def _obstacles(base: BaseTable, obstacles: Obstacles) -> tuple[str, ...]:
+    """Return what is in the way of following a table, by its rows or in the SELECT."""
+    said = [] if base.untrackable is None else [base.untrackable]
+    found = (*said, *obstacles.of_table.get(base.name[2], ()))
+    return tuple(sorted(dict.fromkeys(found), key=lambda reason: (len(reason), reason)))
+
+
+def _loss(definition: ViewDefinition, changed: Forecast | None) -> tuple[str, ...]:
+    """Return why no column follows a change although nothing in the SELECT is in the way: how the table is written."""
+    is_whole = definition.always_full is not None or definition.full_when_changed is not None
+    is_lost = changed is not None and isinstance(changed.plan, Full) and not is_whole
+    return (changed.plan.reason,) if changed is not None and is_lost else ()
+
+
+def _outcome(forecast: Forecast | None) -> Outcome | None:
+    return None if forecast is None else Outcome(forecast.kinds, forecast.plan.reason, forecast.questions)

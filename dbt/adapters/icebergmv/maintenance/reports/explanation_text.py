@@ -1,0 +1,121 @@
+"""Explanations as a person reads them: one view in full, or a project with one line a model."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from dbt.adapters.icebergmv.maintenance.reports.explanation import (
+    BaseTableExplanation,
+    ColumnExplanation,
+    Explanation,
+    Outcome,
+    Verdict,
+)
+from dbt.adapters.icebergmv.maintenance.reports.status_text import next_words
+from dbt.adapters.icebergmv.maintenance.reports.words import ago, aligned, listed, table
+
+_IN_PART = ("append", "overwrite", "merge")
+_WORDS: dict[Verdict, str] = {
+    "incremental": "incremental",
+    "partly": "incremental for some of its tables",
+    "full": "always full",
+    "error": "cannot be one",
+}
+_VIEW = "materialized_view"
+
+
+def explanation_text(explanation: Explanation, materialized: str = _VIEW) -> str:
+    """Return one explanation in full. `materialized` is what the model is now."""
+    return "\n".join(_lines(explanation, materialized))
+
+
+def project_text(explanations: Sequence[tuple[Explanation, str]]) -> str:
+    """Return a table with one line a model, each with what it is now and what it is, or would be, as a view."""
+    if not explanations:
+        return "No model of the project is written in SQL."
+    counts = Counter(e.verdict for e, _ in explanations)
+    parts = [f"{counts[verdict]} {words}" for verdict, words in _WORDS.items() if counts[verdict]]
+    rows = [(_short(e.name), was, _WORDS[e.verdict], in_a_line(e)) for e, was in explanations]
+    head = ("model", "is now", "as a materialized view", "when its tables change")
+    number = len(explanations)
+    return "\n".join([f"{number} model{'' if number == 1 else 's'}: {', '.join(parts)}", "", *table(head, rows)])
+
+
+def in_a_line(explanation: Explanation) -> str:
+    """Return what changes of the base tables come to, or what stops them, in one line."""
+    if explanation.error is not None:
+        return explanation.error
+    if explanation.verdict == "full" and explanation.obstacles:
+        return "; ".join(explanation.obstacles)
+    if not explanation.base_tables:
+        return "it reads no table that changes"
+    return "; ".join(map(_table_in_a_line, explanation.base_tables))
+
+
+def _table_in_a_line(base: BaseTableExplanation) -> str:
+    found = [o for o in (base.rows_added, base.rows_changed) if o is not None]
+    if not found:
+        return f"{_name(base)}: has no rows yet"
+    kinds = dict.fromkeys(kind for outcome in found for kind in outcome.kinds if kind in _IN_PART)
+    if kinds:
+        return f"{_name(base)}: {listed(tuple(kinds), 'or')}"
+    return f"{_name(base)}: full ({'; '.join(base.obstacles) or found[-1].reason})"
+
+
+def _lines(explanation: Explanation, materialized: str) -> Iterator[str]:
+    is_one = materialized == _VIEW
+    as_one = "" if is_one else f", now a model of type {materialized}; as a materialized view"
+    yield f"{_short(explanation.name)}{as_one}: {_WORDS[explanation.verdict]}"
+    if explanation.error is not None:
+        yield f"  {explanation.error}"
+    yield from (f"  {said}" for said in explanation.obstacles)
+    if explanation.status is not None and explanation.status.next is not None:
+        found = explanation.status
+        when = "never built" if found.age_seconds is None else f"refreshed {ago(found.age_seconds)}"
+        yield f"  {found.state}, {when}; the next run: {next_words(explanation.status.next)}"
+    if explanation.columns:
+        yield from ("", "Columns", *_indented([_column(c) for c in explanation.columns]))
+    for base in explanation.base_tables:
+        yield from ("", f"Base table {base.name}", *_indented(list(_base_table(base))))
+    if explanation.considered:
+        rows = [(one.kind, one.verdict, one.why) for one in explanation.considered]
+        yield from ("", "Plans of the next refresh", *_indented(rows))
+    if explanation.sql is not None:
+        yield from ("", f"SQL of the next refresh: {explanation.sql.note}")
+        yield from (f"\n{statement};" for statement in explanation.sql.statements)
+
+
+def _indented(rows: Sequence[Sequence[str]]) -> list[str]:
+    return [f"  {line}" for line in aligned(rows)]
+
+
+def _column(column: ColumnExplanation) -> tuple[str, ...]:
+    follows = [f"{track.base_table}.{track.base_column} {track.how}" for track in column.tracks]
+    name = f"{column.name} (hidden)" if column.hidden else column.name
+    return name, f"follows {', '.join(follows)}" if follows else "follows nothing"
+
+
+def _base_table(base: BaseTableExplanation) -> Iterator[tuple[str, ...]]:
+    yield "partitioned by", ", ".join(base.partitioned_by) or "nothing"
+    yield "followed by", ", ".join(base.followed_by) or "no output column"
+    yield from (("in the way", obstacle) for obstacle in base.obstacles)
+    yield "if rows come", _outcome(base.rows_added)
+    yield "if rows change", _outcome(base.rows_changed)
+
+
+def _outcome(outcome: Outcome | None) -> str:
+    if outcome is None:
+        return "not known: it has no rows yet"
+    kinds = listed(outcome.kinds, "or")
+    if outcome.questions:
+        return f"{kinds}; asked when it runs: {'; '.join(outcome.questions)}"
+    return f"full: {outcome.reason}" if outcome.kinds == ("full",) else kinds
+
+
+def _name(base: BaseTableExplanation) -> str:
+    return base.name.rsplit(".", 1)[-1]
+
+
+def _short(name: str) -> str:
+    return name.split(".", 1)[-1]

@@ -1,0 +1,114 @@
+"""What a refresh would do if one file of a base table came, or were written again: tried with the planner itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from pyiceberg.manifest import DataFileContent
+
+from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows, changed_rows
+from dbt.adapters.icebergmv.maintenance.catalog.manifests import live_files, manifests_of
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableChange
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import derive_partitioning
+from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, as_stored, forecast_of
+from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions, request_of, unfit_of
+from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
+from dbt.adapters.icebergmv.maintenance.status.status import (
+    BaseTableStatus,
+    MaterializedViewStatus,
+    tracked_columns,
+)
+
+_FRESH = TableChange("fresh")
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """The forecasts for one base table: if only rows came, and if rows changed or went. None: it holds no rows yet."""
+
+    added: Forecast | None
+    changed: Forecast | None
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A view whose rows are right at this moment, stored as they are or as a first build would store them."""
+
+    view: Inspection
+    request: PlanRequest
+
+    def of(self, base: BaseTableStatus) -> WhatIf:
+        """Return what would come of changes of one base table, while all others stay as they are."""
+        added, changed = (self._forecast(base, only_added) for only_added in (True, False))
+        return WhatIf(added, changed)
+
+    def _forecast(self, base: BaseTableStatus, only_added: bool) -> Forecast | None:
+        definition = self.view.definition
+        tracked = tracked_columns(definition, base.occurrences)
+        source = base.base.source
+        if source is None:
+            change: TableChange | None = TableChange("unknown", moved=True, reason=base.base.untrackable)
+        else:
+            change = one_file_changed(source, tracked, only_added)
+        if change is None:
+            return None
+        tables = tuple(
+            _as_refreshed(other, change if other.base.name == base.base.name else _FRESH)
+            for other in self.view.status.base_tables
+        )
+        return forecast_of(definition, MaterializedViewStatus(tables), self.request)
+
+
+def trial(view: Inspection) -> Trial:
+    """Return the view with which changes are tried."""
+    config = view.request.config
+    options = PlanOptions(config.refresh_policy, config.incremental, merges=True)
+    if isinstance(view, RefreshedView) and view.rebuild is None:
+        stored, columns = as_stored(view)
+        request = request_of(stored, options, columns.hidden, unfit_of(stored, columns.hidden, None))
+        return Trial(stored, replace(request, lost=None, changed_nearly_everywhere=frozenset()))
+    definition = view.definition
+    sources = [(r.index, view.bases.of(r).source) for r in definition.references if not r.pinned]
+    specs = [(i, s.table.spec(), s.table_schema) for i, s in sources if s is not None]
+    request = PlanRequest(
+        options.policy,
+        partitioning=[(f.column, f.transform) for f in derive_partitioning(definition, specs)],
+        incremental=options.incremental,
+        merges=definition.merging is not None,
+    )
+    return Trial(view, request)
+
+
+def one_file_changed(source: IcebergSource, tracked: frozenset[str], only_added: bool) -> TableChange | None:
+    """Return the change that writing the first data file of a table anew is; None where it has none.
+
+    `tracked` are the columns that some output column tracks.
+    """
+    snapshot = source.table.metadata.snapshot_by_id(source.version.snapshot_id or -1)
+    files = live_files(source.table.io, manifests_of(source.table.io, snapshot))
+    file = next((f for f in files if f.content == DataFileContent.DATA), None)
+    if file is None:
+        return None
+    rows = changed_rows(FileRows(source.table, source.table_schema, tracked), [file], [])
+    return TableChange(
+        "stale",
+        moved=True,
+        constraints=StaleDataConstraints(rows.data_disjuncts),
+        changed_partitions=rows.count,
+        unit=rows.unit,
+        appended_since=source.version.snapshot_id if only_added else None,
+        appended_rows=rows.rows if only_added else 0,
+        changed_rows=rows.rows,
+        changed_bytes=rows.size,
+    )
+
+
+def _as_refreshed(base: BaseTableStatus, change: TableChange) -> BaseTableStatus:
+    """Return a base table as if a refresh had just read it, and then this change came."""
+    source = base.base.source
+    recorded = None if source is None else BaseTableState(base.base.name, source.storage, source.version)
+    unknown = TableChange("unknown", moved=True, reason=base.base.untrackable)
+    return replace(base, recorded=recorded, change=unknown if source is None else change)
