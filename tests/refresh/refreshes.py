@@ -96,39 +96,45 @@ def nothing(tables: Mapping[str, Table]) -> None:
 
 
 class Stage:
-    """Base tables in a catalog of their own, and the refreshes that are played on them."""
+    """Base tables in a catalog, of their own unless one is given, and the refreshes that are played on them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, catalog: LocalCatalog | None = None) -> None:
         self.folder = folder
-        iceberg = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())
-        iceberg.create_namespace("ns")
-        self.catalog = LocalCatalog(iceberg)
+        if catalog is None:
+            iceberg = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())
+            iceberg.create_namespace("ns")
+            catalog = LocalCatalog(iceberg)
+        self.catalog, iceberg = catalog, catalog.iceberg
         for name, schema in (("orders", ORDERS), ("regions", REGIONS)):
             field_id = schema.find_field("region").field_id
             spec = PartitionSpec(PartitionField(field_id, 1000, IdentityTransform(), "region"))
             iceberg.create_table(f"ns.{name}", schema, partition_spec=spec)
-        sell("EU", "US", None)(self._tables())
-        employ("Ann")(self._tables())
+        sell("EU", "US", None)(self.tables())
+        employ("Ann")(self.tables())
 
     def play(self, scenario: Scenario) -> tuple[RefreshResult, list[str]]:
         """Return the outcome of the scenario's refresh, and the statements that it ran."""
         if scenario.before is not None:
-            self._refresh(scenario.before)
-        scenario.change(self._tables())
-        return self._refresh(scenario.model)
+            self.refresh(scenario.before)
+        scenario.change(self.tables())
+        return self.refresh(scenario.model)
 
     def close(self) -> None:
         """Close the catalog."""
         self.catalog.iceberg.close()
 
-    def _refresh(self, model: Model) -> tuple[RefreshResult, list[str]]:
+    def request(self, model: Model) -> RefreshRequest:
+        """Return what a run asks for a model."""
         config = ViewConfig(definition_hash(model.sql), STORAGE, settings=SETTINGS, **model.config)
-        spark = RecordingSpark(self.catalog, model.columns)
-        request = RefreshRequest(VIEW, model.sql, "ns", config, "ann")
-        inspection = inspect(self.catalog, request)
+        return RefreshRequest(VIEW, model.sql, "ns", config, "ann")
+
+    def refresh(self, model: Model, spark: RecordingSpark | None = None) -> tuple[RefreshResult, list[str]]:
+        """Refresh the view of a model; return the outcome, and the statements that Spark was given."""
+        spark = spark or RecordingSpark(self.catalog, model.columns)
+        inspection = inspect(self.catalog, self.request(model))
         return refresh(Lake(self.catalog, spark), inspection, read_plan(inspection)), spark.said
 
-    def _tables(self) -> dict[str, Table]:
+    def tables(self) -> dict[str, Table]:
         names = ("orders", "regions", STORAGE[2])
         return {name: table for name in names if (table := self.catalog.table("ns", name)) is not None}
 

@@ -6,7 +6,7 @@ It computes nothing: rows that are written are a row of nothing but NULL. Real S
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -70,11 +70,12 @@ class RecordingSpark:
     catalog: LocalCatalog
     columns: Columns
     said: list[str] = field(default_factory=list)
+    settings: Mapping[str, str] = field(default_factory=lambda: SETTINGS)
 
     def __call__(self, sql: str) -> Sequence[Sequence[object]]:
         self.said.append(sql)
         if sql == "SET":
-            return list(SETTINGS.items())
+            return list(self.settings.items())
         if sql.startswith("DESCRIBE QUERY "):
             return self._described(sql)
         for pattern, carry_out in self._effects().items():

@@ -23,7 +23,6 @@ ColumnsOf = Callable[[TableReference], tuple[ColumnInfo, ...] | None]
 
 _MOST_STEPS = 12
 _CALLED = re.compile(r"(\w+)\(\) ")
-_LIST = "a SELECT list without a key of it"
 
 
 @dataclass
@@ -38,23 +37,20 @@ def all_obstacles(definition: ViewDefinition, columns_of: ColumnsOf) -> Obstacle
     """Return every obstacle in a definition. `columns_of` returns the columns of a table (None: not known)."""
     whole: dict[str, None] = {}
     of_table: dict[str, dict[str, None]] = {}
-    known, current, took_a_list = definition.known, definition, False
+    known, current = definition.known, definition
     for _ in range(_MOST_STEPS):
         reasons = [r for r in (current.always_full, current.full_when_changed) if r is not None]
         whole.update(dict.fromkeys(reasons))
         names = {r.index: r.name for r in current.references}
         for occurrence, reason in current.obstacles.items():
-            if reason != _LIST or not took_a_list:
-                of_table.setdefault(names[occurrence.index], {})[reason] = None
+            of_table.setdefault(names[occurrence.index], {})[reason] = None
         parsed = parse(current.sql)
         if isinstance(parsed, NotParsed):
             break
-        taken = _take_out(parsed.tree, [*reasons, *current.obstacles.values()])
-        if taken is None:
+        if not _take_out(parsed.tree, [*reasons, *current.obstacles.values()]):
             break
-        took_a_list = took_a_list or taken in (_aggregate, _window)
         try:
-            text = parsed.tree.sql(dialect=DIALECT)
+            text = parsed.tree.sql(dialect=DIALECT, normalize_functions=False)
             current = analyse(text, known.default_namespace, columns_of, known.session_is_utc)
         except InvalidDefinition:
             break
@@ -65,13 +61,19 @@ def _shortest_first(found: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(found, key=lambda reason: (len(reason), reason)))
 
 
-def _take_out(tree: exp.Expr, reasons: Iterable[str]) -> Callable[..., bool] | None:
-    """Take one operator that a reason names out of the tree; return how, None if none can be."""
-    for reason in reasons:
-        for words, take in _OPERATORS.items():
-            if words in reason and take(tree, reason):
-                return take
-    return None
+def _take_out(tree: exp.Expr, reasons: Iterable[str]) -> bool:
+    """Take one operator that a reason names out of the tree; return whether one could be."""
+    named = ((take, reason) for reason in reasons for words, take in _OPERATORS.items() if words in reason)
+    return any(take(tree, reason) for take, reason in named)
+
+
+def _show_all(select: exp.Select) -> bool:
+    """List all columns of FROM besides, as who mends a list shows a key in it; return whether that can be."""
+    if select.args.get("from_") is None or isinstance(select.parent, exp.SetOperation) or select.is_star:
+        return False
+    shown = [exp.to_identifier(item.output_name, quoted=True) for item in select.expressions if item.output_name]
+    select.append("expressions", exp.Star(except_=shown) if shown else exp.Star())
+    return True
 
 
 def _limit(tree: exp.Expr, _: str) -> bool:
@@ -108,9 +110,10 @@ def _window(tree: exp.Expr, _: str) -> bool:
     found = list(tree.find_all(exp.Window))
     for select in tree.find_all(exp.Select):
         select.set("qualify", None)
+    selects = dict.fromkeys(window.find_ancestor(exp.Select) for window in found)
     for window in found:
         window.replace(exp.null())
-    return bool(found)
+    return bool(found) and all(_show_all(select) for select in selects if select is not None)
 
 
 def _aggregate(tree: exp.Expr, _: str) -> bool:
@@ -125,7 +128,13 @@ def _aggregate(tree: exp.Expr, _: str) -> bool:
         for call in [n for n in item.walk(prune=lambda n: isinstance(n, exp.Query)) if is_aggregate(n)]:
             place = call.parent if isinstance(call.parent, exp.Filter) else call
             place.replace(exp.null())
-    return True
+    return _show_all(innermost)
+
+
+def _list(tree: exp.Expr, _: str) -> bool:
+    """Show all columns in the innermost list that does not."""
+    selects = [s for s in tree.find_all(exp.Select) if not s.is_star]
+    return bool(selects) and _show_all(max(selects, key=_depth))
 
 
 def _depth(node: exp.Expr) -> int:
@@ -145,4 +154,5 @@ _OPERATORS: dict[str, Callable[[exp.Expr, str], bool]] = {
     "a window": _window,
     "GROUP BY": _aggregate,
     "an aggregate over all rows": _aggregate,
+    "a SELECT list without": _list,
 }

@@ -110,16 +110,18 @@ def forecast_of(definition: ViewDefinition, status: MaterializedViewStatus, requ
         return certain(plan)
     if status.clock is not None and CLOCK.index not in request.answers:
         return _on_the_clock(definition, status, request, plan)
+    names = dict.fromkeys(_computed(definition, status))
+    values = tuple(f"what {name} makes of the values that changed" for name in names)
     reaches = merges_reached_rows(definition, status, request)
     to_ask = references_to_ask(definition, status, request)
     if reaches or to_ask != ToAsk():
         kinds = _kinds_of_answers(definition, status, to_ask, "merge" if reaches else plan.kind)
-        return Forecast(plan, kinds, (_keys_of(definition, status, request, to_ask),))
-    computed = tuple(dict.fromkeys(_computed(definition, status)))
-    if computed and not isinstance(plan, NoOp):
+        return Forecast(plan, kinds, (*values, _keys_of(definition, status, request, to_ask)))
+    if values and not isinstance(plan, NoOp):
         can_merge = request.merges and definition.merging is not None
-        kinds = _united((plan.kind,), ("merge",) if can_merge else (), ("overwrite", "full", "none"))
-        return Forecast(plan, kinds, tuple(f"what {name} makes of the values that changed" for name in computed))
+        return Forecast(
+            plan, _united((plan.kind,), ("merge",) if can_merge else (), ("overwrite", "full", "none")), values
+        )
     if isinstance(plan, Merge):
         otherwise = forecast_of(definition, status, replace(request, merges=False))
         question = "whether the groups can be merged exactly"
@@ -159,7 +161,8 @@ def _keys_of(definition: ViewDefinition, status: MaterializedViewStatus, request
     pays = request.policy != "auto" or asking_pays(definition.asked, asked, status)
     if pays and not to_ask.only_whether:
         return f"the keys of the changed rows of {names}"
-    return f"whether a row of {names} changed"
+    keys = " and, if groups cannot be merged, the keys of those that did" if to_ask.only_whether else ""
+    return f"whether a row of {names} changed{keys}"
 
 
 def _any_in(base: BaseTableStatus, indexes: tuple[int, ...]) -> bool:

@@ -193,7 +193,7 @@ def _columns(view: Inspection) -> Iterable[ColumnExplanation]:
 
 
 def _how(steps: list[str]) -> str:
-    return ", then ".join(steps) or _AS_IT_IS
+    return ", then ".join(steps).replace("`?`", "?") or _AS_IT_IS
 
 
 def _base_table(base: BaseTableStatus, tried: Trial, obstacles: Obstacles) -> BaseTableExplanation:

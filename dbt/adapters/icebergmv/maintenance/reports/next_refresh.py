@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, RefreshRefused
 from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, foresee
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp
 from dbt.adapters.icebergmv.maintenance.planning.policy import enforce
@@ -15,7 +15,7 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions, Sett
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
 
 OnChange: TypeAlias = Literal["apply", "continue", "fail"]
-RefreshKind: TypeAlias = Literal["none", "append", "overwrite", "merge", "full", "restitch"]
+RefreshKind: TypeAlias = Literal["none", "append", "overwrite", "merge", "full", "restitch", "error"]
 
 _NOT_ON_RUN = "refresh_on_run is false"
 _SPARK_READS_IT = "whether Spark accepts its SQL, which cannot be analysed here"
@@ -26,14 +26,16 @@ class NextRefresh:
     """What the next run does.
 
     `kinds` are all kinds of refresh that it may come to, the likeliest first; it is one unless `questions`, which Spark
-    is asked when it runs, decide. `estimated_bytes` is what it reads of the base tables, at the most if questions are
-    open; None where that is not cheap to know.
+    is asked when it runs, decide. error: it fails where only a full refresh would be right, and `refusal` says so.
+    `estimated_bytes` is what it reads of the base tables, at the most if questions are open; None where that is not
+    cheap to know.
     """
 
     kinds: tuple[RefreshKind, ...]
     reason: str
     questions: tuple[str, ...] = ()
     estimated_bytes: int | None = None
+    refusal: str | None = None
 
 
 @dataclass(frozen=True)
@@ -74,11 +76,29 @@ def _next(view: Inspection, forecast: Forecast) -> NextRefresh:
     if not forecast.questions:
         size = 0 if isinstance(plan, NoOp) else bytes_of(view, plan)
         unread = (_SPARK_READS_IT,) if view.definition.columns is None and not view.definition.references else ()
-        return NextRefresh(forecast.kinds, plan.reason, unread, size)
+        altered = view.changes.alter if isinstance(plan, NoOp) else ()
+        return NextRefresh(forecast.kinds, "; ".join((plan.reason, *_in_one(altered))), unread, size)
     sizes = [bytes_of(view, some) for some in (plan, Full("")) if not isinstance(some, NoOp)]
     known = [size for size in sizes if size is not None]
     most = max(known) if len(known) == len(sizes) else None
-    return NextRefresh(forecast.kinds, changes(view.status), forecast.questions, most)
+    refusal = _refusal(view) if "full" in forecast.kinds else None
+    kinds: tuple[RefreshKind, ...] = forecast.kinds
+    if refusal is not None:
+        kinds = (*(kind for kind in kinds if kind != "full"), "error")
+    return NextRefresh(kinds, changes(view.status), forecast.questions, most, refusal)
+
+
+def _refusal(view: Inspection) -> str | None:
+    """Return why the policy forbids a full refresh, None if it does not."""
+    try:
+        enforce(view, Full(f"what changed cannot be followed ({changes(view.status)})"))
+    except RefreshRefused as error:
+        return error.cause
+    return None
+
+
+def _in_one(words: tuple[str, ...]) -> tuple[str, ...]:
+    return (", ".join(words),) if words else ()
 
 
 def _held_back(view: Inspection, on_change: OnChange) -> NextRefresh:

@@ -86,5 +86,6 @@ def _details(view: ViewStatus) -> list[str]:
 def _reason(view: ViewStatus, found: NextRefresh) -> list[str]:
     """Return why the next run does what it does, where the changes above do not say it, and what it asks."""
     questions = [f"asked when it runs: {question}" for question in found.questions]
+    questions += [f"error: {found.refusal}"] if found.refusal is not None else []
     is_said = found.questions or found.kinds[0] in ("append", "overwrite", "merge") or view.state == "fresh"
     return questions if is_said else [f"{found.kinds[0]}: {found.reason}", *questions]

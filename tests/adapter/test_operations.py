@@ -1,0 +1,140 @@
+"""`dbt run-operation materialized_view_status` and `explain_materialized_view`, in a project without any Java."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.refresh.refreshes import ORDERS, sell
+from tests.support.dry_project import DryProject
+
+pytestmark = pytest.mark.slow
+
+TOTALS = "select region, sum(amount) as total from lake.ns.orders group by region"
+COLUMNS = (("region", "string"), ("total", "bigint"))
+DAYS = "select day, sum(amount) as total from lake.ns.orders group by day"
+DAYS_COLUMNS = (("day", "date"), ("total", "bigint"))
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DryProject]:
+    # Whoever starts Spark all the same fails.
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "no java"))
+    made = DryProject(tmp_path / "project")
+    made.table("orders", ORDERS, "region")
+    sell("EU", "US")({"orders": made.lake.iceberg.load_table("ns.orders")})
+    made.model("totals", TOTALS)
+    made.refresh("totals", TOTALS, COLUMNS)
+    yield made
+    made.close()
+
+
+def sell_more(project: DryProject) -> None:
+    sell("EU")({"orders": project.lake.iceberg.load_table("ns.orders")})
+
+
+def statuses(project: DryProject, select: str = "") -> dict[str, Any]:
+    """Return the reported statuses by the name of the view."""
+    success, text = project.operation("materialized_view_status", f"{{format: json, select: {select or 'null'}}}")
+    assert success, text
+    return {found["name"].split(".")[-1]: found for found in json.loads(text)}
+
+
+def test_fresh_stale_new_and_gone(project: DryProject) -> None:
+    assert statuses(project)["totals"]["state"] == "fresh"
+    project.model("days", DAYS)
+    project.refresh("old", TOTALS, COLUMNS)
+    sell_more(project)
+    found = statuses(project)
+    assert {name: view["state"] for name, view in found.items()} == {"totals": "stale", "days": "new", "old": "stale"}
+    assert found["totals"]["next"]["kinds"] == ["overwrite"]
+    assert found["old"]["next"] is None
+    assert "no model of this project" in found["old"]["note"]
+    assert project.refresh("totals", TOTALS, COLUMNS).kind == "overwrite"
+    assert statuses(project)["totals"]["state"] == "fresh"
+
+
+def test_what_is_wrong_with_one_model_hides_no_other(project: DryProject) -> None:
+    project.model("unknown_macro", "select {{ nothing_of_this_name() }} from lake.ns.orders")
+    project.model("asks", "{% set found = run_query('select 1') %} select region from lake.ns.orders")
+    project.model("unnamed", "select 1 + 1 from lake.ns.orders")
+    project.model("no_sql", "select frm where")
+    found = statuses(project)
+    assert found["totals"]["state"] == "fresh"
+    assert "nothing_of_this_name" in found["unknown_macro"]["error"]
+    assert "asks Spark while it is compiled" in found["asks"]["error"]
+    assert "has no name" in found["unnamed"]["error"]
+    assert found["no_sql"]["next"]["questions"] or found["no_sql"]["limits"]
+
+
+def test_selected_views_alone(project: DryProject) -> None:
+    project.model("days", DAYS)
+    assert {*statuses(project, "totals")} == {"totals"}
+    assert {*statuses(project, "[days, 'tot*']")} == {"totals", "days"}
+    success, _ = project.operation("materialized_view_status", "{select: nothing}")
+    assert not success
+    success, _ = project.operation("materialized_view_status", "{format: xml}")
+    assert not success
+
+
+def test_a_table_for_people(project: DryProject) -> None:
+    sell_more(project)
+    success, text = project.operation("materialized_view_status")
+    assert success
+    assert text.startswith("1 materialized view: 1 stale\n")
+    assert "orders: 1 partition changed (1 row appended)" in text
+
+
+def test_refs_and_ephemeral_models_are_compiled(project: DryProject) -> None:
+    project.model("some", "{{ config(materialized='ephemeral') }} select * from lake.ns.orders where amount > 1")
+    project.model("both", "select s.region, t.total from {{ ref('some') }} s join {{ ref('totals') }} t using (region)")
+    found = statuses(project)["both"]
+    assert found["state"] == "new"
+    assert sorted(base["name"] for base in found["base_tables"]) == ["lake.ns.orders", "lake.ns.totals"]
+
+
+def explained(project: DryProject, model: str) -> Any:
+    success, text = project.operation("explain_materialized_view", f"{{model: {model}, format: json}}")
+    assert success, text
+    return json.loads(text)
+
+
+def test_explain_a_view(project: DryProject) -> None:
+    sell_more(project)
+    (found,) = explained(project, "totals")
+    assert found["verdict"] == "incremental"
+    assert found["considered"][0]["kind"] == "overwrite"
+    assert "REPLACE WHERE" in found["sql"]["statements"][0]
+    success, text = project.operation("explain_materialized_view", "{model: totals}")
+    assert success
+    assert "region  follows lake.ns.orders.region as it is" in text
+
+
+def test_explain_what_an_incremental_model_would_be(project: DryProject) -> None:
+    # Its own table is there, so that is_incremental() would be true of it.
+    project.table("by_hand", ORDERS, "region")
+    project.model(
+        "by_hand",
+        "{{ config(materialized='incremental') }} select id, region from lake.ns.orders "
+        "{% if is_incremental() %} where id > (select max(id) from {{ this }}) {% endif %}",
+    )
+    (found,) = explained(project, "by_hand")
+    assert (found["verdict"], found["status"]) == ("incremental", None)
+    assert [base["name"] for base in found["base_tables"]] == ["lake.ns.orders"]
+    assert found["base_tables"][0]["rows_added"]["kinds"] == ["append"]
+
+
+def test_explain_the_project(project: DryProject) -> None:
+    project.model("some", "{{ config(materialized='table') }} select region from lake.ns.orders limit 3")
+    success, text = project.operation("explain_materialized_view")
+    assert success
+    lines = text.splitlines()
+    assert lines[0] == "2 models: 1 incremental, 1 always full"
+    assert any(line.startswith("ns.some") and "LIMIT may pick other rows" in line for line in lines)
+    assert any(line.startswith("ns.totals") and line.endswith("orders: overwrite") for line in lines)
+    success, _ = project.operation("explain_materialized_view", "{model: nothing}")
+    assert not success

@@ -1,0 +1,69 @@
+"""Every obstacle of a SELECT is found, also behind the first one."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.definition.all_obstacles import all_obstacles
+from tests.support.bases import analysed, columns_of
+
+GROUP = "GROUP BY without a key of it in the SELECT list"
+WINDOW = "a window that is not partitioned by a key of it in the SELECT list"
+AGGREGATE = "an aggregate over all rows"
+LIST = "a SELECT list without a key of it"
+SUBQUERY = "a subquery that no equality ties to the row"
+LIMIT = "LIMIT may pick other rows at the next evaluation"
+
+
+@pytest.mark.parametrize(
+    ("sql", "of_t"),
+    [
+        ("SELECT d, v FROM t", ()),
+        ("SELECT count(*) AS n FROM t", (AGGREGATE,)),
+        ("SELECT count(*) AS n FROM t GROUP BY d", (GROUP,)),
+        ("SELECT row_number() OVER (ORDER BY v) AS n FROM t", (WINDOW,)),
+        ("SELECT sum(n) OVER () AS s FROM (SELECT count(*) AS n FROM t GROUP BY d)", (GROUP, WINDOW)),
+        (
+            "SELECT max(n) AS m FROM (SELECT sum(n) OVER () AS n FROM (SELECT count(*) n FROM t))",
+            (AGGREGATE, WINDOW),
+        ),
+        ("SELECT n FROM (SELECT count(*) AS n FROM t) ORDER BY n", (AGGREGATE, LIST)),
+        ("SELECT u.v FROM u WHERE u.v > (SELECT max(v) FROM t)", (SUBQUERY,)),
+    ],
+)
+def test_obstacles_of_a_table(sql: str, of_t: tuple[str, ...]) -> None:
+    assert all_obstacles(analysed(sql), columns_of).of_table.get("t", ()) == of_t
+
+
+@pytest.mark.parametrize(
+    ("sql", "whole"),
+    [
+        ("SELECT d FROM t", ()),
+        ("SELECT d, rand() AS r FROM t LIMIT 3", ("rand() gives a new value at every run", LIMIT)),
+        (
+            "SELECT d, collect_list(v) AS l, uuid() AS u, my_own(v) AS m FROM t GROUP BY d",
+            (
+                "uuid() gives a new value at every run",
+                "collect_list() depends on the order in which rows are read",
+                "my_own() is a user-defined function, which may give a new value at every run",
+            ),
+        ),
+        ("SELECT d FROM t TABLESAMPLE (10 PERCENT)", ("TABLESAMPLE picks other rows at every run",)),
+        ("SELECT d FRM t WHERE", None),
+    ],
+)
+def test_obstacles_of_the_whole(sql: str, whole: tuple[str, ...] | None) -> None:
+    found = all_obstacles(analysed(sql), columns_of).whole
+    if whole is None:
+        assert len(found) == 1
+        assert "cannot be analysed" in found[0]
+    else:
+        assert found == whole
+
+
+def test_each_table_has_its_own() -> None:
+    sql = "SELECT t.d, (SELECT count(*) FROM u) AS n FROM t JOIN (SELECT max(v) AS v FROM w) x ON x.v = t.v"
+    found = all_obstacles(analysed(sql), columns_of).of_table
+    assert "t" not in found
+    assert SUBQUERY in found["u"] or AGGREGATE in found["u"]
+    assert AGGREGATE in found["w"]

@@ -1,0 +1,102 @@
+"""What a refresh may come to before Spark is asked anything, by what is known of the changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.planning.considered import considered
+from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, certain, forecast_of
+from dbt.adapters.icebergmv.maintenance.planning.plan import Full
+from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
+from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange
+from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
+from tests.support.bases import analysed, change, sized, status
+
+DAY = TupleDomain.where({ColumnKey("d"): Domain.of(7)})
+ANYWHERE = TupleDomain.all()
+AUTO = PlanRequest("auto")
+CHANGED = status(sized(change([DAY]), 100))
+SOMEWHERE = status(sized(change([ANYWHERE], unit="file"), 100))
+
+
+def foretold(sql: str, found: MaterializedViewStatus = CHANGED, request: PlanRequest = AUTO) -> Forecast:
+    return forecast_of(analysed(sql), found, request)
+
+
+def verdicts(sql: str, found: MaterializedViewStatus = CHANGED, request: PlanRequest = AUTO) -> dict[str, str]:
+    definition = analysed(sql)
+    made = (request, forecast_of(definition, found, request))
+    return {one.kind: f"{one.verdict}: {one.why}" for one in considered(definition, definition, found, made)}
+
+
+@pytest.mark.parametrize(
+    ("sql", "kind"),
+    [
+        ("SELECT d, sum(v) AS s FROM t GROUP BY d", "overwrite"),
+        ("SELECT date_trunc('month', d) AS m, sum(v) AS s FROM t GROUP BY 1", "overwrite"),
+        ("SELECT d, v FROM t LIMIT 3", "full"),
+        ("SELECT rand() AS r FROM t", "full"),
+    ],
+)
+def test_nothing_is_asked(sql: str, kind: str) -> None:
+    found = foretold(sql)
+    assert (found.kinds, found.questions) == ((kind,), ())
+
+
+@pytest.mark.parametrize(
+    ("sql", "kinds", "question"),
+    [
+        ("SELECT region, max(v) AS m FROM t GROUP BY region", ("overwrite", "none", "full"), "the keys of"),
+        ("SELECT max(v) AS m FROM t HAVING max(v) > 1", ("full", "none"), "the keys of the changed rows of t"),
+        ("SELECT upper(region) AS r, d + v AS x FROM t", ("overwrite", "none", "full"), "the keys of"),
+        ("SELECT dayofweek(d) AS k, max(v) AS m FROM t GROUP BY 1", ("full", "overwrite", "none"), "DAYOFWEEK"),
+    ],
+)
+def test_what_is_asked(sql: str, kinds: tuple[str, ...], question: str) -> None:
+    found = foretold(sql)
+    assert {*found.kinds} == {*kinds}
+    assert question in found.questions[0]
+
+
+def test_groups_may_be_merged_or_not() -> None:
+    sql = "SELECT region, sum(v) AS s FROM t GROUP BY region"
+    found = foretold(sql, SOMEWHERE, replace(AUTO, merges=True))
+    assert found.kinds == ("merge", "overwrite", "none", "full")
+    assert "if groups cannot be merged" in found.questions[0]
+    assert "merge" not in foretold(sql, SOMEWHERE).kinds
+
+
+def test_the_clock_is_asked_first() -> None:
+    moved = ClockChange({"date": "2024-01-01"}, {"date": "2024-01-02"})
+    found = status(sized(change(status="fresh"), 100))
+    on_the_clock = replace(found, clock=moved)
+    elsewhere = foretold("SELECT d FROM t", on_the_clock)
+    assert elsewhere.kinds == ("overwrite", "none", "full")
+    assert "the date moved" in elsewhere.questions[0]
+
+
+def test_what_is_certain() -> None:
+    assert certain(Full("why")) == Forecast(Full("why"), ("full",))
+
+
+def test_what_speaks_against_the_others() -> None:
+    found = verdicts("SELECT d, sum(v) AS s FROM t GROUP BY d")
+    assert found == {
+        "overwrite": "chosen: t: 1 partition changed",
+        "none": "no: t: 1 partition changed",
+        "append": "no: rows of t changed or went; new rows of t are not simply new rows of the view",
+        "merge": "no: its types are not merged exactly, or the storage table does not keep what that needs",
+        "full": "no: what is chosen reads less",
+    }
+
+
+def test_what_speaks_against_parts_of_a_select_that_is_computed_whole() -> None:
+    found = verdicts("SELECT d FROM t LIMIT 3")
+    assert found["full"].startswith("chosen: LIMIT may pick other rows")
+    assert "no change be followed: LIMIT" in found["overwrite"]
+    untracked = verdicts("SELECT max(v) AS m FROM t HAVING max(v) > 1")
+    assert "t changed and is not tracked through an aggregate over all rows" in untracked["overwrite"]
+    assert untracked["full"].startswith("perhaps: asked: ")

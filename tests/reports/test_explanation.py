@@ -1,0 +1,165 @@
+"""What is explained of views, and of SELECTs that are none yet."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.reports.explanation import (
+    Explanation,
+    Outcome,
+    explain,
+    explain_all,
+    without_status,
+)
+from dbt.adapters.icebergmv.maintenance.reports.explanation_text import in_a_line
+from dbt.adapters.icebergmv.maintenance.reports.next_sql import NextSql
+from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, Recorded
+from tests.refresh.conftest import stage as stage  # noqa: PLC0414 - a fixture
+from tests.refresh.refreshes import DAYS, JOINED, ROWS, VIEW, Model, Stage, sell
+
+
+def of(stage: Stage, model: Model) -> Explanation:
+    """Return the explanation of a model of the stage."""
+    return explain(stage.catalog, Configured(stage.request(model)))
+
+
+def select(sql: str) -> Model:
+    """Return a model of which Spark is never asked."""
+    return Model(sql, ())
+
+
+def test_columns_say_what_they_follow(stage: Stage) -> None:
+    sql = "SELECT upper(o.region) AS r, r.region, o.day, sum(amount) AS s FROM orders o JOIN regions r "
+    found = of(stage, select(f"{sql} ON o.region = r.region GROUP BY upper(o.region), r.region, o.day"))
+    follows = {c.name: [(t.base_table, t.base_column, t.how) for t in c.tracks] for c in found.columns}
+    assert follows == {
+        "r": [("lake.ns.orders", "region", "UPPER(?)"), ("lake.ns.regions", "region", "UPPER(?)")],
+        "region": [("lake.ns.orders", "region", "as it is"), ("lake.ns.regions", "region", "as it is")],
+        "day": [("lake.ns.orders", "day", "as it is")],
+        "s": [],
+    }
+
+
+def test_a_table_that_columns_follow(stage: Stage) -> None:
+    (orders,) = of(stage, Model()).base_tables
+    assert (orders.name, orders.partitioned_by, orders.followed_by) == ("lake.ns.orders", ("`region`",), ("region",))
+    assert orders.obstacles == ()
+    assert orders.rows_added == orders.rows_changed
+    assert orders.rows_added is not None
+    assert orders.rows_added.kinds == ("overwrite",)
+
+
+@pytest.mark.parametrize(
+    ("sql", "verdict", "added", "changed"),
+    [
+        ("SELECT id, region FROM orders", "incremental", "append", "overwrite"),
+        ("SELECT day, sum(amount) AS s FROM orders GROUP BY day", "incremental", "merge", "merge"),
+        ("SELECT region, rand() AS r FROM orders", "full", "full", "full"),
+        ("SELECT id FROM orders LIMIT 3", "full", "full", "full"),
+        ("SELECT max(amount) AS m FROM orders HAVING max(amount) > 1", "full", "full", "full"),
+    ],
+)
+def test_what_changes_come_to(sql: str, verdict: str, added: str, changed: str, stage: Stage) -> None:
+    found = of(stage, select(sql))
+    (orders,) = found.base_tables
+    assert found.verdict == verdict
+    assert orders.rows_added is not None
+    assert orders.rows_changed is not None
+    assert (orders.rows_added.kinds[0], orders.rows_changed.kinds[0]) == (added, changed)
+
+
+def test_one_table_is_followed_and_another_is_not(stage: Stage) -> None:
+    found = of(stage, select("SELECT id, (SELECT max(manager) FROM regions HAVING count(*) > 1) AS m FROM orders"))
+    assert found.verdict == "partly"
+    orders, regions = sorted(found.base_tables, key=lambda base: base.name)
+    assert orders.rows_changed is not None
+    assert "overwrite" in orders.rows_changed.kinds
+    assert regions.obstacles == ("a subquery that no equality ties to the row",)
+
+
+def test_what_is_said_of_one_file_is_what_a_refresh_then_does(stage: Stage) -> None:
+    for model in (Model(), ROWS, JOINED, DAYS):
+        stage.refresh(model)
+        said = of(stage, model).base_tables[0].rows_added
+        assert said is not None
+        sell("EU")(stage.tables())
+        result, _ = stage.refresh(model)
+        assert result.kind in said.kinds
+
+
+def test_every_obstacle_is_named_the_shortest_first(stage: Stage) -> None:
+    found = of(stage, select("SELECT rank() OVER (ORDER BY n) AS r FROM (SELECT count(*) AS n FROM orders) LIMIT 3"))
+    (orders,) = found.base_tables
+    window = "a window that is not partitioned by a key of it in the SELECT list"
+    assert orders.obstacles == ("an aggregate over all rows", window)
+    assert found.obstacles == ("LIMIT may pick other rows at the next evaluation",)
+
+
+def test_a_table_that_is_not_there(stage: Stage) -> None:
+    (absent,) = of(stage, select("SELECT id FROM nowhere")).base_tables
+    assert absent.obstacles == ("lake.ns.nowhere is not an Iceberg table of the catalog lake",)
+
+
+def test_a_table_without_rows(stage: Stage) -> None:
+    schema = stage.tables()["regions"].schema()
+    stage.catalog.iceberg.create_table("ns.empty", schema)
+    found = of(stage, select("SELECT region FROM empty"))
+    (empty,) = found.base_tables
+    assert (empty.rows_added, empty.rows_changed, found.verdict) == (None, None, "incremental")
+    assert in_a_line(found) == "empty: has no rows yet"
+
+
+def test_plans_and_sql_of_the_next_refresh(stage: Stage) -> None:
+    stage.refresh(Model())
+    assert of(stage, Model()).sql == NextSql((), "nothing is computed")
+    sell("EU")(stage.tables())
+    found = of(stage, Model())
+    assert [(one.kind, one.verdict) for one in found.considered] == [
+        ("overwrite", "chosen"),
+        ("none", "no"),
+        ("append", "no"),
+        ("merge", "no"),
+        ("full", "no"),
+    ]
+    assert all(one.why for one in found.considered)
+    assert found.sql is not None
+    (statement,) = found.sql.statements
+    _, said = stage.refresh(Model())
+    written = next(s for s in said if s.startswith("INSERT"))
+    assert statement.split("REPLACE WHERE")[1] == written.split("REPLACE WHERE")[1]
+
+
+def test_what_is_asked_may_come_to_several_kinds(stage: Stage) -> None:
+    stage.refresh(DAYS)
+    sell("EU")(stage.tables())
+    found = of(stage, DAYS)
+    assert {one.verdict for one in found.considered} == {"perhaps", "no"}
+    assert found.sql is not None
+    assert "if the answers of Spark allow it" in found.sql.note
+
+
+def test_a_first_build_computes_the_select(stage: Stage) -> None:
+    found = of(stage, Model())
+    assert [(one.kind, one.why) for one in found.considered] == [("full", "first build")]
+    assert found.sql is not None
+    assert found.sql.statements[0].startswith("SELECT region, sum(amount) AS total FROM `lake`.`ns`.`orders` VERSION")
+
+
+def test_what_cannot_be_a_view(stage: Stage) -> None:
+    unnamed = of(stage, select("SELECT id + 1 FROM orders"))
+    assert unnamed.verdict == "error"
+    assert "has no name" in str(unnamed.error)
+    broken = explain(stage.catalog, Recorded(VIEW, problem="no such macro"))
+    assert (broken.verdict, broken.error) == ("error", "no such macro")
+
+
+def test_one_that_fails_does_not_hide_the_others(stage: Stage) -> None:
+    models = [select("SELECT id + 1 FROM orders"), Model()]
+    found = explain_all(stage.catalog, [Configured(stage.request(m)) for m in models])
+    assert [e.verdict for e in found] == ["error", "incremental"]
+
+
+def test_a_select_that_is_no_view_has_no_next_refresh(stage: Stage) -> None:
+    found = without_status(of(stage, Model()))
+    assert (found.status, found.considered) == (None, ())
+    assert found.base_tables[0].rows_added == Outcome(("overwrite",), "orders: 1 partition changed")

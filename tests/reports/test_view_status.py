@@ -1,0 +1,224 @@
+"""The status of one view, state by state, and what is said of the next run."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.reports.as_json import as_json
+from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, Recorded, ViewStatus, status
+from tests.refresh.conftest import stage as stage  # noqa: PLC0414 - a fixture
+from tests.refresh.refreshes import (
+    COUNTED,
+    DAYS,
+    ROWS,
+    SCENARIOS,
+    STORAGE,
+    VIEW,
+    Model,
+    Stage,
+    employ,
+    reading,
+    sell,
+)
+
+BY_REGION, NOW = Model(), timedelta()
+
+
+def look(stage: Stage, model: Model = BY_REGION, later: timedelta = NOW) -> ViewStatus:
+    """Return the status of the stage's view, looked at some time from now."""
+    now = datetime.now(timezone.utc) + later
+    (found,) = status(stage.catalog, [Configured(stage.request(model))], now)
+    return found
+
+
+@pytest.mark.parametrize("name", SCENARIOS)
+def test_the_refresh_does_what_status_said(name: str, tmp_path: Path) -> None:
+    scenario, stage = SCENARIOS[name], Stage(tmp_path)
+    if scenario.before is not None:
+        stage.refresh(scenario.before)
+    scenario.change(stage.tables())
+    said = look(stage, scenario.model)
+    result, _ = stage.refresh(scenario.model)
+    stage.close()
+    assert said.next is not None
+    assert result.kind in said.next.kinds
+    if not said.next.questions:
+        assert said.next.kinds == (result.kind,)
+        assert said.next.reason == result.reason
+        assert said.next.estimated_bytes == result.estimated_bytes
+    assert (said.state == "new") == (scenario.before is None)
+
+
+def test_fresh_then_stale_then_fresh(stage: Stage) -> None:
+    assert (look(stage).state, look(stage).refreshed_at) == ("new", None)
+    stage.refresh(Model())
+    fresh = look(stage, later=timedelta(hours=2))
+    assert fresh.state == "fresh"
+    assert fresh.age_seconds is not None
+    assert 7190 < fresh.age_seconds < 7300
+    assert (fresh.refresh_kind, fresh.storage_table) == ("full", "lake.ns.__mv_storage__sales")
+    assert [b.change for b in fresh.base_tables] == [None]
+    sell("EU", "EU")(stage.tables())
+    stale = look(stage)
+    assert stale.state == "stale"
+    assert [(b.name, b.status, b.change) for b in stale.base_tables] == [
+        ("lake.ns.orders", "stale", "1 partition changed (2 rows appended)")
+    ]
+    assert stale.next is not None
+    assert (stale.next.kinds, stale.next.questions) == (("overwrite",), ())
+    stage.refresh(Model())
+    assert look(stage).state == "fresh"
+
+
+def test_a_change_that_reaches_no_row_leaves_it_fresh(stage: Stage) -> None:
+    stage.refresh(Model())
+    sell()(stage.tables())
+    assert look(stage).state == "fresh"
+    assert look(stage).base_tables[0].from_snapshot_id != look(stage).base_tables[0].to_snapshot_id
+
+
+def test_what_only_spark_can_say(stage: Stage) -> None:
+    stage.refresh(DAYS)
+    sell("EU")(stage.tables())
+    found = look(stage, DAYS).next
+    assert found is not None
+    assert found.kinds[0] == "merge"
+    assert {"overwrite", "full", "none"} < {*found.kinds}
+    assert "whether a row of orders changed" in found.questions[0]
+    strict = look(stage, replace(DAYS, config={"refresh_policy": "incremental_strict"})).next
+    assert strict is not None
+    assert "full" not in strict.kinds
+    assert "error" in strict.kinds
+    assert "incremental_strict" in str(strict.refusal)
+
+
+def test_a_full_refresh_that_is_refused(stage: Stage) -> None:
+    some = Model("SELECT id, region FROM orders LIMIT 5", ROWS.columns[:2])
+    stage.refresh(some)
+    sell("EU")(stage.tables())
+    found = look(stage, replace(some, config={"refresh_policy": "incremental_strict"}))
+    assert found.state == "error"
+    assert "LIMIT may pick other rows" in str(found.error)
+    assert found.refreshed_at is not None
+    assert (
+        look(stage, some).limits == "full when a base table changed: LIMIT may pick other rows at the next evaluation"
+    )
+
+
+def test_storage_that_was_dropped(stage: Stage) -> None:
+    stage.refresh(Model())
+    stage.catalog.iceberg.drop_table(f"ns.{STORAGE[2]}")
+    found = look(stage)
+    assert found.state == "lost"
+    assert found.next is not None
+    assert (found.next.kinds, found.next.reason) == (("full",), "its storage table was dropped")
+
+
+def test_a_changed_select(stage: Stage) -> None:
+    stage.refresh(Model())
+    found = look(stage, COUNTED)
+    assert found.state == "stale"
+    assert found.next is not None
+    assert (found.next.kinds, found.next.reason) == (("full",), "the SELECT changed")
+
+
+def test_what_a_run_does_about_changed_configuration(stage: Stage) -> None:
+    stage.refresh(Model())
+    request = stage.request(COUNTED)
+    left, refused = status(stage.catalog, [Configured(request, "continue"), Configured(request, "fail")])
+    assert left.next is not None
+    assert (left.next.kinds, left.next.reason) == (
+        ("none",),
+        "on_configuration_change is continue (the SELECT changed)",
+    )
+    assert refused.state == "error"
+    assert "the SELECT changed" in str(refused.error)
+    forced = replace(request, rebuild="--full-refresh")
+    (rebuilt,) = status(stage.catalog, [Configured(forced, "fail")])
+    assert rebuilt.next is not None
+    assert rebuilt.next.reason == "--full-refresh"
+
+
+def test_a_state_that_cannot_be_read_is_told_and_the_others_are_shown(stage: Stage) -> None:
+    stage.refresh(Model())
+    view = stage.catalog.views["sales"]
+    properties = {**view.properties, "icebergmv.owner": "somebody else"}
+    stage.catalog.views["sales"] = replace(view, properties=properties)
+    broken, other = status(
+        stage.catalog, [Configured(stage.request(Model())), Recorded(VIEW, problem="its model is broken")]
+    )
+    assert broken.state == other.state == "error"
+    assert "changed by hand" in str(broken.error)
+    assert "--full-refresh" in str(broken.error)
+    assert other.error == "its model is broken"
+
+
+def test_a_view_whose_model_is_gone(stage: Stage) -> None:
+    stage.refresh(Model())
+    sell("US")(stage.tables())
+    gone, never = status(stage.catalog, [Recorded(VIEW, note="no model"), Recorded(("lake", "ns", "nothing"))])
+    assert (gone.state, gone.next, gone.note) == ("stale", None, "no model")
+    assert [b.change for b in gone.base_tables] == ["1 partition changed (1 row appended)"]
+    assert never.state == "error"
+    assert "not a materialized view" in str(never.error)
+
+
+def test_a_model_that_cannot_be_compiled_keeps_what_is_recorded(stage: Stage) -> None:
+    stage.refresh(Model())
+    (found,) = status(stage.catalog, [Recorded(VIEW, problem="no such macro")])
+    assert (found.state, found.error) == ("error", "no such macro")
+    assert found.refreshed_at is not None
+
+
+@pytest.mark.parametrize(("later", "within"), [(5, True), (20, False)])
+def test_age_against_the_window(later: int, within: bool, stage: Stage) -> None:
+    windowed = reading("use_view_query", staleness_window=900)
+    stage.refresh(windowed)
+    found = look(stage, windowed, timedelta(minutes=later))
+    assert (found.staleness_window, found.within_window) == (900, within)
+    assert found.stale_read_behavior == "use_view_query"
+
+
+def test_readers_that_do_not_get_what_is_configured(stage: Stage) -> None:
+    total = reading("use_stitching", Model("SELECT sum(amount) AS total FROM orders", (("total", "bigint"),)))
+    stage.refresh(total)
+    found = look(stage, total)
+    assert found.stale_read_behavior == "use_view_query"
+    assert found.reads_reason
+
+
+def test_runs_that_do_not_refresh(stage: Stage) -> None:
+    left = Model(config={"refresh_on_run": False})
+    stage.refresh(left)
+    sell("EU")(stage.tables())
+    found = look(stage, left)
+    assert found.state == "stale"
+    assert found.next is not None
+    assert (found.next.kinds, found.next.reason) == (("none",), "refresh_on_run is false")
+
+
+def test_the_tables_are_looked_at_once(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage.refresh(Model())
+    asked: list[str] = []
+    table = stage.catalog.table
+
+    def counted(namespace: str, name: str) -> object:
+        asked.append(name)
+        return table(namespace, name)
+
+    monkeypatch.setattr(stage.catalog, "table", counted)
+    status(stage.catalog, [Configured(stage.request(Model()))] * 5)
+    assert sorted(asked) == [STORAGE[2], "orders"]
+
+
+def test_json_has_every_field(stage: Stage) -> None:
+    stage.refresh(Model())
+    employ("Eve")(stage.tables())
+    found = look(stage)
+    assert json.loads(as_json([found])) == json.loads(json.dumps([asdict(found)]))
+    assert json.loads(as_json([found]))[0]["next"]["kinds"] == ["none"]
