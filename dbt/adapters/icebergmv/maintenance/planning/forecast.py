@@ -38,6 +38,7 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import (
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, Columns, check_columns
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import PARTITIONED_OTHERWISE
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
+from dbt.adapters.icebergmv.maintenance.predicates.local_time import LocalTime
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
@@ -110,7 +111,9 @@ def forecast_of(definition: ViewDefinition, status: MaterializedViewStatus, requ
         return certain(plan)
     if status.clock is not None and CLOCK.index not in request.answers:
         return _on_the_clock(definition, status, request, plan)
-    names = dict.fromkeys(_computed(definition, status))
+    # The offsets of a time zone only narrow ranges, which matters where there are too many to list.
+    steps = (Computed, LocalTime) if isinstance(plan, Full) else (Computed,)
+    names = dict.fromkeys(_asked_steps(definition, status, steps))
     values = tuple(f"what {name} makes of the values that changed" for name in names)
     reaches = merges_reached_rows(definition, status, request)
     to_ask = references_to_ask(definition, status, request)
@@ -169,12 +172,12 @@ def _any_in(base: BaseTableStatus, indexes: tuple[int, ...]) -> bool:
     return any(i in indexes for i in base.occurrences)
 
 
-def _computed(definition: ViewDefinition, status: MaterializedViewStatus) -> Iterator[str]:
-    """Yield the expressions by which stale tables are tracked and of which Spark alone knows the values."""
+def _asked_steps(definition: ViewDefinition, status: MaterializedViewStatus, steps: tuple[type, ...]) -> Iterator[str]:
+    """Yield the steps of some types by which stale tables are tracked: Spark alone knows what they make of values."""
     stale = (b for b in status.base_tables if b.change.status == "stale")
     for use in (use for base in stale for index in base.occurrences for use in definition.uses_of(index)):
         tracks = (t for found in definition.tracks_of(use).values() for t in found)
-        yield from (step.name for t in tracks for step in t.function if isinstance(step, Computed))
+        yield from (step.name for t in tracks for step in t.function if isinstance(step, steps))
 
 
 def _united(*kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
