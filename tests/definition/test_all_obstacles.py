@@ -22,6 +22,7 @@ LIMIT = "LIMIT may pick other rows at the next evaluation"
         ("SELECT count(*) AS n FROM t", (AGGREGATE,)),
         ("SELECT count(*) AS n FROM t GROUP BY d", (GROUP,)),
         ("SELECT row_number() OVER (ORDER BY v) AS n FROM t", (WINDOW,)),
+        ("SELECT d, rank() OVER (ORDER BY sum(v)) AS n FROM t GROUP BY d", (WINDOW,)),
         ("SELECT sum(n) OVER () AS s FROM (SELECT count(*) AS n FROM t GROUP BY d)", (GROUP, WINDOW)),
         (
             "SELECT max(n) AS m FROM (SELECT sum(n) OVER () AS n FROM (SELECT count(*) n FROM t))",

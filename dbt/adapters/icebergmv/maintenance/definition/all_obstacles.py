@@ -68,7 +68,12 @@ def _take_out(tree: exp.Expr, reasons: Iterable[str]) -> bool:
 
 
 def _show_all(select: exp.Select) -> bool:
-    """List all columns of FROM besides, as who mends a list shows a key in it; return whether that can be."""
+    """List all columns of FROM besides, as who mends a list shows a key in it; return whether that can be.
+
+    A list of groups shows their keys.
+    """
+    if select.args.get("group") is not None:
+        return True
     if select.args.get("from_") is None or isinstance(select.parent, exp.SetOperation) or select.is_star:
         return False
     shown = [exp.to_identifier(item.output_name, quoted=True) for item in select.expressions if item.output_name]

@@ -52,11 +52,18 @@ def considered(
         if kind not in forecast.kinds:
             found.append(Considered(kind, "no", against[kind]))
         elif forecast.questions:
-            found.append(Considered(kind, "perhaps", f"asked: {'; '.join(forecast.questions)}"))
+            found.append(Considered(kind, "perhaps", _depends(kind, forecast)))
         else:
             found.append(Considered(kind, "chosen", forecast.plan.reason))
     place = {kind: n for n, kind in enumerate(forecast.kinds)}
     return tuple(sorted(found, key=lambda one: place.get(one.kind, len(_KINDS))))
+
+
+def _depends(kind: Kind, forecast: Forecast) -> str:
+    """Return on which answers a kind of refresh depends; the likeliest one names them for all."""
+    if kind != forecast.kinds[0]:
+        return "depends on the same"
+    return f"the likeliest; asked when it runs: {'; '.join(forecast.questions)}"
 
 
 def _against(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> dict[Kind, str]:

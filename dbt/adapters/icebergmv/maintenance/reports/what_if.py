@@ -12,6 +12,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataCo
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import derive_partitioning
 from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, as_stored, forecast_of
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
 from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions, request_of, unfit_of
 from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
@@ -59,7 +60,11 @@ class Trial:
             _as_refreshed(other, change if other.base.name == base.base.name else _FRESH)
             for other in self.view.status.base_tables
         )
-        return forecast_of(definition, MaterializedViewStatus(tables), self.request)
+        tried = MaterializedViewStatus(tables)
+        found = forecast_of(definition, tried, self.request)
+        # That one file changed is our own assumption.
+        reason = found.plan.reason.replace(f" ({changes(tried)})", "")
+        return replace(found, plan=replace(found.plan, reason=reason))
 
 
 def trial(view: Inspection) -> Trial:
