@@ -61,12 +61,14 @@ def test_fresh_stale_new_and_gone(project: DryProject) -> None:
 def test_what_is_wrong_with_one_model_hides_no_other(project: DryProject) -> None:
     project.model("unknown_macro", "select {{ nothing_of_this_name() }} from lake.ns.orders")
     project.model("asks", "{% set found = run_query('select 1') %} select region from lake.ns.orders")
+    project.model("asks_too", "{% set said, rows = adapter.execute('select 1', fetch=true) %} select 1 as a")
     project.model("unnamed", "select 1 + 1 from lake.ns.orders")
     project.model("no_sql", "select frm where")
     found = statuses(project)
     assert found["totals"]["state"] == "fresh"
     assert "nothing_of_this_name" in found["unknown_macro"]["error"]
     assert "asks Spark while it is compiled" in found["asks"]["error"]
+    assert "asks Spark while it is compiled" in found["asks_too"]["error"]
     assert "has no name" in found["unnamed"]["error"]
     assert found["no_sql"]["next"]["questions"] or found["no_sql"]["limits"]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.reports.explanation import (
@@ -151,6 +153,26 @@ def test_what_cannot_be_a_view(stage: Stage) -> None:
     assert "has no name" in str(unnamed.error)
     broken = explain(stage.catalog, Recorded(VIEW, problem="no such macro"))
     assert (broken.verdict, broken.error) == ("error", "no such macro")
+
+
+def test_a_view_by_its_name_alone(stage: Stage) -> None:
+    stage.refresh(Model())
+    sell("EU")(stage.tables())
+    found = explain(stage.catalog, Recorded(VIEW))
+    assert (found.verdict, found.considered[0].kind) == ("incremental", "overwrite")
+    assert found.sql == of(stage, Model()).sql
+    assert explain(stage.catalog, Recorded(VIEW, note="no model")).error == "no model"
+
+
+def test_what_a_policy_refuses_is_explained(stage: Stage) -> None:
+    some = Model("SELECT id FROM orders LIMIT 5", (("id", "bigint"),))
+    stage.refresh(some)
+    sell("EU")(stage.tables())
+    found = of(stage, replace(some, config={"refresh_policy": "incremental_strict"}))
+    assert (found.verdict, found.sql, found.considered) == ("error", None, ())
+    assert "incremental_strict" in str(found.error)
+    assert found.obstacles == ("LIMIT may pick other rows at the next evaluation",)
+    assert found.base_tables[0].name == "lake.ns.orders"
 
 
 def test_one_that_fails_does_not_hide_the_others(stage: Stage) -> None:

@@ -168,6 +168,16 @@ def test_a_view_whose_model_is_gone(stage: Stage) -> None:
     assert "not a materialized view" in str(never.error)
 
 
+def test_a_view_by_its_name_alone(stage: Stage) -> None:
+    stage.refresh(Model())
+    sell("US")(stage.tables())
+    (found,) = status(stage.catalog, [Recorded(VIEW)])
+    assert found.next is not None
+    assert found.next.kinds == ("overwrite",)
+    result, _ = stage.refresh(Model())
+    assert result.kind == "overwrite"
+
+
 def test_a_model_that_cannot_be_compiled_keeps_what_is_recorded(stage: Stage) -> None:
     stage.refresh(Model())
     (found,) = status(stage.catalog, [Recorded(VIEW, problem="no such macro")])

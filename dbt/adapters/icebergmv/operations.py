@@ -69,12 +69,11 @@ class OperationsMixin(metaclass=AdapterMeta):
 
     _only_looks = False
 
-    @available.parse(lambda *_, **__: None)
-    def execute(self, sql: str, auto_begin: bool = False, fetch: bool = False, limit: int | None = None) -> Any:
+    def execute(self, sql: str, *arguments: Any, **more: Any) -> Any:
         """Run a statement, but not while an operation compiles models: that would start Spark."""
         if self._only_looks:
             raise DbtRuntimeError(_ASKS)
-        return super().execute(sql, auto_begin=auto_begin, fetch=fetch, limit=limit)  # type: ignore[misc]
+        return super().execute(sql, *arguments, **more)  # type: ignore[misc]
 
     @available.parse(lambda *_, **__: "")
     def materialized_view_status(self, select: object = None, format: object = "table") -> str:  # noqa: A002

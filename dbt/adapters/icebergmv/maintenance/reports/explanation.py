@@ -21,11 +21,10 @@ from dbt.adapters.icebergmv.maintenance.planning.considered import Considered, c
 from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, foresee
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full
 from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions
-from dbt.adapters.icebergmv.maintenance.reports.next_refresh import outlook
+from dbt.adapters.icebergmv.maintenance.reports.next_refresh import Outlook, outlook
 from dbt.adapters.icebergmv.maintenance.reports.next_sql import NextSql, next_sql
 from dbt.adapters.icebergmv.maintenance.reports.view_status import (
     Configured,
-    Recorded,
     Subject,
     ViewStatus,
     inspected_status,
@@ -36,7 +35,7 @@ from dbt.adapters.icebergmv.maintenance.reports.what_if import Trial, trial
 from dbt.adapters.icebergmv.maintenance.sql.names import show
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
-from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, inspect
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, inspect, inspect_recorded
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 
 Verdict: TypeAlias = Literal["incremental", "partly", "full", "error"]
@@ -126,34 +125,35 @@ def without_status(explanation: Explanation) -> Explanation:
 
 def _explained(catalog: CatalogReader, subject: Subject, now: datetime) -> Explanation:
     name = show(subject.name)
-    if isinstance(subject, Recorded):
-        found = status_of(catalog, subject, now)
-        return Explanation(name, "error", status=found, error=found.error or found.note)
     try:
-        view = inspect(catalog, subject.request)
-        found = inspected_status(view, subject.on_change, now)
-        return _of(view, subject, found)
+        if isinstance(subject, Configured):
+            view: Inspection = inspect(catalog, subject.request)
+            found = inspected_status(view, subject.on_change, now)
+            return _of(view, found, outlook(view, subject.on_change) if found.error is None else None)
+        found = status_of(catalog, subject, now)
+        if found.error is not None or found.next is None:
+            return Explanation(name, "error", status=found, error=found.error or found.note)
+        view = inspect_recorded(catalog, subject.name)
+        return _of(view, found, outlook(view))
     except MaintenanceError as error:
         return Explanation(name, "error", error=error.cause)
 
 
-def _of(view: Inspection, subject: Configured, found: ViewStatus) -> Explanation:
+def _of(view: Inspection, found: ViewStatus, ahead: Outlook | None) -> Explanation:
     definition, tried = view.definition, trial(view)
     obstacles = all_obstacles(definition.as_written, view.bases.columns_of)
     tables = tuple(_base_table(base, tried, obstacles) for base in view.status.base_tables)
-    explanation = Explanation(
-        show(subject.name),
-        _verdict(definition, tables) if found.error is None else "error",
+    return Explanation(
+        view.request.name,
+        "error" if found.error is not None else _verdict(definition, tables),
         tuple(_columns(view)),
         tables,
         obstacles.whole or tuple(said for said in (limits_of(definition),) if said is not None),
         found,
-        error=found.error,
+        () if ahead is None else _considered(view),
+        None if ahead is None else next_sql(view, ahead),
+        found.error,
     )
-    if found.error is not None:
-        return explanation
-    ahead = outlook(view, subject.on_change)
-    return replace(explanation, considered=_considered(view), sql=next_sql(view, ahead))
 
 
 def _considered(view: Inspection) -> tuple[Considered, ...]:

@@ -48,7 +48,7 @@ class Configured:
 
 @dataclass(frozen=True)
 class Recorded:
-    """A view of which only what is recorded is looked at.
+    """A view of which only what is recorded is looked at; its next refresh would be one of the recorded SELECT.
 
     `note` says why no run refreshes it, `problem` why the next run fails.
     """
@@ -135,10 +135,11 @@ def inspected_status(view: Inspection, on_change: OnChange, now: datetime) -> Vi
 
 
 def _recorded_status(catalog: CatalogReader, subject: Recorded, now: datetime) -> ViewStatus:
-    found = _looked_at(inspect_recorded(catalog, subject.name), now)
+    view = inspect_recorded(catalog, subject.name)
+    found = _looked_at(view, now)
     if subject.problem is not None:
         return replace(found, state="error", error=subject.problem)
-    return replace(found, note=subject.note)
+    return replace(found, note=subject.note, next=outlook(view).next if subject.note is None else None)
 
 
 def _looked_at(view: Inspection, now: datetime) -> ViewStatus:
