@@ -99,6 +99,30 @@ def test_refs_and_ephemeral_models_are_compiled(project: DryProject) -> None:
     assert sorted(base["name"] for base in found["base_tables"]) == ["lake.ns.orders", "lake.ns.totals"]
 
 
+def test_a_view_over_one_that_the_same_run_refreshes(project: DryProject) -> None:
+    through = "select region, total from {} where total > 0"
+    project.model("above", through.format("{{ ref('totals') }}"))
+    project.refresh("above", through.format("`lake`.`ns`.`totals`"), COLUMNS)
+    fresh = statuses(project)["above"]
+    assert (fresh["state"], fresh["next"]["kinds"]) == ("fresh", ["none"])
+    sell_more(project)
+    found = statuses(project, "above")["above"]
+    assert found["state"] == "fresh"
+    assert {*found["next"]["kinds"]} == {"none", "append", "overwrite", "merge", "full"}
+    assert found["next"]["questions"] == ["what comes of lake.ns.totals, which the same run builds first"]
+    project.refresh("totals", TOTALS, COLUMNS)
+    assert statuses(project)["above"]["state"] == "stale"
+
+
+def test_a_view_over_a_table_that_every_run_makes(project: DryProject) -> None:
+    project.model("made", "{{ config(materialized='table') }} select * from lake.ns.orders")
+    project.model("passed_on", "{{ config(materialized='view') }} select * from {{ ref('made') }}")
+    project.model("totals", "-- depends_on: {{ ref('passed_on') }}\n" + TOTALS)
+    found = statuses(project)["totals"]
+    assert found["state"] == "fresh"
+    assert "lake.ns.made, which the same run builds first" in found["next"]["questions"][0]
+
+
 def explained(project: DryProject, model: str) -> Any:
     success, text = project.operation("explain_materialized_view", f"{{model: {model}, format: json}}")
     assert success, text

@@ -98,8 +98,11 @@ def test_every_obstacle_is_named_the_shortest_first(stage: Stage) -> None:
 
 
 def test_a_table_that_is_not_there(stage: Stage) -> None:
-    (absent,) = of(stage, select("SELECT id FROM nowhere")).base_tables
-    assert absent.obstacles == ("lake.ns.nowhere is not an Iceberg table of the catalog lake",)
+    found = of(stage, select("SELECT n.id FROM nowhere n JOIN orders o ON n.id = o.id"))
+    absent, orders = found.base_tables
+    assert "lake.ns.nowhere is not an Iceberg table of the catalog lake" in absent.obstacles
+    assert (found.verdict, orders.rows_added) == ("unknown", None)
+    assert "nowhere is not an Iceberg table" in in_a_line(found)
 
 
 def test_a_table_without_rows(stage: Stage) -> None:
@@ -108,7 +111,7 @@ def test_a_table_without_rows(stage: Stage) -> None:
     found = of(stage, select("SELECT region FROM empty"))
     (empty,) = found.base_tables
     assert (empty.rows_added, empty.rows_changed, found.verdict) == (None, None, "incremental")
-    assert in_a_line(found) == "empty: has no rows yet"
+    assert in_a_line(found) == "empty: not known yet"
 
 
 def test_plans_and_sql_of_the_next_refresh(stage: Stage) -> None:

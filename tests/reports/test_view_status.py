@@ -226,6 +226,22 @@ def test_the_tables_are_looked_at_once(stage: Stage, monkeypatch: pytest.MonkeyP
     assert sorted(asked) == [STORAGE[2], "orders"]
 
 
+def test_what_the_same_run_builds_first(stage: Stage) -> None:
+    """A view over a table that the run builds anew, and views over views."""
+    stage.refresh(Model())
+    request = stage.request(Model())
+    above = Configured(request, built_first=(("lake", "ns", "made_by_the_run"),))
+    (found,) = status(stage.catalog, [above])
+    assert found.state == "fresh"
+    assert found.next is not None
+    assert {*found.next.kinds} == {"none", "append", "overwrite", "merge", "full"}
+    assert "lake.ns.made_by_the_run, which the same run builds first" in found.next.questions[0]
+    rebuilt = replace(above, request=replace(request, rebuild="--full-refresh"))
+    (firm,) = status(stage.catalog, [rebuilt])
+    assert firm.next is not None
+    assert firm.next.kinds == ("full",)
+
+
 def test_json_has_every_field(stage: Stage) -> None:
     stage.refresh(Model())
     employ("Eve")(stage.tables())

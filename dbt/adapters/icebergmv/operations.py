@@ -31,6 +31,7 @@ from dbt.adapters.icebergmv.project_models import (
     MATERIALIZED_VIEW,
     ProjectModel,
     as_run_sees_it,
+    built_first,
     compiled_sql,
     is_wanted,
     models_of,
@@ -128,12 +129,14 @@ class OperationsMixin(metaclass=AdapterMeta):
         all_names = [*(m.names for m in models), *(_names(name) for name in gone)]
         for name in unmatched(all_names, wanted):
             raise InvalidConfig(f"select has {name!r}, which is no materialized view of the project. Leave it out.")
-        subjects: list[Subject] = [self._subject(m, manifest) for m in models if is_wanted(m.names, wanted)]
+        # What becomes of a view depends on those that it reads, wanted or not.
+        subjects: list[Subject] = [self._subject(m, manifest) for m in models]
         subjects += [Recorded(name, note=_GONE) for name in gone if is_wanted(_names(name), wanted)]
+        shown = {show(m.relation) for m in models if is_wanted(m.names, wanted)} | {show(name) for name in gone}
         found: list[ViewStatus] = []
         for catalog in dict.fromkeys(s.name[0] for s in subjects):
             found += status(self.catalog_reader_of(catalog), [s for s in subjects if s.name[0] == catalog])
-        return found
+        return [view for view in found if view.name in shown]
 
     def _without_model(self, manifest: Any, models: set[TableName]) -> Iterator[TableName]:
         """Yield the materialized views in the schemas of the project that are of no model."""
@@ -153,7 +156,7 @@ class OperationsMixin(metaclass=AdapterMeta):
         if isinstance(request, str):
             return Recorded(model.relation, problem=request)
         setting = str(model.node.config.on_configuration_change.value)
-        return Configured(request, cast(OnChange, setting))
+        return Configured(request, cast(OnChange, setting), built_first(manifest, model.node))
 
     def _request_of(self, model: ProjectModel, manifest: Any) -> RefreshRequest | str:
         """Return what a run asks for a model, or why it fails before it asks for anything."""

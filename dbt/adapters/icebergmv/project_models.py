@@ -53,6 +53,23 @@ def schemas_of(manifest: Any) -> dict[str, set[str]]:
     return found
 
 
+def built_first(manifest: Any, node: Any) -> tuple[TableName, ...]:
+    """Return the relations with rows of their own that `dbt run` builds before a model, and that the model reads.
+
+    Ephemeral models and plain views have none: what they read counts.
+    """
+    found: dict[TableName, None] = {}
+    for name in node.depends_on.nodes:
+        other = manifest.nodes.get(name)
+        if other is None or str(other.resource_type) != "model":
+            continue
+        if str(other.config.materialized) in ("ephemeral", "view"):
+            found.update(dict.fromkeys(built_first(manifest, other)))
+        else:
+            found[(str(other.database), str(other.schema), str(other.alias))] = None
+    return tuple(found)
+
+
 def wanted_names(select: object) -> tuple[str, ...]:
     """Return the names in `select`: a text of one or several, or a list; none means all. Raises InvalidConfig."""
     if select is None:

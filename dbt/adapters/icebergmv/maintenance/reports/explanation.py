@@ -31,14 +31,14 @@ from dbt.adapters.icebergmv.maintenance.reports.view_status import (
     limits_of,
     status_of,
 )
-from dbt.adapters.icebergmv.maintenance.reports.what_if import Trial, trial
+from dbt.adapters.icebergmv.maintenance.reports.what_if import Trial, WhatIf, trial
 from dbt.adapters.icebergmv.maintenance.sql.names import show
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, inspect, inspect_recorded
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 
-Verdict: TypeAlias = Literal["incremental", "partly", "full", "error"]
+Verdict: TypeAlias = Literal["incremental", "partly", "full", "unknown", "error"]
 _AS_IT_IS = "as it is"
 
 
@@ -74,7 +74,8 @@ class Outcome:
 class BaseTableExplanation:
     """A base table: which output columns follow it, and all that is in the way of following it, the shortest first.
 
-    `rows_added` and `rows_changed` are what refreshes come to if nothing else changes; None of a table without rows.
+    `rows_added` and `rows_changed` are what refreshes come to if nothing else changes; None of a table without rows,
+    and where a table is not built yet.
     """
 
     name: str
@@ -90,8 +91,9 @@ class Explanation:
     """Why a view is refreshed as it is, or would be.
 
     incremental: changes of every base table are refreshed in part, if the answers to what is asked allow it; partly:
-    those of some tables; full: those of none; error: it is no view that can be built, `error` says why. `obstacles` are
-    those of the SELECT as a whole, the shortest first. `status` is None of a SELECT that is no materialized view.
+    those of some tables; full: those of none; unknown: a table that it reads is not built yet; error: it is no view
+    that can be built, `error` says why. `obstacles` are those of the SELECT as a whole, the shortest first. `status` is
+    None of a SELECT that is no materialized view.
     """
 
     name: str
@@ -129,23 +131,26 @@ def _explained(catalog: CatalogReader, subject: Subject, now: datetime) -> Expla
         if isinstance(subject, Configured):
             view: Inspection = inspect(catalog, subject.request)
             found = inspected_status(view, subject.on_change, now)
-            return _of(view, found, outlook(view, subject.on_change) if found.error is None else None)
+            return _of(catalog, view, found, outlook(view, subject.on_change) if found.error is None else None)
         found = status_of(catalog, subject, now)
         if found.error is not None or found.next is None:
             return Explanation(name, "error", status=found, error=found.error or found.note)
         view = inspect_recorded(catalog, subject.name)
-        return _of(view, found, outlook(view))
+        return _of(catalog, view, found, outlook(view))
     except MaintenanceError as error:
         return Explanation(name, "error", error=error.cause)
 
 
-def _of(view: Inspection, found: ViewStatus, ahead: Outlook | None) -> Explanation:
-    definition, tried = view.definition, trial(view)
+def _of(catalog: CatalogReader, view: Inspection, found: ViewStatus, ahead: Outlook | None) -> Explanation:
+    definition, bases = view.definition, view.status.base_tables
     obstacles = all_obstacles(definition.as_written, view.bases.columns_of)
-    tables = tuple(_base_table(base, tried, obstacles) for base in view.status.base_tables)
+    is_all_there = not any(_is_absent(catalog, base.base) for base in bases)
+    tried = trial(view) if is_all_there else None
+    tables = tuple(_base_table(base, definition, tried, obstacles) for base in bases)
+    verdict: Verdict = _verdict(definition, tables) if is_all_there else "unknown"
     return Explanation(
         view.request.name,
-        "error" if found.error is not None else _verdict(definition, tables),
+        "error" if found.error is not None else verdict,
         tuple(_columns(view)),
         tables,
         obstacles.whole or tuple(said for said in (limits_of(definition),) if said is not None),
@@ -196,11 +201,19 @@ def _how(steps: list[str]) -> str:
     return ", then ".join(steps).replace("`?`", "?") or _AS_IT_IS
 
 
-def _base_table(base: BaseTableStatus, tried: Trial, obstacles: Obstacles) -> BaseTableExplanation:
-    definition = tried.view.definition
+def _is_absent(catalog: CatalogReader, base: BaseTable) -> bool:
+    """Return whether a base table is a name that the catalog does not know."""
+    is_ours = base.source is None and base.name[0] == catalog.name
+    return is_ours and catalog.table(*base.name[1:]) is None and catalog.view(*base.name[1:]) is None
+
+
+def _base_table(
+    base: BaseTableStatus, definition: ViewDefinition, tried: Trial | None, obstacles: Obstacles
+) -> BaseTableExplanation:
+    """Return what is to be said of a base table. Without a trial nothing is known of changes."""
     uses = [use for index in base.occurrences for use in definition.uses_of(index)]
     followed = [{*definition.tracks_of(use)} for use in uses]
-    found = tried.of(base)
+    found = WhatIf(None, None) if tried is None else tried.of(base)
     return BaseTableExplanation(
         show(base.base.name),
         _partitioned_by(base.base),

@@ -20,6 +20,7 @@ _WORDS: dict[Verdict, str] = {
     "incremental": "incremental",
     "partly": "incremental for some of its tables",
     "full": "always full",
+    "unknown": "not known yet",
     "error": "cannot be one",
 }
 _VIEW = "materialized_view"
@@ -56,7 +57,7 @@ def in_a_line(explanation: Explanation) -> str:
 def _table_in_a_line(base: BaseTableExplanation) -> str:
     found = [o for o in (base.rows_added, base.rows_changed) if o is not None]
     if not found:
-        return f"{_name(base)}: has no rows yet"
+        return f"{_name(base)}: {'; '.join(base.obstacles) or 'not known yet'}"
     kinds = dict.fromkeys(kind for outcome in found for kind in outcome.kinds if kind in _IN_PART)
     if kinds:
         return f"{_name(base)}: {listed(tuple(kinds), 'or')}"
@@ -106,7 +107,7 @@ def _base_table(base: BaseTableExplanation) -> Iterator[tuple[str, ...]]:
 
 def _outcome(outcome: Outcome | None) -> str:
     if outcome is None:
-        return "not known: it has no rows yet"
+        return "not known yet"
     kinds = listed(outcome.kinds, "or")
     if outcome.questions:
         return f"{kinds}; asked when it runs: {'; '.join(outcome.questions)}"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, RefreshRefused
@@ -12,7 +13,7 @@ from dbt.adapters.icebergmv.maintenance.planning.policy import enforce
 from dbt.adapters.icebergmv.maintenance.planning.read_estimate import bytes_of
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
 from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions, Settled, first_plan
-from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, RefreshedView
 
 OnChange: TypeAlias = Literal["apply", "continue", "fail"]
 RefreshKind: TypeAlias = Literal["none", "append", "overwrite", "merge", "full", "restitch", "error"]
@@ -28,7 +29,7 @@ class NextRefresh:
     `kinds` are all kinds of refresh that it may come to, the likeliest first; it is one unless `questions`, which Spark
     is asked when it runs, decide. error: it fails where only a full refresh would be right, and `refusal` says so.
     `estimated_bytes` is what it reads of the base tables, at the most if questions are open; None where that is not
-    cheap to know.
+    cheap to know. `is_firm`: no change of a base table alters it.
     """
 
     kinds: tuple[RefreshKind, ...]
@@ -36,6 +37,7 @@ class NextRefresh:
     questions: tuple[str, ...] = ()
     estimated_bytes: int | None = None
     refusal: str | None = None
+    is_firm: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,8 @@ def _next(view: Inspection, forecast: Forecast) -> NextRefresh:
         size = 0 if isinstance(plan, NoOp) else bytes_of(view, plan)
         unread = (_SPARK_READS_IT,) if view.definition.columns is None and not view.definition.references else ()
         altered = view.changes.alter if isinstance(plan, NoOp) else ()
-        return NextRefresh(forecast.kinds, "; ".join((plan.reason, *_in_one(altered))), unread, size)
+        reason = "; ".join((plan.reason, *_in_one(altered)))
+        return NextRefresh(forecast.kinds, reason, unread, size, is_firm=_is_firm(view))
     sizes = [bytes_of(view, some) for some in (plan, Full("")) if not isinstance(some, NoOp)]
     known = [size for size in sizes if size is not None]
     most = max(known) if len(known) == len(sizes) else None
@@ -97,6 +100,28 @@ def _refusal(view: Inspection) -> str | None:
     return None
 
 
+def after(found: NextRefresh, built: Sequence[str]) -> NextRefresh:
+    """Return what a run does with a view if it builds tables first that the view reads, by their names."""
+    if found.is_firm or not built:
+        return found
+    question = f"what comes of {' and '.join(built)}, which the same run builds first"
+    likely = tuple(kind for kind in found.kinds if kind != "none")
+    rest: tuple[RefreshKind, ...] = (
+        "append",
+        "overwrite",
+        "merge",
+        "full" if found.refusal is None else "error",
+        "none",
+    )
+    kinds = tuple(dict.fromkeys((*likely, *rest)))
+    return replace(found, kinds=kinds, questions=(*found.questions, question), estimated_bytes=None)
+
+
+def _is_firm(view: Inspection) -> bool:
+    """Return whether every row is computed whatever else changes."""
+    return view.rebuild is not None or isinstance(view, LostView) or view.definition.always_full is not None
+
+
 def _in_one(words: tuple[str, ...]) -> tuple[str, ...]:
     return (", ".join(words),) if words else ()
 
@@ -108,13 +133,15 @@ def _held_back(view: Inspection, on_change: OnChange) -> NextRefresh:
             f"on_configuration_change is fail and the configuration changed: {found}. "
             "Set it to apply, or run with --full-refresh."
         )
-    return NextRefresh(("none",), f"on_configuration_change is continue ({found})", estimated_bytes=0)
+    reason = f"on_configuration_change is continue ({found})"
+    return NextRefresh(("none",), reason, estimated_bytes=0, is_firm=True)
 
 
 def _left(view: RefreshedView) -> NextRefresh:
     """Return what a run does with a view that runs do not refresh: it applies configuration, and stitches."""
     if view.request.config.stale_read_behavior == "use_stitching":
         question = "which rows are to be stitched"
-        return NextRefresh(("restitch", "none"), _NOT_ON_RUN, (question,), 0)
+        return NextRefresh(("restitch", "none"), _NOT_ON_RUN, (question,), 0, is_firm=True)
     more = view.redefined or ", ".join(view.changes.alter)
-    return NextRefresh(("none",), f"{_NOT_ON_RUN}; {more}" if more else _NOT_ON_RUN, estimated_bytes=0)
+    reason = f"{_NOT_ON_RUN}; {more}" if more else _NOT_ON_RUN
+    return NextRefresh(("none",), reason, estimated_bytes=0, is_firm=True)

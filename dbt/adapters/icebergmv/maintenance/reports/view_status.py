@@ -5,7 +5,7 @@ Only the catalog is read. Every view is shown, also one that a run could not ref
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, TypeAlias
@@ -15,7 +15,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
 from dbt.adapters.icebergmv.maintenance.planning.reasons import count, unknown
-from dbt.adapters.icebergmv.maintenance.reports.next_refresh import NextRefresh, OnChange, is_fresh, outlook
+from dbt.adapters.icebergmv.maintenance.reports.next_refresh import NextRefresh, OnChange, after, is_fresh, outlook
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
@@ -35,10 +35,15 @@ State: TypeAlias = Literal["fresh", "stale", "new", "lost", "error"]
 
 @dataclass(frozen=True)
 class Configured:
-    """A view to look at, as a run would refresh it. `on_change`: what the run does about changed configuration."""
+    """A view to look at, as a run would refresh it.
+
+    `on_change`: what the run does about changed configuration. `built_first` are the tables, and other materialized
+    views, that the same run builds before it, and that it reads.
+    """
 
     request: RefreshRequest
     on_change: OnChange = "apply"
+    built_first: tuple[TableName, ...] = ()
 
     @property
     def name(self) -> TableName:
@@ -108,7 +113,29 @@ def status(catalog: CatalogReader, subjects: Iterable[Subject], now: datetime | 
     What is wrong with one view is in its status. Raises nothing but defects.
     """
     look, moment = OneLook(catalog), utc_now() if now is None else now
-    return tuple(status_of(look, subject, moment) for subject in subjects)
+    return tuple(_in_one_run([(subject, status_of(look, subject, moment)) for subject in subjects]))
+
+
+def _in_one_run(found: Sequence[tuple[Subject, ViewStatus]]) -> Iterator[ViewStatus]:
+    """Yield each status as it is where the run builds first what the view reads, unless that stays as it is."""
+    by_name = {subject.name: (subject, status) for subject, status in found}
+    moving: dict[TableName, bool] = {}
+
+    def first(subject: Subject) -> list[str]:
+        names = subject.built_first if isinstance(subject, Configured) else ()
+        return [show(name) for name in names if moves(name)]
+
+    def moves(name: TableName) -> bool:
+        if name not in by_name:
+            return True
+        if name not in moving:
+            moving[name] = False
+            subject, status = by_name[name]
+            moving[name] = status.next is not None and after(status.next, first(subject)).kinds != ("none",)
+        return moving[name]
+
+    for subject, status in found:
+        yield status if status.next is None else replace(status, next=after(status.next, first(subject)))
 
 
 def status_of(catalog: CatalogReader, subject: Subject, now: datetime) -> ViewStatus:
