@@ -23,6 +23,11 @@ class OneLook:
         """Return the name of the catalog in Spark."""
         return self._catalog.name
 
+    @property
+    def has_views(self) -> bool:
+        """Return whether the catalog has views."""
+        return self._catalog.has_views
+
     def namespaces(self) -> list[str]:
         """Return all namespaces, dotted and sorted."""
         return self._catalog.namespaces()
