@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
 
-from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, catalog_settings
+from dbt.adapters.icebergmv.catalog_properties import catalog_settings
 from integration.support.catalogs import CATALOGS, METASTORE_WITHOUT_LOCKS
 from integration.support.living import live
 from integration.support.servers.processes import HOST
-from integration.support.servers.spark import Server, connect_server, thrift_server
-
-SERVERS: dict[str, Callable[[Path, CatalogSettings, Mapping[str, str]], AbstractContextManager[Server]]] = {
-    "connect": connect_server,
-    "thrift": thrift_server,
-}
+from integration.support.servers.spark import SERVERS
 
 
 @pytest.mark.long

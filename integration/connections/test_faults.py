@@ -17,11 +17,10 @@ from dbt.adapters.factory import reset_adapters
 from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, catalog_settings
 from integration.support.life_cycle import Project
 from integration.support.servers.processes import free_port
-from integration.support.servers.spark import connect_server, thrift_server
+from integration.support.servers.spark import SERVERS
 
 TOKEN = "a-t0ken-of-tests"
 SLOW = "select o.id, count(*) as n from {orders} o cross join range(3000000000) group by o.id"
-SERVERS = {"connect": connect_server, "thrift": thrift_server}
 
 
 class Lake:

@@ -10,7 +10,9 @@ import time
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
+from dbt.adapters.icebergmv.catalog_properties import catalog_settings
 from integration.randomised import shapes
 from integration.randomised.generator import EVERYTHING, Focus, generate
 from integration.randomised.history import History
@@ -22,6 +24,9 @@ from integration.randomised.stitching_mutants import STITCHING_MUTANTS
 from integration.randomised.subject import WrongResult
 from integration.support.catalogs import CATALOGS, METASTORE_WITHOUT_LOCKS
 from integration.support.lake import LakeProject
+from integration.support.served import ServedProject
+from integration.support.servers.processes import HOST
+from integration.support.servers.spark import SERVERS
 from integration.support.spark_settings import BRIEF_JVM, NO_CLEANER
 
 SPARK = {
@@ -48,6 +53,23 @@ def open_lake(
         "server_side_parameters": {**SPARK, **METASTORE_WITHOUT_LOCKS},
     }
     lake = LakeProject(folder / "project", target)
+    assert lake.dbt("debug", "--quiet").success
+    return lake
+
+
+def open_served_lake(
+    started: ExitStack, folder: Path, method: str, catalog_properties: Mapping[str, str] | None = None
+) -> LakeProject:
+    """Return a lake whose Spark is a server, which runs until `started` is closed."""
+    warehouse = str(folder / "warehouse")
+    place: dict[str, Any] = (
+        {"catalog_properties": dict(catalog_properties)} if catalog_properties else {"warehouse": warehouse}
+    )
+    settings = catalog_settings("lake", None if catalog_properties else warehouse, catalog_properties or {}, "/")
+    conf = {**METASTORE_WITHOUT_LOCKS, "spark.default.parallelism": "1"}
+    server = started.enter_context(SERVERS[method](folder / "spark", settings, conf))
+    target = {"type": "icebergmv", "method": method, "host": HOST, "port": server.port, "catalog": "lake", "threads": 2}
+    lake = ServedProject(folder / "project", {**target, "schema": "randomised", **place})
     assert lake.dbt("debug", "--quiet").success
     return lake
 
@@ -111,13 +133,18 @@ def main() -> int:
     parser.add_argument("--reasons", action="store_true", help="show why refreshes were full")
     parser.add_argument("--mutants", action="store_true", help="first see that every wrong planner is found")
     parser.add_argument("--catalog", choices=sorted(CATALOGS), help="a catalog other than SQLite, which is started")
+    parser.add_argument("--method", choices=["session", *SERVERS], default="session", help="the way to Spark")
     arguments = parser.parse_args()
     focus = Focus(shapes=frozenset(arguments.shapes)) if arguments.shapes else EVERYTHING
     print(f"seed {arguments.seed}", flush=True)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         other = CATALOGS.get(arguments.catalog)
-        lake = open_lake(folder, catalog_properties=other and stack.enter_context(other(folder / "server")))
+        place = other and stack.enter_context(other(folder / "server"))
+        if arguments.method == "session":
+            lake = open_lake(folder, catalog_properties=place)
+        else:
+            lake = open_served_lake(stack, folder, arguments.method, place)
         missed = kill_mutants(lake) if arguments.mutants else 0
         return 1 if soak(lake, arguments, focus) + missed else 0
 

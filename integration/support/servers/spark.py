@@ -66,6 +66,10 @@ def thrift_server(
         yield Server(port, process)
 
 
+SERVERS = {"connect": connect_server, "thrift": thrift_server}
+"""The servers by the `method` of a profile."""
+
+
 @contextmanager
 def cluster(folder: Path, workers: int) -> Iterator[str]:
     """Run a standalone cluster of one master and some workers of one core each; yield the master's address."""
