@@ -9,7 +9,13 @@ import pytest
 from dbt_common.exceptions import DbtDatabaseError
 
 from dbt.adapters.icebergmv.spark.errors import SparkUnavailable
-from dbt.adapters.icebergmv.spark.server import ServerAddress, ServerRequest, check_reachable, check_server
+from dbt.adapters.icebergmv.spark.server import (
+    ServerAddress,
+    ServerRequest,
+    check_catalog,
+    check_reachable,
+    check_server,
+)
 from dbt.adapters.icebergmv.spark.settings import EXTENSIONS
 
 ADDRESS = ServerAddress("Spark Connect server", "spark.example", 15002)
@@ -34,6 +40,7 @@ def check(**answers: str) -> list[str]:
         return [("key", value)] if sql.startswith("SET") else [(value,)]
 
     check_server(REQUEST, run)
+    check_catalog(REQUEST, run)
     return asked
 
 

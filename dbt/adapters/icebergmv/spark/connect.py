@@ -10,7 +10,13 @@ from urllib.parse import quote
 from dbt_common.exceptions import DbtDatabaseError
 
 from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, SparkUnavailable, is_lost, spark_message
-from dbt.adapters.icebergmv.spark.server import ServerAddress, ServerRequest, check_reachable, check_server
+from dbt.adapters.icebergmv.spark.server import (
+    ServerAddress,
+    ServerRequest,
+    check_catalog,
+    check_reachable,
+    check_server,
+)
 from dbt.adapters.icebergmv.spark.shared import SharedSessions
 
 if TYPE_CHECKING:
@@ -72,6 +78,7 @@ def _opened(request: ServerRequest) -> SparkSession:
         check_server(request, run)
         for key, value in request.settings:
             session.conf.set(key, value)
+        check_catalog(request, run)
     except (*SPARK_ERRORS, DbtDatabaseError) as error:
         _abandon(session)
         raise SparkUnavailable(

@@ -64,7 +64,7 @@ def check_reachable(address: ServerAddress) -> None:
 
 
 def check_server(request: ServerRequest, run: Run) -> None:
-    """Ask a server for what only it can have: Spark and Iceberg of known versions, and the catalog.
+    """Ask a server for what only it can have: Spark of a known version, Iceberg's extensions, and the catalog.
 
     `run` runs one statement and raises DbtDatabaseError. Raises SparkUnavailable, naming what is missing there.
     """
@@ -86,10 +86,14 @@ def check_server(request: ServerRequest, run: Run) -> None:
             f"Cannot use the {address}: it has no catalog `{catalog}`. Start it with the settings "
             f"`spark.sql.catalog.{catalog}` of your catalog, or correct `catalog` in the profile."
         )
-    _check_iceberg(address, catalog, run)
 
 
-def _check_iceberg(address: ServerAddress, catalog: str, run: Run) -> None:
+def check_catalog(request: ServerRequest, run: Run) -> None:
+    """Ask the server's catalog for its version of Iceberg. Raises SparkUnavailable.
+
+    The session keeps the catalog as it is opened here, so it must have its settings before.
+    """
+    address, catalog = request.address, request.catalog
     try:
         ((found, *_), *_) = run(f"SELECT {qualified(catalog, 'system', 'iceberg_version')}()")
     except DbtDatabaseError as error:

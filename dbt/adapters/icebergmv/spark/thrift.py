@@ -14,7 +14,13 @@ from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 from dbt.adapters.icebergmv.spark.errors import SparkUnavailable, first_message, lost
 from dbt.adapters.icebergmv.spark.secrets import hide
 from dbt.adapters.icebergmv.spark.seed_values import bind
-from dbt.adapters.icebergmv.spark.server import ServerAddress, ServerRequest, check_reachable, check_server
+from dbt.adapters.icebergmv.spark.server import (
+    ServerAddress,
+    ServerRequest,
+    check_catalog,
+    check_reachable,
+    check_server,
+)
 from dbt.adapters.icebergmv.spark.settings import DEFAULT_CATALOG
 from dbt.adapters.icebergmv.spark.shared import SharedSessions
 
@@ -82,6 +88,7 @@ class ThriftHandle:
 
         def check() -> bool:
             check_server(self._request, run)
+            check_catalog(self._request, run)
             return True
 
         _servers_checked.get(self._request, check)
