@@ -1,45 +1,47 @@
-"""The whole life of materialized views over each way to Spark. The dbt process of a server has no Java."""
+"""The whole life of materialized views over each way to Spark, with the profiles of docs/connections.md.
+
+The dbt process of a server has no Java.
+"""
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, catalog_settings
+from dbt.adapters.icebergmv.catalog_properties import catalog_settings
 from integration.support.living import live
 from integration.support.served import ServedProject
 from integration.support.servers.processes import HOST
-from integration.support.servers.spark import Server, cluster, connect_server, thrift_server
+from integration.support.servers.spark import SERVERS, cluster
 from integration.support.spark_settings import SPARK
+from tests.support.docs_profiles import docs_profiles
 
-Starter = Callable[[Path, CatalogSettings], AbstractContextManager[Server]]
-
-
-def _without_java(folder: Path) -> dict[str, str]:
-    """Return the environment of a machine with git, which `dbt debug` asks for, and without Java."""
-    commands = folder / "bin"
-    commands.mkdir()
-    (commands / "git").symlink_to(str(shutil.which("git")))
-    return {"JAVA_HOME": str(folder / "no java"), "PATH": str(commands)}
+PAGE = Path(__file__).parents[2] / "docs" / "connections.md"
 
 
-def profile(warehouse: Path, **more: Any) -> dict[str, Any]:
-    common = {"type": "icebergmv", "catalog": "lake", "schema": "life", "warehouse": str(warehouse), "threads": 2}
-    return {**common, **more}
+def profile(section: str, **changes: Any) -> dict[str, Any]:
+    """Return the target of a section, with addresses changed."""
+    outputs: dict[str, Any] = yaml.safe_load(docs_profiles(PAGE)[section])["shop"]["outputs"]
+    (target,) = outputs.values()
+    assert changes.keys() <= target.keys()
+    return {**target, **changes}
 
 
-@pytest.mark.parametrize(("method", "server"), [("connect", connect_server), ("thrift", thrift_server)])
-def test_server(method: str, server: Starter, tmp_path: Path) -> None:
-    warehouse = tmp_path / "warehouse"
-    with server(tmp_path / "server", catalog_settings("lake", str(warehouse), {}, str(tmp_path))) as started:
-        target = profile(warehouse, method=method, host=HOST, port=started.port)
-        see_each_others_commits(ServedProject(tmp_path / "other project", target))
-        live(target, tmp_path / "project", _without_java(tmp_path))
+@pytest.mark.parametrize(
+    "section", ["Spark Connect", pytest.param("Spark Thrift server", marks=pytest.mark.long)], ids=["connect", "thrift"]
+)
+def test_server(section: str, tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    settings = catalog_settings("lake", "./warehouse", {}, str(project))
+    start = SERVERS[profile(section)["method"]]
+    with start(tmp_path / "server", settings) as server:
+        target = profile(section, host=HOST, port=server.port)
+        see_each_others_commits(ServedProject(tmp_path / "other", {**target, "warehouse": str(project / "warehouse")}))
+        live(target, project, _without_java(tmp_path))
 
 
 def see_each_others_commits(project: ServedProject) -> None:
@@ -57,5 +59,12 @@ def see_each_others_commits(project: ServedProject) -> None:
 def test_standalone_cluster(tmp_path: Path) -> None:
     with cluster(tmp_path / "cluster", workers=2) as master:
         parameters = {**SPARK, "spark.master": master, "spark.driver.host": HOST, "spark.executor.memory": "1g"}
-        target = profile(tmp_path / "warehouse", method="session", server_side_parameters=parameters)
-        live(target, tmp_path / "project")
+        live(profile("Session", server_side_parameters=parameters), tmp_path / "project")
+
+
+def _without_java(folder: Path) -> dict[str, str]:
+    """Return the environment of a machine with git, which `dbt debug` asks for, and without Java."""
+    commands = folder / "bin"
+    commands.mkdir()
+    (commands / "git").symlink_to(str(shutil.which("git")))
+    return {"JAVA_HOME": str(folder / "no java"), "PATH": str(commands)}
