@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -87,6 +88,8 @@ def _opened(request: ServerRequest) -> SparkSession:
         ) from error
     session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
     atexit.register(_release, session)
+    # PySpark writes one long JSON record to the console for every failed query; dbt reports the error itself.
+    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     return session
 
 
