@@ -1,29 +1,23 @@
-"""What every catalog reader promises: absent is empty or None, failures are CatalogUnavailable, threads share it.
+"""Every reader keeps the contract of all readers.
 
-A new reader is added to OPENERS: a function that opens it over the SQL catalog whose SQLite file is given.
+A new reader is added to OPENERS: a function that opens it over the SQL catalog whose SQLite file is given. The reader
+over Spark is held to the same contract in integration/catalogs/test_spark_reader.py.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import pytest
-from pyiceberg.catalog.sql import SqlCatalog
 
 from dbt.adapters.icebergmv.maintenance.catalog.opening import READERS, open_catalog
-from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, CatalogReader, ColumnInfo
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, InvalidCatalog
 from tests.support.hive_metastore import HiveMetastore
-from tests.support.lake_views import SCHEMA, add_view, view_metadata
+from tests.support.reader_contract import Lake, Opener, ReaderContract, filled_lake
 from tests.support.rest_catalog import RestServer
-
-THREADS = 8
-NAMES = ["plain", "a b", "é'`x"]
 
 
 @contextmanager
@@ -45,135 +39,19 @@ def hive(database: Path) -> Iterator[CatalogReader]:
     server.close()
 
 
-OPENERS = {"hive": hive, "jdbc": jdbc, "rest": rest}
+OPENERS: dict[str, Opener] = {"hive": hive, "jdbc": jdbc, "rest": rest}
 
 
-@dataclass(frozen=True)
-class Lake:
-    """A catalog with the namespaces `ns` (a table and a view under each of NAMES) and `empty`, and its reader."""
-
-    reader: CatalogReader
-    catalog: SqlCatalog
-    database: Path
-    folder: Path
-    view_files: dict[str, Path]
-
-
-@pytest.fixture(params=sorted(OPENERS))
-def lake(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lake]:
-    database = tmp_path / "catalog.db"
-    catalog = SqlCatalog("lake", uri=f"sqlite:///{database}", warehouse=tmp_path.as_uri())
-    files: dict[str, Path] = {}
-    for namespace in ("ns", "empty"):
-        catalog.create_namespace(namespace)
-    for number, name in enumerate(NAMES):
-        # A folder of its own: file systems take no name, however odd.
-        location = (tmp_path / f"t{number}").as_uri()
-        catalog.create_table(("ns", name), SCHEMA, location=location, properties={"p": name})
-        metadata = view_metadata(["select 1", f"select id from `{name}`"], properties={"comment": name, "q": "1"})
-        files[name] = add_view(catalog, ("ns", f"{name} view"), metadata, tmp_path)
-    with OPENERS[request.param](database) as reader:
-        assert getattr(reader, "catalog_type", None) == request.param, "another reader was opened"
-        yield Lake(reader, catalog, database, tmp_path, files)
-    catalog.close()
+class TestReaders(ReaderContract):
+    @pytest.fixture(params=sorted(OPENERS))
+    def lake(self, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Lake]:
+        with filled_lake(tmp_path, OPENERS[request.param]) as made:
+            assert getattr(made.reader, "catalog_type", None) == request.param, "another reader was opened"
+            yield made
 
 
 def test_every_reader_is_tested() -> None:
     assert sorted(OPENERS) == sorted(reader.catalog_type for reader in READERS)
-
-
-def test_what_is_there(lake: Lake) -> None:
-    reader = lake.reader
-    assert reader.name == "lake"
-    assert reader.namespaces() == ["empty", "ns"]
-    expected = {CatalogEntry(n, "table") for n in NAMES} | {CatalogEntry(f"{n} view", "view") for n in NAMES}
-    assert len(reader.entries("ns")) == len(expected)
-    assert set(reader.entries("ns")) == expected
-    for name in NAMES:
-        table, view = reader.table("ns", name), reader.view("ns", f"{name} view")
-        assert table is not None
-        assert table.properties == {"p": name}
-        assert view is not None
-        assert (view.namespace, view.name, view.comment) == ("ns", f"{name} view", name)
-        assert (view.sql, view.retained_sql) == (f"select id from `{name}`", ("select 1", f"select id from `{name}`"))
-        assert view.columns == (ColumnInfo("id", "bigint", "the key"),)
-        assert view.types == ("bigint",)
-        assert view.properties == {"comment": name, "q": "1"}
-        assert (view.version_id, view.default_catalog, view.default_namespace) == (2, None, ("ns",))
-
-
-def test_what_is_absent_is_empty_or_none(lake: Lake) -> None:
-    reader = lake.reader
-    assert reader.entries("empty") == reader.entries("nowhere") == []
-    for namespace in ("ns", "empty", "nowhere"):
-        assert reader.table(namespace, "absent") is None
-        assert reader.view(namespace, "absent") is None
-    # A name of the other kind.
-    assert reader.view("ns", "plain") is None
-    assert reader.table("ns", "absent view") is None
-
-
-def test_another_dialect_is_no_sql(lake: Lake) -> None:
-    add_view(lake.catalog, ("ns", "theirs"), view_metadata(["select 1"], dialect="trino"), lake.folder)
-    view = lake.reader.view("ns", "theirs")
-    assert view is not None
-    assert (view.sql, view.retained_sql) == ("", ())
-
-
-def test_answers_are_of_the_moment(lake: Lake) -> None:
-    reader = lake.reader
-    before = reader.table("ns", "plain")
-    with lake.catalog.load_table(("ns", "plain")).transaction() as change:
-        change.set_properties(new="1")
-    after = reader.table("ns", "plain")
-    assert before is not None
-    assert after is not None
-    assert ("new" in before.properties, "new" in after.properties) == (False, True)
-    lake.catalog.drop_table(("ns", "plain"))
-    assert reader.table("ns", "plain") is None
-
-
-@pytest.mark.parametrize("content", [None, b"", b"{}", b"no json"], ids=["gone", "empty", "no_view", "no_json"])
-def test_a_broken_file_is_an_error(lake: Lake, content: bytes | None) -> None:
-    table = lake.catalog.load_table(("ns", "plain"))
-    for file in (lake.view_files["plain"], Path(unquote(urlsplit(table.metadata_location).path))):
-        if content is None:
-            file.unlink()
-        else:
-            file.write_bytes(content)
-    with pytest.raises(CatalogUnavailable, match="Cannot read the catalog `lake`: "):
-        lake.reader.view("ns", "plain view")
-    with pytest.raises(CatalogUnavailable, match="Cannot read the catalog `lake`: "):
-        lake.reader.table("ns", "plain")
-
-
-CALLS: dict[str, Callable[[CatalogReader], object]] = {
-    "namespaces": lambda reader: reader.namespaces(),
-    "entries": lambda reader: reader.entries("ns"),
-    "table": lambda reader: reader.table("ns", "plain"),
-    "view": lambda reader: reader.view("ns", "plain view"),
-}
-
-
-@pytest.mark.parametrize("call", CALLS)
-def test_a_broken_catalog_is_an_error(lake: Lake, call: str) -> None:
-    # In place: connections that are open see it too.
-    lake.database.write_bytes(b"this was a database" * 10_000)
-    with pytest.raises(CatalogUnavailable, match=r"Cannot read the catalog `lake`: .*\. (Check|Look at) "):
-        CALLS[call](lake.reader)
-
-
-def test_threads_share_a_reader(lake: Lake) -> None:
-    def looks(_: int) -> list[object]:
-        views = [lake.reader.view("ns", f"{name} view") for name in NAMES]
-        tables = [lake.reader.table("ns", name) for name in NAMES]
-        return [lake.reader.namespaces(), lake.reader.entries("ns"), views, [t and t.metadata_location for t in tables]]
-
-    with ThreadPoolExecutor(THREADS) as pool:
-        found = list(pool.map(looks, range(THREADS * 4)))
-    assert all(answer == found[0] for answer in found)
-    assert found[0] == looks(0)
-    assert None not in found[0][2]  # type: ignore[operator]
 
 
 def test_an_unreachable_catalog_cannot_be_opened(tmp_path: Path) -> None:

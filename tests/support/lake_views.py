@@ -47,9 +47,12 @@ def view_metadata(sqls: list[str], dialect: str = "spark", properties: Mapping[s
 
 
 def add_view(catalog: SqlCatalog, name: tuple[str, str], metadata: ViewMetadata, folder: Path) -> Path:
-    """Add a view to the catalog and return its metadata file."""
-    file = folder / f"{uuid.uuid4()}.gz.metadata.json"
-    file.write_bytes(gzip.compress(metadata.model_dump_json(by_alias=True).encode()))
+    """Add a view to the catalog, with a folder of its own below `folder`, and return its metadata file."""
+    location = folder / str(uuid.uuid4())
+    file = location / "metadata" / f"00000-{uuid.uuid4()}.gz.metadata.json"
+    file.parent.mkdir(parents=True)
+    placed = metadata.model_copy(update={"location": location.as_uri()})
+    file.write_bytes(gzip.compress(placed.model_dump_json(by_alias=True).encode()))
     insert = (
         "insert into iceberg_tables (catalog_name, table_namespace, table_name, metadata_location, iceberg_type) "
         "values (:c, :n, :t, :l, 'VIEW')"
