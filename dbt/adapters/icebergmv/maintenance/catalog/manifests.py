@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Literal
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Literal, Protocol, runtime_checkable
 
 from pyiceberg.avro.file import AvroFile
 from pyiceberg.io import FileIO
@@ -36,8 +37,23 @@ _FILE_PATH = 2147483546
 _MOST_ENTRIES = 20_000
 """That are remembered: what one run reads of a table, it reads several times."""
 
+_LENGTH_OF_LIST = 64 * 1024
+"""About; a snapshot does not say it."""
+
 _LISTS: Remembered[tuple[ManifestFile, ...]] = Remembered(_MOST_ENTRIES, lambda manifests: 1 + len(manifests))
 _ENTRIES: Remembered[tuple[ManifestEntry, ...]] = Remembered(_MOST_ENTRIES, lambda entries: 1 + len(entries))
+
+
+_OPENED_AHEAD = 64
+"""Manifests that are fetched together, where they are read one after the other."""
+
+
+@runtime_checkable
+class FetchesMany(Protocol):
+    """A FileIO for which many files at once cost hardly more than one."""
+
+    def fetch(self, lengths: Mapping[str, int]) -> None:
+        """Fetch the files, given with about how long they are, so that each is at hand when it is opened."""
 
 
 def manifests_of(io: FileIO, snapshot: Snapshot | None) -> tuple[ManifestFile, ...]:
@@ -49,15 +65,31 @@ def manifests_of(io: FileIO, snapshot: Snapshot | None) -> tuple[ManifestFile, .
 
 def changed_entries(io: FileIO, manifests: Iterable[ManifestFile], snapshot_id: int) -> Iterator[ManifestEntry]:
     """Yield the entries of the files that a snapshot, whose manifest list is given, added or removed."""
-    for manifest in manifests:
-        if manifest.added_snapshot_id == snapshot_id:
-            yield from (e for e in _entries(io, manifest) if e.status != ManifestEntryStatus.EXISTING)
+    for manifest in _at_hand(io, (m for m in manifests if m.added_snapshot_id == snapshot_id)):
+        yield from (e for e in _entries(io, manifest) if e.status != ManifestEntryStatus.EXISTING)
 
 
 def live_files(io: FileIO, manifests: Iterable[ManifestFile]) -> Iterator[DataFile]:
     """Yield the data and delete files that manifests hold, opening one manifest after the other."""
-    for manifest in manifests:
+    for manifest in _at_hand(io, manifests):
         yield from (e.data_file for e in _entries(io, manifest) if e.status != ManifestEntryStatus.DELETED)
+
+
+def fetch_changes(io: FileIO, snapshots: Iterable[Snapshot]) -> None:
+    """Fetch what `manifests_of` and `changed_entries` will read of all these snapshots, where `io` fetches many."""
+    if not isinstance(io, FetchesMany):
+        return
+    known = list(snapshots)
+    lists = (s.manifest_list for s in known if s.manifest_list)
+    io.fetch({path: _LENGTH_OF_LIST for path in lists if not _LISTS.knows(path)})
+    fetch_manifests(io, (m for s in known for m in manifests_of(io, s) if m.added_snapshot_id == s.snapshot_id))
+
+
+def fetch_manifests(io: FileIO, manifests: Iterable[ManifestFile]) -> None:
+    """Fetch the manifests whose entries are not known yet, where `io` fetches many."""
+    if isinstance(io, FetchesMany):
+        unknown = {m.manifest_path: m.manifest_length for m in manifests if not _ENTRIES.knows(m.manifest_path)}
+        io.fetch(unknown)
 
 
 def partition_key(file: DataFile) -> PartitionKey:
@@ -82,6 +114,13 @@ def referenced_data_file(file: DataFile) -> str | None:
 def count_files(manifests: Iterable[ManifestFile]) -> int:
     """Return how many live files manifests list, without opening them."""
     return sum((m.added_files_count or 0) + (m.existing_files_count or 0) for m in manifests)
+
+
+def _at_hand(io: FileIO, manifests: Iterable[ManifestFile]) -> Iterator[ManifestFile]:
+    waiting = iter(manifests)
+    while some := list(islice(waiting, _OPENED_AHEAD)):
+        fetch_manifests(io, some)
+        yield from some
 
 
 def _entries(io: FileIO, manifest: ManifestFile) -> tuple[ManifestEntry, ...]:

@@ -32,6 +32,11 @@ class Remembered(Generic[V]):
         self._known: OrderedDict[Hashable, Future[V]] = OrderedDict()
         self._weights: dict[Hashable, int] = {}
 
+    def knows(self, key: Hashable) -> bool:
+        """Return whether `get` would find the value of a key without finding it out."""
+        with self._lock:
+            return key in self._weights
+
     def get(self, key: Hashable, find_out: Callable[[], V]) -> V:
         """Return the value of a key; `find_out` is called when it is not known. Its errors are the caller's."""
         with self._lock:

@@ -22,6 +22,8 @@ from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows, ch
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import (
     PartitionKey,
     changed_entries,
+    fetch_changes,
+    fetch_manifests,
     live_files,
     manifests_of,
     partition_key,
@@ -170,7 +172,9 @@ def bytes_by_partition(table: Table, snapshot_id: int) -> dict[PartitionKey, int
     """Return the size of the data and delete files of each partition at a snapshot; each manifest is opened once."""
     snapshot = table.metadata.snapshot_by_id(snapshot_id)
     sizes: dict[PartitionKey, int] = {}
-    for manifest in manifests_of(table.io, snapshot):
+    manifests = manifests_of(table.io, snapshot)
+    fetch_manifests(table.io, (m for m in manifests if not _PARTITIONS.knows(m.manifest_path)))
+    for manifest in manifests:
         for key, size in _bytes_in(table, manifest).items():
             sizes[key] = sizes.get(key, 0) + size
     return sizes
@@ -221,6 +225,7 @@ def _window(metadata: TableMetadata, start: Snapshot, target: Snapshot) -> _Wind
 
 def _changed_files(table: Table, window: _Window, appends: AppendWindow | None = None) -> Iterator[DataFile]:
     """Yield the files that the snapshots added or removed, and note them in `appends`; a `replace` changes no row."""
+    fetch_changes(table.io, (s for s in (*window.undone, *window.done) if operation(s) != Operation.REPLACE))
     for snapshot in (*window.undone, *reversed(window.done)):
         replaced = operation(snapshot) == Operation.REPLACE
         manifests = () if replaced and appends is None else manifests_of(table.io, snapshot)

@@ -17,10 +17,17 @@ _GZIP_MAGIC = b"\x1f\x8b"
 def read_view_metadata(properties: Mapping[str, str], location: str) -> ViewMetadata:
     """Return the content of a metadata file; `properties` are those of the catalog, for its file system."""
     with load_file_io(dict(properties), location).new_input(location).open() as stream:
-        content = stream.read()
-    if content.startswith(_GZIP_MAGIC):
-        content = gzip.decompress(content)
-    return ViewMetadata.model_validate_json(content)
+        return parsed_view(stream.read())
+
+
+def parsed_view(content: bytes) -> ViewMetadata:
+    """Return what a metadata file of a view holds."""
+    return ViewMetadata.model_validate_json(unzipped(content))
+
+
+def unzipped(content: bytes) -> bytes:
+    """Return the text of a metadata file, which may be compressed."""
+    return gzip.decompress(content) if content.startswith(_GZIP_MAGIC) else content
 
 
 def view_info(namespace: str, name: str, metadata: ViewMetadata) -> ViewInfo:
