@@ -10,6 +10,7 @@ import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
+from dbt.adapters.icebergmv.maintenance.errors import InvalidCatalog
 from dbt.adapters.icebergmv.spark.secrets import hide, secret_values
 
 PROFILE = {"catalog": "lake", "schema": "analytics", "warehouse": "wh"}
@@ -54,7 +55,13 @@ def test_values_of_yaml_become_text() -> None:
         ({"schema": None}, "`schema` is missing"),
         ({"catalog": "a.b"}, "has a dot in it"),
         ({"warehouse": None}, "neither `warehouse` nor `catalog_properties`"),
-        ({"catalog_properties": {"type": "glue"}}, "it is of type glue, .* Use a catalog of type hive, jdbc or rest"),
+        ({"catalog_reader": "guess"}, "`catalog_reader: guess` is not known. Use `auto`, `direct` .* or `spark`"),
+        (
+            {"catalog_properties": {"type": "glue"}, "catalog_reader": "direct"},
+            "it is of type glue, .* Use a catalog of type hive, jdbc or rest",
+        ),
+        ({"catalog_properties": {"uri": "x"}}, "neither `type` nor `catalog-impl`"),
+        ({"method": "connect", "host": "h", "warehouse": None, "catalog_reader": "direct"}, "neither `warehouse` nor"),
         ({"method": "http"}, "is for Databricks, which has its own adapter. Use `session`"),
         ({"method": "telepathy"}, "is not known. Use `session`"),
     ],
@@ -62,6 +69,27 @@ def test_values_of_yaml_become_text() -> None:
 def test_what_cannot_work_says_why(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(DbtRuntimeError, match=message):
         credentials(**changes)
+
+
+def test_a_catalog_that_only_spark_can_open_is_described_for_spark() -> None:
+    made = credentials(warehouse=None, catalog_properties={"type": "glue", "warehouse": "s3://b/w"})
+    settings = made.catalog_settings("lake")
+    assert (settings.spark, settings.pyiceberg) == ({"type": "glue", "warehouse": "s3://b/w"}, {})
+    with pytest.raises(InvalidCatalog, match="it is of type glue"):
+        made.described_catalog("lake")
+
+
+@pytest.mark.parametrize("reader", ["auto", "spark"])
+def test_the_profile_of_a_server_needs_no_catalog(reader: str) -> None:
+    made = credentials(method="connect", host="h", warehouse=None, catalog_reader=reader)
+    assert (made.catalog_settings("lake").spark, made.catalog_settings("lake").pyiceberg) == ({}, {})
+    assert dict(made.connection_info())["catalog_type"] == "as Spark has it"
+
+
+def test_spark_in_this_process_may_have_its_catalog_in_its_own_words() -> None:
+    words = {"spark.sql.catalog.lake.type": "hadoop", "spark.sql.catalog.lake.warehouse": "/w"}
+    made = credentials(warehouse=None, server_side_parameters=words)
+    assert made.catalog_settings("lake").spark == {"type": "hadoop", "warehouse": "/w"}
 
 
 def test_nothing_secret_is_shown() -> None:

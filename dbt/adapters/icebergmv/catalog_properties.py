@@ -80,6 +80,18 @@ def catalog_settings(
     return _described(name, merged, project_dir)
 
 
+def settings_for_spark(name: str, properties: Mapping[str, str]) -> CatalogSettings:
+    """Describe the catalog `name` for Spark alone, which takes the properties as they are: PyIceberg cannot open it."""
+    return CatalogSettings(
+        name=name,
+        spark=properties,
+        pyiceberg={},
+        supports_views=True,
+        drivers=tuple(_drivers(properties)),
+        folder=None,
+    )
+
+
 def make_folder(settings: CatalogSettings) -> None:
     """Make the warehouse folder when the catalog needs one; raises OSError when that fails."""
     if settings.folder is not None:

@@ -28,7 +28,7 @@ class IcebergMVConnectionManager(SparkConnectionManager):
         """Give the connection a handle; Spark is not started here."""
         if connection.state != ConnectionState.OPEN:
             credentials = cast(IcebergMVCredentials, connection.credentials)
-            connection.handle = _handle(credentials)
+            connection.handle = new_handle(credentials)
             connection.state = ConnectionState.OPEN
         return connection
 
@@ -46,7 +46,8 @@ class IcebergMVConnectionManager(SparkConnectionManager):
             raise DbtRuntimeError(str(error) or type(error).__name__) from error
 
 
-def _handle(credentials: IcebergMVCredentials) -> SessionHandle | ThriftHandle:
+def new_handle(credentials: IcebergMVCredentials) -> SessionHandle | ThriftHandle:
+    """Return a handle on Spark as the profile describes it; nothing is started or opened."""
     secrets = credentials.secrets()
     match credentials.method:
         case "connect":

@@ -9,7 +9,12 @@ from typing import Any
 from dbt.adapters.contracts.connection import Credentials
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, absolute_path, catalog_settings
+from dbt.adapters.icebergmv.catalog_properties import (
+    CatalogSettings,
+    absolute_path,
+    catalog_settings,
+    settings_for_spark,
+)
 from dbt.adapters.icebergmv.invocation import log_folder, project_folder
 from dbt.adapters.icebergmv.maintenance.errors import InvalidCatalog, InvalidConfig
 from dbt.adapters.icebergmv.server_profile import check_settings, connect_address, server_address
@@ -21,6 +26,7 @@ from dbt.adapters.icebergmv.spark.settings import session_conf, setting_text
 
 METHODS = ("session", "connect", "thrift")
 OF_DATABRICKS = ("http", "odbc")
+READERS = ("auto", "direct", "spark")
 
 
 @dataclass
@@ -34,6 +40,7 @@ class IcebergMVCredentials(Credentials):
     database: str = ""
     schema: str = ""
     method: str = "session"
+    catalog_reader: str = "auto"
     warehouse: str | None = None
     catalog_properties: dict[str, Any] = field(default_factory=dict)
     server_side_parameters: dict[str, Any] = field(default_factory=dict)
@@ -54,6 +61,11 @@ class IcebergMVCredentials(Credentials):
 
     def __post_init__(self) -> None:
         self._check_method()
+        if self.catalog_reader not in READERS:
+            raise DbtRuntimeError(
+                f"Cannot use the profile: `catalog_reader: {self.catalog_reader}` is not known. "
+                "Use `auto`, `direct` (PyIceberg in the dbt process) or `spark` (through the connection)."
+            )
         for key, value in (("catalog", self.database), ("schema", self.schema)):
             if not value:
                 raise DbtRuntimeError(f"Cannot use the profile: `{key}` is missing. Add `{key}: <name>` to the target.")
@@ -88,21 +100,31 @@ class IcebergMVCredentials(Credentials):
     def catalog_settings(self, catalog: str) -> CatalogSettings:
         """Return how to open `catalog`: the profile's own, or one configured in `server_side_parameters`.
 
-        Raises DbtRuntimeError when the profile says nothing of it.
+        Where only Spark can open it, `pyiceberg` is empty. Raises DbtRuntimeError when the profile says too little of
+        it for the reader that it asks for.
         """
         try:
-            if catalog == self.database:
-                return catalog_settings(catalog, self.warehouse, self.catalog_properties, self._project_dir)
-            properties = self._configured_in_spark(catalog)
-            if not properties:
-                raise InvalidCatalog(
-                    f"the profile does not describe it. Add its `spark.sql.catalog.{catalog}.*` keys to "
-                    "`server_side_parameters`.",
-                    subject=f"Cannot open the catalog `{catalog}`",
-                )
-            return catalog_settings(catalog, None, properties, self._project_dir)
+            return self.described_catalog(catalog)
         except InvalidCatalog as error:
+            own = self.catalog_properties if catalog == self.database else {}
+            properties = own or self._configured_in_spark(catalog)
+            only_spark = self.method != "session" or "type" in properties or "catalog-impl" in properties
+            if self.catalog_reader != "direct" and only_spark:
+                return settings_for_spark(catalog, properties)
             raise DbtRuntimeError(str(error)) from error
+
+    def described_catalog(self, catalog: str) -> CatalogSettings:
+        """Return how Spark and PyIceberg open `catalog`. Raises InvalidCatalog when PyIceberg cannot."""
+        if catalog == self.database and (self.warehouse or self.catalog_properties):
+            return catalog_settings(catalog, self.warehouse, self.catalog_properties, self._project_dir)
+        properties = self._configured_in_spark(catalog)
+        if not properties and catalog != self.database:
+            raise InvalidCatalog(
+                f"the profile does not describe it. Add its `spark.sql.catalog.{catalog}.*` keys to "
+                "`server_side_parameters`.",
+                subject=f"Cannot open the catalog `{catalog}`",
+            )
+        return catalog_settings(catalog, None, properties, self._project_dir)
 
     def session_conf(self) -> dict[str, str]:
         """Return the settings of every Spark session of this profile."""
@@ -133,7 +155,7 @@ class IcebergMVCredentials(Credentials):
         return ServerRequest(address, self.database, tuple(self.session_conf().items()))
 
     def is_known_catalog(self, catalog: str | None) -> bool:
-        """Return whether the profile describes `catalog` well enough to read it without Spark."""
+        """Return whether the profile describes `catalog` well enough for a catalog reader."""
         return catalog is None or catalog == self.database or bool(self._configured_in_spark(catalog))
 
     def secrets(self) -> tuple[str, ...]:
@@ -147,7 +169,7 @@ class IcebergMVCredentials(Credentials):
             # A person knows the catalog by the name it has in the profile; macros read both.
             yield ("catalog" if key == "database" and not with_aliases else key), value
         kind = self.catalog_properties.get("type") or self.catalog_properties.get("catalog-impl")
-        yield "catalog_type", kind or "jdbc (sqlite)"
+        yield "catalog_type", kind or ("jdbc (sqlite)" if self.warehouse else "as Spark has it")
         yield "catalog_address", hide(self._address(), self.secrets())
 
     def _connection_keys(self) -> tuple[str, ...]:

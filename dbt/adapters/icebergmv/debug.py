@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
+from dbt.adapters.icebergmv.reader_choice import ChosenReader
 
 
-def catalog_report(reader: CatalogReader, schema: str, supports_views: bool) -> Iterator[str]:
+def catalog_report(chosen: ChosenReader, schema: str, supports_views: bool) -> Iterator[str]:
     """Yield lines on a catalog that was opened and listed; one view is read. Raises CatalogUnavailable."""
-    # Readers are one module a kind of catalog.
-    yield f"catalog_reader: direct (PyIceberg, {type(reader).__module__.rsplit('.', 1)[-1]})"
+    reader = chosen.reader
+    yield f"catalog_reader: {chosen.how}"
     yield f"schemas: {len(reader.namespaces())}"
     entries = reader.entries(schema)
     views = [entry.name for entry in entries if entry.kind == "view"]

@@ -21,14 +21,16 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.catalog_readers import reader_for
 from dbt.adapters.icebergmv.column import IcebergMVColumn
-from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager
+from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager, new_handle
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
 from dbt.adapters.icebergmv.debug import catalog_report
 from dbt.adapters.icebergmv.docs import catalog_rows
 from dbt.adapters.icebergmv.grants import BUILDING_COMMANDS, warn_of_grants
 from dbt.adapters.icebergmv.invocation import command
 from dbt.adapters.icebergmv.listing import list_relations, rendered_storage_table
+from dbt.adapters.icebergmv.maintenance.catalog.over_spark.reader import SparkReader
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ColumnInfo, table_columns
+from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 from dbt.adapters.icebergmv.maintenance.sql.names import split_name
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
@@ -36,10 +38,12 @@ from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified, string_l
 from dbt.adapters.icebergmv.materialized_views import BEHAVIOR_FLAGS, MaterializedViewMixin
 from dbt.adapters.icebergmv.operations import OperationsMixin
 from dbt.adapters.icebergmv.python_models import run_model
+from dbt.adapters.icebergmv.reader_choice import ChosenReader, Ways, chosen_reader
 from dbt.adapters.icebergmv.relation import IcebergMVRelation
 from dbt.adapters.icebergmv.seeds import SeedMixin
 from dbt.adapters.icebergmv.spark.cursor import SessionHandle
 from dbt.adapters.icebergmv.spark.settings import setting_text
+from dbt.adapters.icebergmv.spark_statements import SparkStatements
 
 if TYPE_CHECKING:
     import agate
@@ -75,6 +79,10 @@ class IcebergMVAdapter(OperationsMixin, MaterializedViewMixin, SeedMixin, SparkA
     # Iceberg tables made by CREATE TABLE AS carry no constraints.
     CONSTRAINT_SUPPORT = dict.fromkeys(ConstraintType, ConstraintSupport.NOT_SUPPORTED)
 
+    def __init__(self, config: Any, mp_context: Any) -> None:
+        super().__init__(config, mp_context)
+        self._readers: Remembered[ChosenReader] = Remembered(100)
+
     @property
     def credentials(self) -> IcebergMVCredentials:  # type: ignore[override]
         """The target of the profile."""
@@ -90,11 +98,27 @@ class IcebergMVAdapter(OperationsMixin, MaterializedViewMixin, SeedMixin, SparkA
     def catalog_reader_of(self, database: str | None) -> CatalogReader:
         """Return the reader of any catalog that the profile describes; None means its own.
 
-        It is opened at first use and shared in the process.
+        It is chosen and opened at first use.
         Raises DbtRuntimeError when the catalog is not described or cannot be opened.
         """
-        settings = self.credentials.catalog_settings(database or self.credentials.database)
-        return _ask(lambda: reader_for(settings))
+        return self._chosen_reader(database or self.credentials.database).reader
+
+    def _chosen_reader(self, catalog: str) -> ChosenReader:
+        credentials = self.credentials
+
+        def choose() -> ChosenReader:
+            # An error of the profile comes before one of the catalog.
+            credentials.catalog_settings(catalog)
+            ways = Ways(
+                lambda: reader_for(credentials.described_catalog(catalog)),
+                lambda: SparkReader(catalog, SparkStatements(self.connections, lambda: new_handle(credentials))),
+                elsewhere=credentials.method != "session",
+            )
+            chosen = chosen_reader(credentials.catalog_reader, ways, credentials.schema)
+            _logger.debug(f"The catalog {catalog} is read {chosen.how}")
+            return chosen
+
+        return _ask(lambda: self._readers.get(catalog, choose))
 
     @classmethod
     def quote(cls, identifier: str) -> str:
@@ -108,8 +132,9 @@ class IcebergMVAdapter(OperationsMixin, MaterializedViewMixin, SeedMixin, SparkA
 
     def debug_query(self) -> None:
         """Open and list the catalog, then run a query in Spark."""
-        reader, settings = self.catalog_reader_of(None), self.credentials.catalog_settings(self.credentials.database)
-        for line in _ask(lambda: list(catalog_report(reader, self.credentials.schema, settings.supports_views))):
+        catalog = self.credentials.database
+        chosen, settings = self._chosen_reader(catalog), self.credentials.catalog_settings(catalog)
+        for line in _ask(lambda: list(catalog_report(chosen, self.credentials.schema, settings.supports_views))):
             _logger.info(line)
         _logger.info(f"Now a query runs in {self.credentials.spark_place()}")
         super().debug_query()
