@@ -12,10 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pyspark
+from dbt.adapters.events.logging import AdapterLogger
 
 from dbt.adapters.icebergmv.spark.drivers import DRIVERS
 from dbt.adapters.icebergmv.spark.errors import JarsUnavailable
 
+_logger = AdapterLogger("IcebergMV")
 CACHE_VARIABLE = "DBT_ICEBERGMV_CACHE"
 RUNTIME = "iceberg-spark-runtime"
 ICEBERG_RUNTIMES = {
@@ -101,6 +103,7 @@ def _cached(coordinates: Sequence[str], repositories: str | None) -> list[str]:
 
 def _fetch(coordinates: Sequence[str], folder: Path, repositories: str | None) -> None:
     """Fetch into a scratch folder and rename it, so that others see all jars or none."""
+    _logger.info(f"Fetching jars for Spark, once: {', '.join(coordinates)}")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=".fetch-", dir=folder.parent))
