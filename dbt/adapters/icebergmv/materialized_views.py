@@ -95,8 +95,9 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
             reader = self.catalog_reader_of(relation.database)
             if not reader.has_views:
                 raise InvalidConfig(
-                    f"the server of the catalog {reader.name} offers no views. Switch views on in the server, or add "
-                    "`view-endpoints-supported: true` to `catalog_properties` if it has views and does not say so."
+                    f"the catalog {reader.name} offers no views. Use one that has views (REST, Hive, JDBC in layout V1). "
+                    "If it is a REST server that has them and does not say so, add `view-endpoints-supported: true` to "
+                    "`catalog_properties`."
                 )
             return inspect(reader, request)
 
