@@ -95,9 +95,9 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
             reader = self.catalog_reader_of(relation.database)
             if not reader.has_views:
                 raise InvalidConfig(
-                    f"the catalog {reader.name} offers no views. Use one that has views (REST, Hive, JDBC in layout V1). "
-                    "If it is a REST server that has them and does not say so, add `view-endpoints-supported: true` to "
-                    "`catalog_properties`."
+                    f"the catalog {reader.name} offers no views. Use one that has views (REST, Hive, JDBC in layout "
+                    "V1). If it is a REST server that has them and does not say so, add "
+                    "`view-endpoints-supported: true` to `catalog_properties`."
                 )
             return inspect(reader, request)
 
