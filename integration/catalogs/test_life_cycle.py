@@ -83,8 +83,9 @@ SECTIONS: dict[str, Callable[[Path], AbstractContextManager[Place]]] = {
 }
 
 
+@pytest.mark.long
 def test_life_cycle_in_a_rest_catalog(tmp_path: Path) -> None:
-    """The share of every run: the rest takes minutes."""
+    """As people have it who read their own lakes: Spark in the dbt process, with little memory."""
     with rest(tmp_path) as place:
         target = {**profile("REST", place), "server_side_parameters": SPARK}
         live(target, tmp_path / "project", place.secrets)

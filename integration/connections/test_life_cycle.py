@@ -16,6 +16,7 @@ from dbt.adapters.icebergmv.catalog_properties import catalog_settings
 from integration.support.living import live
 from integration.support.served import ServedProject
 from integration.support.servers.processes import HOST
+from integration.support.servers.rest import rest_catalog
 from integration.support.servers.spark import SERVERS, cluster
 from integration.support.spark_settings import SPARK
 from tests.support.docs_profiles import docs_profiles
@@ -35,13 +36,13 @@ def profile(section: str, **changes: Any) -> dict[str, Any]:
     "section", ["Spark Connect", pytest.param("Spark Thrift server", marks=pytest.mark.long)], ids=["connect", "thrift"]
 )
 def test_server(section: str, tmp_path: Path) -> None:
-    project = tmp_path / "project"
-    settings = catalog_settings("lake", "./warehouse", {}, str(project))
     start = SERVERS[profile(section)["method"]]
-    with start(tmp_path / "server", settings) as server:
-        target = profile(section, host=HOST, port=server.port)
-        see_each_others_commits(ServedProject(tmp_path / "other", {**target, "warehouse": str(project / "warehouse")}))
-        live(target, project, _without_java(tmp_path))
+    with rest_catalog(tmp_path / "catalog") as uri:
+        place = {**profile(section)["catalog_properties"], "uri": uri}
+        with start(tmp_path / "server", catalog_settings("lake", None, place, str(tmp_path))) as server:
+            target = profile(section, host=HOST, port=server.port, catalog_properties=place)
+            see_each_others_commits(ServedProject(tmp_path / "other", target))
+            live(target, tmp_path / "project", _without_java(tmp_path))
 
 
 def see_each_others_commits(project: ServedProject) -> None:

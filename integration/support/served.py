@@ -19,9 +19,9 @@ class ServedProject(Project):
         request = credentials.server_request()
         request = replace(request, settings=(*request.settings, *conf.items()))
         if credentials.method == "connect":
-            session = connect_session(request)
+            session = connect_session(request, lambda: None)
             return lambda sql: session.sql(sql).collect()
-        handle = ThriftHandle(request, ())
+        handle = ThriftHandle(request, (), lambda: None)
 
         def run(sql: str) -> Sequence[Sequence[object]]:
             cursor = handle.cursor()

@@ -62,14 +62,24 @@ def test_sessions_are_set_as_those_in_the_process() -> None:
         ({"url": "sc://h"}, "`url` and `host` both say the same"),
         ({"host": None, "url": "http://h"}, "it is no address of Spark Connect"),
         ({"host": None, "url": "sc://h/;x=1"}, "`x` in it is not known"),
+        ({"host": None, "url": "sc://h;token=t0ken!"}, "it is no address of Spark Connect"),
+        ({"host": None, "url": "sc://h:1;token=t0ken!"}, "it is no address of Spark Connect"),
+        ({"host": None, "url": "sc://me:t0ken!@h"}, "it is no address of Spark Connect"),
+        ({"port": 70000}, "`port: 70000` is not a number of a port"),
+        ({"password": "s3cret!"}, "`password` has no use here: `method: connect` takes a `token`"),
+        ({"method": "thrift", "token": "t0ken!"}, "`token` has no use here"),
+        ({"method": "thrift", "auth": "ldap"}, "`auth: ldap` is not known. Use CUSTOM, KERBEROS, LDAP, NONE, NOSASL"),
+        ({"method": "thrift", "password": "s3cret!"}, "a password goes with `auth: LDAP`"),
+        ({"method": "thrift", "auth": "KERBEROS"}, "Add `kerberos_service_name: <name>`"),
         ({"jars": ["a:b:c"]}, "takes no jars .*Start the server with them, and remove `jars`"),
         ({"server_side_parameters": {"spark.driver.memory": "1g"}}, "cannot take `spark.driver.memory`"),
         ({"server_side_parameters": {"spark.sql.extensions": "x"}}, "cannot take `spark.sql.extensions`"),
     ],
 )
 def test_what_cannot_work_says_why(changes: dict[str, Any], message: str) -> None:
-    with pytest.raises(DbtRuntimeError, match=message):
+    with pytest.raises(DbtRuntimeError, match=message) as raised:
         credentials(**changes)
+    assert "t0ken!" not in str(raised.value)
 
 
 def test_where_spark_runs_is_said() -> None:

@@ -8,6 +8,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 from tests.support.rule_tables import analysed
@@ -208,3 +209,21 @@ def test_a_column_that_the_parser_takes_for_a_unit_is_not_found_where_the_key_is
     assert asked
     names = [n.strip() for sql in asked for n in sql.split(" AS x(")[1].split(")")[0].split(",")]
     assert name not in names
+
+
+@pytest.mark.parametrize(("text", "is_known"), [("a", True), ("\ufffd", False), ("x\ufffdy", False)])
+def test_a_computed_key_that_is_not_utf8_is_not_followed(text: str, is_known: bool) -> None:
+    """What Spark gives for bytes that are no text stands for many of them; stored rows have the bytes."""
+    key = analysed("SELECT CAST(unhex(region) AS string) AS k, max(v) AS m FROM t GROUP BY 1")
+    (track,) = (t for c in key.columns or () if c.name == "k" for t in c.tracks)
+
+    def run(sql: str) -> list[list[object]]:
+        if sql.startswith("DESCRIBE"):
+            return [["e", "string", None]]
+        return [[place, text] for place in range(sql.count("CAST(NULL AS") + sql.count("'FF'"))]
+
+    base = BaseTable(("lake", "ns", "t"), None)
+    status = BaseTableStatus(base, (track.occurrence.index,), None, TableChange("stale"))
+    found = evaluated(key, MaterializedViewStatus((status,)), run, lambda _base, _column: Domain.of("FF"))
+    (after,) = (t for c in found.columns or () if c.name == "k" for t in c.tracks)
+    assert any(isinstance(step, Computed) for step in after.function) != is_known

@@ -29,4 +29,4 @@ def test_missing_packages_are_named_with_the_line_to_run(monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "pyspark.sql.connect.session", None)
     request = ServerRequest(ServerAddress("server", "nowhere", 1), "lake", ())
     with pytest.raises(SparkUnavailable, match=r"pip install 'dbt-icebergmv\[connect\]'"):
-        connect_session(request)
+        connect_session(request, lambda: None)

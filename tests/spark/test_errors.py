@@ -5,7 +5,7 @@ from __future__ import annotations
 from dbt_common.exceptions import DbtDatabaseError
 from pyspark.errors import PySparkException
 
-from dbt.adapters.icebergmv.spark.errors import database_error, is_lost, spark_message
+from dbt.adapters.icebergmv.spark.errors import ServerLost, database_error, is_lost, spark_message
 
 RPC = """<_MultiThreadedRendezvous of RPC that terminated with:
 \tstatus = StatusCode.UNAVAILABLE
@@ -22,7 +22,9 @@ def test_a_lost_server_is_told_with_the_mend_and_without_secrets() -> None:
     error = PySparkException(RPC)
     assert is_lost(error)
     assert spark_message(error) == "Connection refused by s3cret!"
-    assert str(database_error(error, ["s3cret!"]).msg) == (
+    found = database_error(error, ["s3cret!"])
+    assert isinstance(found, ServerLost)
+    assert str(found.msg) == (
         "The connection to the Spark Connect server was lost (Connection refused by *****). "
         "Check the server, then run again; a view shows its last refresh until a new one is finished."
     )

@@ -25,27 +25,37 @@ GOOD = {
     "SET `spark.sql.extensions`": f"my.Ext,{EXTENSIONS}",
     "SET `spark.sql.catalog.lake`": "org.apache.iceberg.spark.SparkCatalog",
     "SELECT `lake`.`system`.`iceberg_version`()": "1.12.0",
+    "SHOW NAMESPACES IN `lake`": "raw `with-dash`",
 }
 
 
-def check(**answers: str) -> list[str]:
+def check(answers: dict[str, str] | None = None, here: list[str] | None = None) -> list[str]:
     """Check a server that gives the answers, changed by the start of the statement; return the statements."""
     asked: list[str] = []
 
     def run(sql: str) -> Sequence[Sequence[object]]:
         asked.append(sql)
-        value = next((text for start, text in answers.items() if start in sql), GOOD[sql])
+        value = next((text for start, text in (answers or {}).items() if start in sql), GOOD[sql])
         if value == "broken":
             raise DbtDatabaseError("no such host")
+        if sql.startswith("SHOW"):
+            return [(name,) for name in value.split()]
         return [("key", value)] if sql.startswith("SET") else [(value,)]
 
     check_server(REQUEST, run)
-    check_catalog(REQUEST, run)
+    check_catalog(REQUEST, run, lambda: here)
     return asked
 
 
 def test_a_good_server_is_asked_four_things() -> None:
-    assert check() == list(GOOD)
+    assert check() == list(GOOD)[:-1]
+
+
+def test_its_catalog_is_the_one_that_is_read_here() -> None:
+    assert check(here=["raw", "raw.below", "with-dash"]) == list(GOOD)
+    for others in ([], ["raw"], ["raw", "with-dash", "more"]):
+        with pytest.raises(SparkUnavailable, match="`lake` has other schemas than the catalog that the profile"):
+            check(here=others)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +73,7 @@ def test_a_good_server_is_asked_four_things() -> None:
 )
 def test_what_does_not_fit_is_named_with_its_mend(answers: dict[str, str], message: str) -> None:
     with pytest.raises(SparkUnavailable, match=message):
-        check(**answers)
+        check(answers)
 
 
 @pytest.fixture

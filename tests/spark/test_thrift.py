@@ -85,7 +85,7 @@ def test_what_goes_wrong_is_said_in_one_message(server: Server, message: str) ->
 
 
 def test_nothing_runs_after_an_order_to_stop() -> None:
-    handle = ThriftHandle(ServerRequest(ADDRESS, "lake", ()), ())
+    handle = ThriftHandle(ServerRequest(ADDRESS, "lake", ()), (), lambda: None)
     handle.cancel()
     with pytest.raises(DbtRuntimeError, match="dbt was interrupted"):
         handle.cursor().execute("select 1")
@@ -93,6 +93,6 @@ def test_nothing_runs_after_an_order_to_stop() -> None:
 
 def test_missing_packages_are_named_with_the_line_to_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyhive", None)
-    handle = ThriftHandle(ServerRequest(ADDRESS, "lake", ()), ())
+    handle = ThriftHandle(ServerRequest(ADDRESS, "lake", ()), (), lambda: None)
     with pytest.raises(DbtRuntimeError, match=r"pip install 'dbt-icebergmv\[thrift\]'"):
         handle.cursor().execute("select 1")

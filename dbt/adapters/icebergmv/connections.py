@@ -10,7 +10,10 @@ from dbt.adapters.contracts.connection import Connection, ConnectionState
 from dbt.adapters.spark.connections import SparkConnectionManager
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.icebergmv.catalog_readers import reader_for
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 from dbt.adapters.icebergmv.spark.connect import connect_session, leave_if_lost
 from dbt.adapters.icebergmv.spark.cursor import SessionHandle
 from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, database_error
@@ -46,15 +49,27 @@ class IcebergMVConnectionManager(SparkConnectionManager):
             raise DbtRuntimeError(str(error) or type(error).__name__) from error
 
 
+def _directly_read(credentials: IcebergMVCredentials) -> CatalogReader:
+    return reader_for(credentials.described_catalog(credentials.database))
+
+
 def new_handle(credentials: IcebergMVCredentials) -> SessionHandle | ThriftHandle:
     """Return a handle on Spark as the profile describes it; nothing is started or opened."""
     secrets = credentials.secrets()
+
+    def namespaces() -> list[str] | None:
+        try:
+            return None if credentials.catalog_reader == "spark" else _directly_read(credentials).namespaces()
+        except CatalogUnavailable:
+            # Nothing is read here, or whoever reads it says why it cannot be.
+            return None
+
     match credentials.method:
         case "connect":
             server = credentials.server_request()
-            return SessionHandle(lambda: connect_session(server), secrets, leave_if_lost)
+            return SessionHandle(lambda: connect_session(server, namespaces), secrets, leave_if_lost)
         case "thrift":
-            return ThriftHandle(credentials.server_request(), secrets)
+            return ThriftHandle(credentials.server_request(), secrets, namespaces)
         case _:
             request = credentials.spark_request()
             return SessionHandle(lambda: spark_session(request), secrets)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from urllib.parse import unquote, urlsplit
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
@@ -10,6 +11,9 @@ from dbt.adapters.icebergmv.spark.server import ServerAddress
 from dbt.adapters.icebergmv.spark.settings import runtime_conf
 
 _KINDS = {"connect": "Spark Connect server", "thrift": "Spark Thrift server"}
+_PLACE = re.compile(r"(?:[\w.-]+|\[[0-9A-Fa-f:]+\])(?::\d{1,5})?")
+_LOGINS = {"LDAP", "CUSTOM"}
+_AUTHS = {"NONE", "NOSASL", "KERBEROS", *_LOGINS}
 _OPTIONS = {"token": "token", "use_ssl": "use_ssl", "user_id": "user"}
 _DEFAULT_PORTS = {"connect": 15002, "thrift": 10000}
 
@@ -19,7 +23,7 @@ def connect_address(url: str) -> dict[str, str | int | bool]:
     parts = urlsplit(url)
     options = dict(option.partition("=")[::2] for option in parts.path.strip("/;").split(";") if option)
     unknown = sorted(options.keys() - _OPTIONS.keys())
-    if parts.scheme != "sc" or not parts.hostname or unknown:
+    if parts.scheme != "sc" or not _PLACE.fullmatch(parts.netloc) or parts.query or unknown:
         cause = f"`{unknown[0]}` in it is not known" if unknown else "it is no address of Spark Connect"
         raise InvalidConfig(
             f"{cause}. Write `url: sc://<host>:<port>`; add `/;token=<token>` or `/;use_ssl=true` where needed.",
@@ -30,7 +34,7 @@ def connect_address(url: str) -> dict[str, str | int | bool]:
         found["use_ssl"] = str(found["use_ssl"]).lower() == "true"
     if parts.port is not None:
         found["port"] = parts.port
-    return {"host": parts.hostname, **found}
+    return {"host": str(parts.hostname), **found}
 
 
 def check_settings(method: str, parameters: Mapping[str, str], jars: object) -> None:
@@ -56,10 +60,17 @@ def server_address(method: str, given: Mapping[str, object]) -> ServerAddress:
         raise InvalidConfig(
             f"`method: {method}` needs a server. Add `host: <name>` to the target.", subject="Cannot use the profile"
         )
+    port = str(given.get("port") or _DEFAULT_PORTS[method])
+    if not (port.isdecimal() and 0 < int(port) < 65536):
+        raise InvalidConfig(f"`port: {port}` is not a number of a port. Correct it.", subject="Cannot use the profile")
+    if method == "connect":
+        _refuse(given, ("password", "auth", "kerberos_service_name"), "`method: connect` takes a `token`")
+    else:
+        _check_login(given)
     return ServerAddress(
         kind=_KINDS[method],
         host=str(host),
-        port=int(str(given.get("port") or _DEFAULT_PORTS[method])),
+        port=int(port),
         use_ssl=bool(given.get("use_ssl")),
         **{
             key: str(given[key])
@@ -67,3 +78,27 @@ def server_address(method: str, given: Mapping[str, object]) -> ServerAddress:
             if given.get(key) is not None
         },
     )
+
+
+def _check_login(given: Mapping[str, object]) -> None:
+    auth = given.get("auth")
+    if auth is not None and auth not in _AUTHS:
+        raise InvalidConfig(
+            f"`auth: {auth}` is not known. Use {', '.join(sorted(_AUTHS))}.", subject="Cannot use the profile"
+        )
+    _refuse(given, ("token",), "a Thrift server takes `user` and `password`")
+    if auth not in _LOGINS:
+        _refuse(given, ("password",), "a password goes with `auth: LDAP` or `auth: CUSTOM`")
+    if auth != "KERBEROS":
+        _refuse(given, ("kerberos_service_name",), "it goes with `auth: KERBEROS`")
+    elif not given.get("kerberos_service_name"):
+        raise InvalidConfig(
+            "`auth: KERBEROS` needs the name of the service. Add `kerberos_service_name: <name>`.",
+            subject="Cannot use the profile",
+        )
+
+
+def _refuse(given: Mapping[str, object], keys: Sequence[str], because: str) -> None:
+    for key in keys:
+        if given.get(key):
+            raise InvalidConfig(f"`{key}` has no use here: {because}. Remove it.", subject="Cannot use the profile")

@@ -36,6 +36,10 @@ def naming(verb: str, name: str) -> Iterator[None]:
         raise
 
 
+class SparkLost(MaintenanceError):
+    """Spark went away: no answer to a question, and no reason to do anything else instead."""
+
+
 class CatalogUnavailable(MaintenanceError):
     """The catalog, or a file it points to, cannot be read."""
 
@@ -66,3 +70,12 @@ class RefreshConflict(MaintenanceError):
 
 class NotReadable(MaintenanceError):
     """The current rows of a materialized view cannot be known here."""
+
+
+def first_line(error: Exception) -> str:
+    """Return the first line of what an error says, short enough for a message.
+
+    dbt's errors put what kind they are before their message.
+    """
+    lines = str(getattr(error, "msg", error)).strip().splitlines()
+    return (lines[0] if lines else type(error).__name__)[:300].rstrip(".")

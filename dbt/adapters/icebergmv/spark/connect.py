@@ -12,6 +12,7 @@ from dbt_common.exceptions import DbtDatabaseError
 
 from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, SparkUnavailable, is_lost, spark_message
 from dbt.adapters.icebergmv.spark.server import (
+    Namespaces,
     ServerAddress,
     ServerRequest,
     check_catalog,
@@ -26,10 +27,16 @@ if TYPE_CHECKING:
 _RETRIES = 5
 """How often a request is sent again to a server that does not answer; waits grow fourfold, to twenty seconds in all."""
 
+_ASKED_EVERY_MS = 310_000
+"""How often a silent server is asked for a sign of life; by gRPC's defaults it takes offence at less than 5 minutes."""
 
-def connect_session(request: ServerRequest) -> SparkSession:
-    """Return this process's session on the server, opening it at the first call. Raises SparkUnavailable."""
-    return _sessions.get(request, lambda: _opened(request))
+
+def connect_session(request: ServerRequest, namespaces: Namespaces) -> SparkSession:
+    """Return this process's session on the server, opening it at the first call.
+
+    `namespaces` lists those of the catalog that this process reads, None where it reads none. Raises SparkUnavailable.
+    """
+    return _sessions.get(request, lambda: _opened(request, namespaces))
 
 
 def connect_url(address: ServerAddress) -> str:
@@ -55,9 +62,10 @@ def _release(session: SparkSession) -> None:
     session.stop()
 
 
-def _opened(request: ServerRequest) -> SparkSession:
+def _opened(request: ServerRequest, namespaces: Namespaces) -> SparkSession:
     try:
-        from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415 - needs the packages of `connect`
+        from pyspark.sql.connect.client import DefaultChannelBuilder  # noqa: PLC0415 - need the packages of `connect`
+        from pyspark.sql.connect.client.retries import DefaultPolicy  # noqa: PLC0415
         from pyspark.sql.connect.session import SparkSession  # noqa: PLC0415
     except ImportError as error:
         raise SparkUnavailable(
@@ -71,15 +79,18 @@ def _opened(request: ServerRequest) -> SparkSession:
             raise DbtDatabaseError(spark_message(error)) from error
 
     check_reachable(request.address)
+    channel = DefaultChannelBuilder(connect_url(request.address), [("grpc.keepalive_time_ms", _ASKED_EVERY_MS)])
     # Made so, it is the default session, which functions of columns in Python models look for.
-    session = SparkSession.builder.remote(connect_url(request.address)).create()
+    session = SparkSession.builder.channelBuilder(channel).create()
     # Nothing is sent twice before the server has answered: what is wrong with the address does not mend itself.
     session.client.set_retry_policies([])
     try:
         check_server(request, run)
-        for key, value in request.settings:
-            session.conf.set(key, value)
-        check_catalog(request, run)
+        _set(session, request)
+        check_catalog(request, run, namespaces)
+    except SparkUnavailable:
+        _release(session)
+        raise
     except (*SPARK_ERRORS, DbtDatabaseError) as error:
         _abandon(session)
         raise SparkUnavailable(
@@ -91,6 +102,19 @@ def _opened(request: ServerRequest) -> SparkSession:
     # PySpark writes one long JSON record to the console for every failed query; dbt reports the error itself.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     return session
+
+
+def _set(session: SparkSession, request: ServerRequest) -> None:
+    for key, value in request.settings:
+        try:
+            session.conf.set(key, value)
+        except SPARK_ERRORS as error:
+            if is_lost(error):
+                raise
+            raise SparkUnavailable(
+                f"Cannot use the {request.address}: it does not take the setting `{key}` "
+                f"({spark_message(error).rstrip('.')}). Correct it in `server_side_parameters`."
+            ) from error
 
 
 def _is_alive(session: SparkSession) -> bool:

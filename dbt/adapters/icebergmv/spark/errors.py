@@ -9,7 +9,7 @@ from dbt_common.exceptions import DbtDatabaseError
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
-from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
+from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, SparkLost
 from dbt.adapters.icebergmv.spark.drivers import lack_of_driver
 from dbt.adapters.icebergmv.spark.secrets import hide
 
@@ -17,7 +17,7 @@ SPARK_ERRORS = (PySparkException, Py4JError)
 _STACK_OR_PLAN = re.compile(r"\n\s*(?:at [\w.$/]+\(|JVM stacktrace|'?\w[\w ]*\[?.*\n\+- |Driver stacktrace)", re.DOTALL)
 _RPC_DETAILS = re.compile(r'^\s*details = "(.*)"$', re.MULTILINE)
 # A server that was started again knows no session of before; its client says so, or that it has closed itself.
-_LOST = ("StatusCode.UNAVAILABLE", "INVALID_HANDLE.SESSION_", "[NO_ACTIVE_SESSION]")
+_LOST = ("StatusCode.UNAVAILABLE", "INVALID_HANDLE.SESSION_", "[NO_ACTIVE_SESSION]", "Channel closed")
 _CONTEXT_LIMIT = 4000
 
 
@@ -37,10 +37,14 @@ class StatementInvalid(MaintenanceError):
     """A statement cannot be sent to Spark as it is."""
 
 
+class ServerLost(SparkLost, DbtDatabaseError):
+    """A server went away while a statement ran, or before."""
+
+
 def database_error(error: Exception, secrets: Iterable[str] = ()) -> DbtDatabaseError:
     """Return the dbt error for something that Spark raised; secrets in its text are masked."""
-    message = spark_message(error)
-    return DbtDatabaseError(hide(lost("Spark Connect server", message) if is_lost(error) else message, secrets))
+    message = hide(spark_message(error), secrets)
+    return ServerLost(lost("Spark Connect server", message)) if is_lost(error) else DbtDatabaseError(message)
 
 
 def is_lost(error: Exception) -> bool:

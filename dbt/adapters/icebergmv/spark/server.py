@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from dbt_common.exceptions import DbtDatabaseError
 
+from dbt.adapters.icebergmv.maintenance.sql.names import split_name
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified
 from dbt.adapters.icebergmv.spark.errors import SparkUnavailable
 from dbt.adapters.icebergmv.spark.jars import ICEBERG_RUNTIMES
@@ -20,6 +21,7 @@ OLDEST_ICEBERG = (1, 11)
 _ANSWER_SECONDS = 10.0
 _UNSET = "<undefined>"
 Run = Callable[[str], Sequence[Sequence[object]]]
+Namespaces = Callable[[], Sequence[str] | None]
 
 
 @dataclass(frozen=True)
@@ -88,10 +90,11 @@ def check_server(request: ServerRequest, run: Run) -> None:
         )
 
 
-def check_catalog(request: ServerRequest, run: Run) -> None:
-    """Ask the server's catalog for its version of Iceberg. Raises SparkUnavailable.
+def check_catalog(request: ServerRequest, run: Run, namespaces: Namespaces) -> None:
+    """Ask the server's catalog for its version of Iceberg, and whether it is the one of the profile.
 
-    The session keeps the catalog as it is opened here, so it must have its settings before.
+    `namespaces` lists those of the catalog that this process reads, None where it reads none. The session keeps the
+    catalog as it is opened here, so it must have its settings before. Raises SparkUnavailable.
     """
     address, catalog = request.address, request.catalog
     try:
@@ -107,6 +110,21 @@ def check_catalog(request: ServerRequest, run: Run) -> None:
             f"Cannot use the {address}: its catalog `{catalog}` is of Iceberg {found}. "
             f"Start it with Iceberg {'.'.join(map(str, OLDEST_ICEBERG))} or newer."
         )
+    # Another process may have made one in between.
+    if not any(_has_same_namespaces(catalog, run, namespaces) for _ in range(2)):
+        raise SparkUnavailable(
+            f"Cannot use the {address}: its catalog `{catalog}` has other schemas than the catalog that the profile "
+            "describes. Correct `warehouse` or `catalog_properties`, or leave both out: then it is read through Spark."
+        )
+
+
+def _has_same_namespaces(catalog: str, run: Run, namespaces: Namespaces) -> bool:
+    """Compare the first parts of their names; a catalog of the same name elsewhere would be written without a look."""
+    here = namespaces()
+    if here is None:
+        return True
+    there = run(f"SHOW NAMESPACES IN {identifier(catalog)}")
+    return {name.split(".")[0] for name in here} == {split_name(str(row[0]))[0] for row in there}
 
 
 def _setting(run: Run, key: str) -> str:

@@ -21,7 +21,7 @@ from dbt.adapters.icebergmv.catalog_properties import SPARK_CATALOG_CLASS, Catal
 from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, SparkUnavailable, spark_message
 from dbt.adapters.icebergmv.spark.jars import local_jars, required_jars
 from dbt.adapters.icebergmv.spark.java import require_java, utf8_locale
-from dbt.adapters.icebergmv.spark.settings import launch_conf, runtime_conf, spark_conf
+from dbt.adapters.icebergmv.spark.settings import launch_conf, runtime_conf, session_conf, spark_conf
 from dbt.adapters.icebergmv.spark.shared import SharedSessions
 
 _logger = AdapterLogger("IcebergMV")
@@ -165,7 +165,10 @@ def _reused(request: SparkRequest) -> SparkSession:
             "Cannot use the Spark session that runs in this process: it was started without the Iceberg jar. "
             "Start it with an iceberg-spark-runtime jar in `spark.jars`, or stop it before calling dbt."
         )
-    wanted = request.catalog.spark_conf()
+    settings = session_conf(request.catalog.name, request.schema, dict(request.parameters))
+    # Names without a schema are dbt's own business: it writes all of them in full.
+    settings.pop(f"spark.sql.catalog.{request.catalog.name}.default-namespace")
+    wanted = {**settings, **request.catalog.spark_conf()}
     if all(active.conf.get(key, None) == value for key, value in wanted.items()):
         return active
     session = active.newSession()

@@ -11,10 +11,11 @@ from typing import Any, TypeVar
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
-from dbt.adapters.icebergmv.spark.errors import SparkUnavailable, first_message, lost
+from dbt.adapters.icebergmv.spark.errors import ServerLost, SparkUnavailable, first_message, lost
 from dbt.adapters.icebergmv.spark.secrets import hide
 from dbt.adapters.icebergmv.spark.seed_values import bind
 from dbt.adapters.icebergmv.spark.server import (
+    Namespaces,
     ServerAddress,
     ServerRequest,
     check_catalog,
@@ -25,17 +26,22 @@ from dbt.adapters.icebergmv.spark.settings import DEFAULT_CATALOG
 from dbt.adapters.icebergmv.spark.shared import SharedSessions
 
 _SESSION_CATALOG = "spark_catalog"
+_CALL_IN_THE_WAY_SECONDS = 5.0
 _FIRST_WAIT, _LONGEST_WAIT, _WAIT_GROWS = 0.01, 0.5, 1.5
 Answer = TypeVar("Answer")
 ColumnDescription = tuple[str, str, None, None, None, None, bool]
 
 
 class ThriftHandle:
-    """dbt's connection. Opening it does nothing; the first statement opens a session on the server."""
+    """dbt's connection. Opening it does nothing; the first statement opens a session on the server.
 
-    def __init__(self, request: ServerRequest, secrets: tuple[str, ...]) -> None:
+    `namespaces` lists those of the catalog that this process reads, None where it reads none.
+    """
+
+    def __init__(self, request: ServerRequest, secrets: tuple[str, ...], namespaces: Namespaces) -> None:
         self._request = request
         self._secrets = secrets
+        self._namespaces = namespaces
         self._opened: Any = None
         # The client of the Hive protocol serves one call at a time; Ctrl-C comes in another thread.
         self._lock = threading.Lock()
@@ -57,17 +63,14 @@ class ThriftHandle:
         """End the session on the server."""
         if self._opened is not None:
             # The session ends with the connection anyway.
-            with self._lock, suppress(Exception):
-                self._opened.close()
+            _alone(self._lock, self._opened.close)
             self._opened = None
 
     def rollback(self) -> None:
         """Nothing to roll back: every statement is its own Iceberg commit."""
 
     def _connection(self) -> Any:
-        if self._cancelled:
-            raise DbtRuntimeError("Cannot run the statement: dbt was interrupted. Run again.")
-        if self._opened is None:
+        if self._opened is None and not self._cancelled:
             try:
                 opened = _connected(self._request)
                 # A session that is not ready for statements is not kept.
@@ -78,6 +81,9 @@ class ThriftHandle:
             except SparkUnavailable as error:
                 raise DbtRuntimeError(hide(str(error), self._secrets)) from error
             self._opened = opened
+        if self._cancelled:
+            # The order may have come while the session was opened, when there was no statement to stop.
+            raise DbtRuntimeError("Cannot run the statement: dbt was interrupted. Run again.")
         return self._opened
 
     def _make_ready(self, opened: Any) -> None:
@@ -88,7 +94,7 @@ class ThriftHandle:
 
         def check() -> bool:
             check_server(self._request, run)
-            check_catalog(self._request, run)
+            check_catalog(self._request, run, self._namespaces)
             return True
 
         _servers_checked.get(self._request, check)
@@ -138,15 +144,13 @@ class ThriftCursor:
         cursor = self._cursor
         if cursor is not None:
             # A server that has gone runs nothing.
-            with self._lock, suppress(Exception):
-                cursor.cancel()
+            _alone(self._lock, cursor.cancel)
 
     def close(self) -> None:
         """Let go of the rows."""
         if self._cursor is not None:
             # The server lets go of them with the session at the latest.
-            with self._lock, suppress(Exception):
-                self._cursor.close()
+            _alone(self._lock, self._cursor.close)
             self._cursor = None
 
     @property
@@ -194,37 +198,43 @@ class ThriftCursor:
         except Error as error:
             raise DbtDatabaseError(hide(_refusal(error), self._secrets)) from error
         except (TException, OSError, EOFError) as error:
-            raise DbtDatabaseError(lost(self._address, str(error) or type(error).__name__)) from error
+            raise ServerLost(lost(self._address, str(error) or type(error).__name__)) from error
 
 
+def _alone(lock: threading.Lock, action: Callable[[], object]) -> None:
+    """Do what the end of a session does as well, unless a call that gets no answer is in the way."""
+    if lock.acquire(timeout=_CALL_IN_THE_WAY_SECONDS):
+        try:
+            with suppress(Exception):
+                action()
+        finally:
+            lock.release()
+
+
+_servers_reached: SharedSessions[bool] = SharedSessions(lambda _: True)
 _servers_checked: SharedSessions[bool] = SharedSessions(lambda _: True)
 
 
 def _connected(request: ServerRequest) -> Any:
     try:
-        import thrift_sasl  # noqa: F401, PLC0415 - these come with the packages of `thrift`
-        from dbt.adapters.spark.connections import build_ssl_transport  # noqa: PLC0415
-        from pyhive import hive  # noqa: PLC0415
+        from pyhive import hive  # noqa: PLC0415 - comes with the packages of `thrift`
+
+        from dbt.adapters.icebergmv.spark.thrift_transport import transport  # noqa: PLC0415
     except ImportError as error:
         raise SparkUnavailable(
             f"Cannot use `method: thrift`: {error}. Run `pip install 'dbt-icebergmv[thrift]'`."
         ) from error
     address = request.address
-    check_reachable(address)
-    login: dict[str, Any] = {
-        "host": address.host,
-        "port": address.port,
-        "username": address.user,
-        "auth": address.auth,
-        "kerberos_service_name": address.kerberos_service_name,
-        "password": address.password,
-    }
+
+    def reached() -> bool:
+        check_reachable(address)
+        return True
+
+    _servers_reached.get(address, reached)
     # The server takes plain keys for Hive's; with this prefix they are Spark's, for this session alone.
     settings = {f"set:hiveconf:{key}": value for key, value in request.settings if key != DEFAULT_CATALOG}
     try:
-        if address.use_ssl:
-            return hive.connect(thrift_transport=build_ssl_transport(**login), configuration=settings)
-        return hive.connect(**login, configuration=settings)
+        return hive.connect(thrift_transport=transport(address), username=address.user, configuration=settings)
     except Exception as error:
         # PyHive, Thrift, SASL and Kerberos raise kinds of their own.
         raise SparkUnavailable(

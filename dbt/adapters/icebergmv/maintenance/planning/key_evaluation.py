@@ -13,6 +13,8 @@ from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import partitions_of
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Track
+from dbt.adapters.icebergmv.maintenance.errors import SparkLost
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import are_texts_known
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Value, union_of
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import (
     Computed,
@@ -122,6 +124,8 @@ def _offsets(status: MaterializedViewStatus, run: Run) -> Offsets:
     changes = f"SELECT id, o, lag(o) OVER (ORDER BY id) AS p FROM ({samples})"
     try:
         rows = run(f"SELECT id, o FROM ({changes}) WHERE p IS NULL OR o <> p ORDER BY id")
+    except SparkLost:
+        raise
     except Exception:
         # Without the offsets the bounds stay as wide as zones get.
         return Offsets()
@@ -218,10 +222,12 @@ def _ask(step: Computed, arguments: Sequence[Value | None], run: Run) -> dict[Va
         if value is None:
             return None
         found = run(f"SELECT {_PLACE}, {value} FROM (\n{computed}\n)")
+    except SparkLost:
+        raise
     except Exception:
         # Whatever the expression does on these values, the view may never see it there (a WHERE before it).
         return None
-    if len(found) != len(arguments):
+    if len(found) != len(arguments) or not are_texts_known(found):
         return None
     return {arguments[int(str(i))]: value for i, value in found}  # type: ignore[misc]
 

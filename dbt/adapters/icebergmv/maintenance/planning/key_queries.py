@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from dbt.adapters.icebergmv.maintenance.errors import SparkLost, first_line
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, Value
@@ -50,7 +51,7 @@ def ask(question: str, keys: Sequence[Column], run: Spark) -> Answer:
         return rows
     if len(rows) > most:
         return TOO_MANY
-    if not _are_texts_known(rows):
+    if not are_texts_known(rows):
         return NOT_UTF8
     names = [ColumnKey(c.name) for c in keys]
     return simplify([_region(dict(zip(names, row, strict=True))) for row in rows], MOST_KEYS)
@@ -68,9 +69,11 @@ def rows_of(query: str, run: Spark) -> Sequence[Sequence[object]] | NotListed:
     """Return the rows of a query, or why there are none."""
     try:
         return run(query)
+    except SparkLost:
+        raise
     except Exception as error:
         # A clause that is left out may have kept an expression from failing.
-        return NotListed(f"cannot be asked ({str(error).splitlines()[0][:200]})")
+        return NotListed(f"cannot be asked ({first_line(error)})")
 
 
 def values_of(query: str, run: Spark) -> Domain | NotListed:
@@ -80,10 +83,11 @@ def values_of(query: str, run: Spark) -> Domain | NotListed:
         return rows
     if len(rows) > MOST_KEYS:
         return TOO_MANY
-    return Domain.of(*(_value(row[0]) for row in rows)) if _are_texts_known(rows) else NOT_UTF8
+    return Domain.of(*(_value(row[0]) for row in rows)) if are_texts_known(rows) else NOT_UTF8
 
 
-def _are_texts_known(rows: Sequence[Sequence[object]]) -> bool:
+def are_texts_known(rows: Sequence[Sequence[object]]) -> bool:
+    """Return whether all texts came as they are: what is not UTF-8 comes with U+FFFD in place of its bytes."""
     return not any(isinstance(value, str) and "\ufffd" in value for row in rows for value in row)
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from dbt.adapters.icebergmv.maintenance.definition.definition import check_names
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_partition_by
+from dbt.adapters.icebergmv.maintenance.errors import SparkLost
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import pinned_query
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
@@ -65,6 +66,8 @@ def columns_of_definition(lake: Lake, inspection: Inspection) -> Columns | None:
     written = describe(lake, inspection.request.sql) if inspection.views else None
     try:
         found = _described(lake, inspection)
+    except SparkLost:
+        raise
     except Exception:
         # Spark may reject the SQL of a view in this place, or a key, although the SELECT itself is right.
         return None

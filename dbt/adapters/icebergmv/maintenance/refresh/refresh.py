@@ -10,7 +10,7 @@ from pyiceberg.table import Table
 from typing_extensions import assert_never
 
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField, stored_partitioning
-from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, RefreshConflict, naming
+from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, RefreshConflict, first_line, naming
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED
 from dbt.adapters.icebergmv.maintenance.planning.plan import Merge
@@ -60,7 +60,7 @@ class _NotMerged(Exception):
 
     def __init__(self, error: Exception) -> None:
         words = "an extreme went, or a sum or an average would not be exact"
-        first = words if NOT_MERGED in str(error) else str(error).splitlines()[0][:200]
+        first = words if NOT_MERGED in str(error) else first_line(error)
         super().__init__(f"groups were not merged: {first}")
 
 

@@ -31,9 +31,10 @@
 {%- endmacro %}
 
 
-{# A view of the session, with the schema in its name: all threads share one session. #}
+{# A view of the session, with a hash of the whole name in its own: all threads share one session. #}
 {% macro icebergmv__make_temp_relation(base_relation, suffix='__dbt_tmp') -%}
-  {%- set identifier = base_relation.schema ~ '__' ~ base_relation.identifier ~ suffix -%}
+  {%- set identifier = base_relation.schema ~ '__' ~ base_relation.identifier ~ suffix
+    ~ '_' ~ local_md5(base_relation.render())[:8] -%}
   {%- set temporary = base_relation.incorporate(path={'identifier': identifier}, type='view') -%}
   {{ return(temporary.include(database=false, schema=false)) }}
 {%- endmacro %}

@@ -13,7 +13,7 @@ from itertools import islice
 from pyiceberg.io import FileIO, InputFile, InputStream, OutputFile
 
 from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
-from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, first_line
 from dbt.adapters.icebergmv.maintenance.sql.rendering import string_literal
 
 Run = Callable[[str], Sequence[Sequence[object]]]
@@ -133,12 +133,6 @@ class _SparkInput(InputFile):
 
     def open(self, seekable: bool = True) -> InputStream:  # noqa: ARG002 - PyIceberg's signature
         return BytesIO(self._io.content(self.location))
-
-
-def first_line(error: Exception) -> str:
-    """Return the first line of what an error says, short enough for a message."""
-    lines = str(error).strip().splitlines()
-    return (lines[0] if lines else type(error).__name__)[:300].rstrip(".")
 
 
 def _root_and_path(location: str) -> tuple[str, str]:

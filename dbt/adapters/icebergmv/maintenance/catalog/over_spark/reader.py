@@ -17,12 +17,11 @@ from dbt.adapters.icebergmv.maintenance.catalog.over_spark.files import (
     Run,
     SparkFileIO,
     SparkFiles,
-    first_line,
 )
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo
 from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 from dbt.adapters.icebergmv.maintenance.catalog.view_metadata import parsed_view, view_info
-from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, first_line
 from dbt.adapters.icebergmv.maintenance.sql.names import split_name
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified
 
