@@ -19,7 +19,7 @@ def test_a_refusal_is_an_answer_and_a_lost_server_is_none() -> None:
         raise ServerLost("the server went away")
 
     assert rows_of("SELECT 1", refuses) == NotListed("cannot be asked (no such function)")
-    with pytest.raises(SparkLost, match="went away"):
+    with pytest.raises(SparkLost):
         rows_of("SELECT 1", is_lost)
 
 

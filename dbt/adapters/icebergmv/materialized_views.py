@@ -215,6 +215,8 @@ def _for_dbt() -> Iterator[None]:
     """Raise the engine's errors as dbt's."""
     try:
         yield
+    except DbtRuntimeError:
+        raise
     except MaintenanceError as error:
         raise DbtRuntimeError(str(error)) from error
 

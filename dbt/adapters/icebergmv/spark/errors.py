@@ -40,6 +40,9 @@ class StatementInvalid(MaintenanceError):
 class ServerLost(SparkLost, DbtDatabaseError):
     """A server went away while a statement ran, or before."""
 
+    # As dbt shows the errors of a database.
+    __str__ = DbtDatabaseError.__str__
+
 
 def database_error(error: Exception, secrets: Iterable[str] = ()) -> DbtDatabaseError:
     """Return the dbt error for something that Spark raised; secrets in its text are masked."""
