@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import OAuthError, RESTError
 
 from dbt.adapters.icebergmv.maintenance.catalog.failures import unavailable
 from dbt.adapters.icebergmv.maintenance.catalog.opening import open_catalog
@@ -82,6 +83,41 @@ def test_a_metastore_does_not_answer(closed_port: int) -> None:
 
 def test_the_server_is_no_catalog(web_site: str) -> None:
     assert said(type="rest", uri=f"http://{web_site}").startswith(f"{OPEN}what answers at `http://{web_site}` is no ")
+
+
+NO_CATALOG = "is no Iceberg REST catalog. Correct `uri` in `catalog_properties`: it ends before `/v1`."
+
+
+def test_the_address_goes_too_far(database: Path) -> None:
+    server = RestServer(database, warehouse="prod")
+    assert said(type="rest", uri=f"{server.uri}/v1", warehouse="prod").endswith(NO_CATALOG)
+    server.close()
+    # Who asks there for a token is not answered in the words of OAuth.
+    error = OAuthError("RESTError 401: Received unexpected JSON Payload: no token, errors: Field required")
+    asked = {"type": "rest", "uri": "http://h/v1/", "credential": "me:s3cret"}
+    assert str(unavailable("open", "lake", error, asked)).endswith(NO_CATALOG)
+    assert "does not accept the login (" in str(unavailable("open", "lake", OAuthError("invalid_client"), asked))
+
+
+def test_an_address_that_ends_in_v1_hides_no_other_cause(database: Path, closed_port: int, web_site: str) -> None:
+    assert "nothing answers at" in said(type="rest", uri=f"http://127.0.0.1:{closed_port}/v1")
+    assert "does not speak TLS" in said(type="rest", uri=f"https://{web_site}/v1")
+    server = RestServer(database, token="r1ght-token")
+    assert "does not accept the login (" in said(type="rest", uri=f"{server.uri}/v1", token="wr0ng-token")
+    server.close()
+
+
+@pytest.mark.parametrize(
+    ("verb", "properties"),
+    [
+        ("open", {"type": "sql", "uri": "postgresql+psycopg2://h/v1"}),
+        # It was opened: the address is right.
+        ("read", {"type": "rest", "uri": "http://h/v1"}),
+    ],
+)
+def test_an_address_that_rightly_ends_in_v1(verb: str, properties: dict[str, str]) -> None:
+    error = Exception("(psycopg2.OperationalError) Connection refused") if verb == "open" else RESTError("gone")
+    assert "no Iceberg REST catalog" not in str(unavailable(verb, "lake", error, properties))
 
 
 def test_the_server_does_not_speak_tls(web_site: str) -> None:

@@ -35,10 +35,9 @@ def unavailable(verb: str, name: str, error: Exception, properties: Properties) 
     `verb` is open or read; `properties` are PyIceberg's. No value of a secret property is in the message.
     """
     subject = f"Cannot {verb} the catalog `{name}`"
-    if properties.get("uri", "").rstrip("/").endswith("/v1"):
-        return CatalogUnavailable(_no_catalog(error, properties), subject=subject)
+    rules = _RULES_BELOW_V1 if verb == "open" and _is_below_v1(properties) else _RULES
     for found in _chain(error):
-        for rule in _RULES:
+        for rule in rules:
             if isinstance(found, rule.errors) and re.search(rule.text, str(found), re.IGNORECASE):
                 return CatalogUnavailable(_hidden(rule.words(found, properties), properties), subject=subject)
     return CatalogUnavailable(_hidden(f"{_first_line(error)}. {_ANYTHING}", properties), subject=subject)
@@ -64,6 +63,11 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 def _first_line(error: BaseException) -> str:
     text = str(error).strip()
     return (text.splitlines()[0] if text else type(error).__name__)[:_LONGEST].rstrip(". ")
+
+
+def _is_below_v1(properties: Properties) -> bool:
+    """Return whether a REST catalog is looked for below `/v1`, a part of the path that every request adds itself."""
+    return properties.get("type", "").lower() == "rest" and properties.get("uri", "").rstrip("/").endswith("/v1")
 
 
 def _address(properties: Properties) -> str:
@@ -170,13 +174,15 @@ def _thrift_errors() -> tuple[type[BaseException], ...]:
     return (TTransportException,)
 
 
-_RULES = (
+_UNREACHED = (
     _Rule((NotInstalledError, ModuleNotFoundError), _package),
     _Rule((requests.exceptions.SSLError,), _tls),
     _Rule((requests.exceptions.ConnectionError,), _hangs_up, "aborted|reset by peer|bad ?status ?line"),
     _Rule((requests.exceptions.ConnectionError, requests.exceptions.Timeout), _silent),
     _Rule((requests.exceptions.JSONDecodeError, requests.exceptions.InvalidURL), _no_catalog),
     _Rule((UnauthorizedError, OAuthError, AuthorizationExpiredError), _login),
+)
+_ANSWERED = (
     _Rule((ForbiddenError,), _rights),
     _Rule((BadRequestError, RESTError), _unknown_catalog, "warehouse|catalog.*(not found|not exist|unknown)"),
     _Rule((RESTError,), _no_catalog, "unexpected JSON|decode json"),
@@ -186,4 +192,12 @@ _RULES = (
     _Rule((OSError,), _object_store, "AWS Error"),
     _Rule(_thrift_errors(), _silent),
     _Rule((ValueError,), _no_address, "^URI missing"),
+)
+_RULES = (*_UNREACHED, *_ANSWERED)
+_RULES_BELOW_V1 = (
+    # Who asks for a token at `/v1/v1/oauth/tokens` is not answered in the words of OAuth.
+    _Rule((OAuthError,), _no_catalog, r"^RESTError \d+: "),
+    *_UNREACHED,
+    _Rule((RESTError,), _no_catalog),
+    *_ANSWERED,
 )
