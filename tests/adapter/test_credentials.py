@@ -10,8 +10,8 @@ import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
+from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide, secret_values
 from dbt.adapters.icebergmv.maintenance.errors import InvalidCatalog
-from dbt.adapters.icebergmv.spark.secrets import hide, secret_values
 
 PROFILE = {"catalog": "lake", "schema": "analytics", "warehouse": "wh"}
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
-from pyiceberg.exceptions import OAuthError, RESTError
+from pyiceberg.exceptions import OAuthError, RESTError, UnauthorizedError
 
 from dbt.adapters.icebergmv.maintenance.catalog.failures import unavailable
 from dbt.adapters.icebergmv.maintenance.catalog.opening import open_catalog
@@ -221,3 +221,12 @@ def test_a_login_that_the_server_repeats_is_hidden() -> None:
     message = str(unavailable("open", "lake", error, {"credential": "me:s3cret-1"}))
     assert "s3cret" not in message
     assert "pw" not in message
+
+
+@pytest.mark.parametrize("key", ["header.Authorization", "header.x-api-key", "s3.sse.key"])
+def test_a_secret_of_any_name_is_hidden(key: str) -> None:
+    error = UnauthorizedError("not accepted: Bearer s3cret-1 (s3cret-1)")
+    value = "Bearer s3cret-1" if key.endswith("Authorization") else "s3cret-1"
+    message = str(unavailable("open", "lake", error, {"type": "rest", "uri": "http://h", key: value}))
+    assert "does not accept the login (" in message
+    assert "s3cret" not in message

@@ -16,10 +16,10 @@ from dbt.adapters.icebergmv.catalog_properties import (
     settings_for_spark,
 )
 from dbt.adapters.icebergmv.invocation import log_folder, project_folder
+from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide, secret_values
 from dbt.adapters.icebergmv.maintenance.errors import InvalidCatalog, InvalidConfig
 from dbt.adapters.icebergmv.server_profile import check_settings, connect_address, server_address
 from dbt.adapters.icebergmv.spark.jars import is_coordinate
-from dbt.adapters.icebergmv.spark.secrets import hide, secret_values
 from dbt.adapters.icebergmv.spark.server import ServerRequest
 from dbt.adapters.icebergmv.spark.session import SparkRequest
 from dbt.adapters.icebergmv.spark.settings import session_conf, setting_text

@@ -9,9 +9,9 @@ from dbt_common.exceptions import DbtDatabaseError
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
+from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, SparkLost
 from dbt.adapters.icebergmv.spark.drivers import lack_of_driver
-from dbt.adapters.icebergmv.spark.secrets import hide
 
 SPARK_ERRORS = (PySparkException, Py4JError)
 _STACK_OR_PLAN = re.compile(r"\n\s*(?:at [\w.$/]+\(|JVM stacktrace|'?\w[\w ]*\[?.*\n\+- |Driver stacktrace)", re.DOTALL)

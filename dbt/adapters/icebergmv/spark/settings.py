@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 
 from dbt.adapters.icebergmv.catalog_properties import CatalogSettings
-from dbt.adapters.icebergmv.spark.secrets import is_secret
+from dbt.adapters.icebergmv.maintenance.catalog.secrets import is_secret
 
 EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 DEFAULT_CATALOG = "spark.sql.defaultCatalog"

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
+from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 from dbt.adapters.icebergmv.spark.errors import ServerLost, SparkUnavailable, first_message, lost
-from dbt.adapters.icebergmv.spark.secrets import hide
 from dbt.adapters.icebergmv.spark.seed_values import bind
 from dbt.adapters.icebergmv.spark.server import (
     Namespaces,

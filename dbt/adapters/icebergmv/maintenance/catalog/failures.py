@@ -19,6 +19,7 @@ from pyiceberg.exceptions import (
     UnauthorizedError,
 )
 
+from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide, secret_values
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 
 Properties = Mapping[str, str]
@@ -75,11 +76,8 @@ def _address(properties: Properties) -> str:
 
 
 def _hidden(text: str, properties: Properties) -> str:
-    """Return a text without the values of a login: a server may repeat what it was sent."""
-    for key in ("token", "credential"):
-        for value in (properties.get(key, ""), properties.get(key, "").partition(":")[2]):
-            text = text.replace(value, "*****") if len(value) > 3 else text
-    return _LOGIN.sub("//", text)
+    """Return a text without the values of secrets: a server may repeat what it was sent."""
+    return _LOGIN.sub("//", hide(text, secret_values(properties)))
 
 
 def _silent(_: BaseException, properties: Properties) -> str:

@@ -1,0 +1,66 @@
+"""Which settings are secret."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide, is_secret, secret_values
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "token",
+        "credential",
+        "jdbc.password",
+        "jdbc.sslpassword",
+        "s3.secret-access-key",
+        "s3.sse.key",
+        "header.Authorization",
+        "header.Proxy-Authorization",
+        "header.x-api-key",
+        "header.Cookie",
+        "adls.auth.shared-key.account.key",
+        "adls.account-key",
+        "adls.connection-string",
+        "adls.sas-token.shop",
+        "gcs.encryption-key",
+        "spark.hadoop.fs.azure.account.key.shop.dfs.core.windows.net",
+        "spark.hadoop.fs.s3a.encryption.key",
+    ],
+)
+def test_what_is_secret(key: str) -> None:
+    assert is_secret(key)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "key",
+        "partition-key",
+        "primary.key",
+        "encryption.key-id",
+        "adls.auth.shared-key.account.name",
+        "s3.sse.type",
+        "header.X-Iceberg-Access-Delegation",
+        "header.x-goog-user-project",
+        "jdbc.sslkey",
+        "spark.io.encryption.keySizeBits",
+        "spark.ssl.keyStore",
+        "keyspace",
+        "author",
+        "uri",
+    ],
+)
+def test_what_is_not(key: str) -> None:
+    assert not is_secret(key)
+
+
+def test_the_part_that_is_repeated_alone_is_secret_too() -> None:
+    found = secret_values({"header.Authorization": "Basic bWU6cHc=", "credential": "me:s3cret", "scope": "all:of"})
+    assert found == ("Basic bWU6cHc=", "me:s3cret", "bWU6cHc=", "s3cret")
+    assert hide("sent bWU6cHc= and s3cret", found) == "sent ***** and *****"
+
+
+def test_a_switch_is_no_secret() -> None:
+    assert secret_values({"token-refresh-enabled": "true", "token-exchange-enabled": "false"}) == ()
