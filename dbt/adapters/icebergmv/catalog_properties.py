@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import parse_qsl, unquote, urlsplit
 
 from sqlalchemy import URL
 
 from dbt.adapters.icebergmv.maintenance.catalog.opening import readable_type
 from dbt.adapters.icebergmv.maintenance.errors import InvalidCatalog
+from dbt.adapters.icebergmv.postgresql_address import sqlalchemy_address
 
 SPARK_CATALOG_CLASS = "org.apache.iceberg.spark.SparkCatalog"
 SQLITE_FILE = "catalog.db"
@@ -191,7 +191,7 @@ def _pyiceberg(kind: str, spark: Mapping[str, str]) -> dict[str, str]:
 
 
 def _sqlalchemy_uri(spark: Mapping[str, str]) -> str:
-    """Turn a JDBC address and its `jdbc.user`/`jdbc.password` into SQLAlchemy's form."""
+    """Turn a JDBC address and the `jdbc.*` properties of its driver into SQLAlchemy's form."""
     uri = spark.get("uri", "")
     if uri.startswith("jdbc:sqlite:"):
         return _sqlite_uri(uri.removeprefix("jdbc:sqlite:").split("?", 1)[0])
@@ -201,23 +201,9 @@ def _sqlalchemy_uri(spark: Mapping[str, str]) -> str:
             "Use `jdbc:sqlite:<file>` or `jdbc:postgresql://<host>/<database>`, or another catalog type.",
             subject=f"Cannot read a JDBC catalog at `{uri.split('?', 1)[0]}`",
         )
-    parts = urlsplit(uri.removeprefix("jdbc:"))
-    options = dict(parse_qsl(parts.query))
-    try:
-        port = parts.port
-    except ValueError as error:
-        raise InvalidCatalog(
-            f"{error}. Give one host and one port.", subject=f"Cannot read a JDBC catalog at `{parts.hostname}`"
-        ) from error
-    return URL.create(
-        "postgresql+psycopg2",
-        username=spark.get("jdbc.user") or options.get("user"),
-        password=spark.get("jdbc.password") or options.get("password"),
-        host=parts.hostname,
-        port=port,
-        database=unquote(parts.path.removeprefix("/")) or None,
-        query={key: options[key] for key in ("sslmode", "sslrootcert", "connect_timeout") if key in options},
-    ).render_as_string(hide_password=False)
+    return sqlalchemy_address(
+        uri, {key.removeprefix("jdbc."): value for key, value in spark.items() if key.startswith("jdbc.")}
+    )
 
 
 def _absolute_sqlite(uri: str, project_dir: str) -> str:
