@@ -199,6 +199,11 @@ def test_a_package_is_missing(
             "the database `h/d` does not accept the login. Correct `jdbc.user`",
         ),
         ('FATAL:  database "d" does not exist', "there is no database `h/d`. Create it"),
+        (
+            'root certificate file "/me/.postgresql/root.crt" does not exist',
+            "the connection to the database `h/d` is not safe enough (",
+        ),
+        ("SSL error: certificate verify failed", "the connection to the database `h/d` is not safe enough ("),
         ("server closed the connection unexpectedly", "nothing answers at `h/d`. Start the database"),
     ],
 )

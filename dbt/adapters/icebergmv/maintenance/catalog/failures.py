@@ -141,6 +141,11 @@ def _database(error: BaseException, properties: Properties) -> str:
             f"the database `{host}` does not accept the login. "
             "Correct `jdbc.user` and `jdbc.password` in `catalog_properties`."
         )
+    if re.search("certificate|private key|SSL (error|was required)", cause):
+        return (
+            f"the connection to the database `{host}` is not safe enough ({cause}). "
+            "Correct `jdbc.sslmode`, `jdbc.sslrootcert`, `jdbc.sslcert` and `jdbc.sslkey` in `catalog_properties`."
+        )
     if "does not exist" in cause:
         return f"there is no database `{host}`. Create it, or correct `uri` in `catalog_properties`."
     return f"nothing answers at `{host}`. Start the database, or correct `uri` in `catalog_properties`."
