@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.reports.as_json import as_json
 from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, Recorded, ViewStatus, status
+from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
 from tests.refresh.conftest import stage as stage  # noqa: PLC0414 - a fixture
 from tests.refresh.refreshes import (
     COUNTED,
@@ -248,3 +250,12 @@ def test_json_has_every_field(stage: Stage) -> None:
     found = look(stage)
     assert json.loads(as_json([found])) == json.loads(json.dumps([asdict(found)]))
     assert json.loads(as_json([found]))[0]["next"]["kinds"] == ["none"]
+
+
+def test_a_catalog_without_views(stage: Stage) -> None:
+    stage.catalog.has_views = False
+    found = look(stage)
+    assert (found.state, found.next) == ("error", None)
+    assert str(found.error).startswith("the catalog lake offers no views. Use one that has views (REST, ")
+    with pytest.raises(InvalidConfig, match=r"^Cannot refresh lake\.ns\.sales: the catalog lake offers no views\. "):
+        inspect(stage.catalog, stage.request(BY_REGION))

@@ -92,14 +92,7 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
         view = (str(relation.database), str(relation.schema), str(relation.identifier))
         with _for_dbt(), naming("refresh", show(view)):
             request = self.refresh_request(model, sql, view, full_refresh)
-            reader = self.catalog_reader_of(relation.database)
-            if not reader.has_views:
-                raise InvalidConfig(
-                    f"the catalog {reader.name} offers no views. Use one that has views (REST, Hive, JDBC in layout "
-                    "V1). If it is a REST server that has them and does not say so, add "
-                    "`view-endpoints-supported: true` to `catalog_properties`."
-                )
-            return inspect(reader, request)
+            return inspect(self.catalog_reader_of(relation.database), request)
 
     @available.parse(lambda *_, **__: None)
     def refresh_materialized_view(

@@ -168,6 +168,7 @@ def inspect(catalog: CatalogReader, request: RefreshRequest) -> Inspection:
     names the view.
     """
     with naming("refresh", request.name):
+        _refuse_without_views(catalog)
         return _inspect(catalog, request, _Text())
 
 
@@ -295,6 +296,15 @@ def _stored(view: ViewInfo, state: ViewState, storage: Table | None) -> StoredRo
     if not is_published(view, state):
         return "the view was redefined by hand"
     return StoredRows(state.storage_table, storage, state.storage_snapshot_id)
+
+
+def _refuse_without_views(catalog: CatalogReader) -> None:
+    if not catalog.has_views:
+        raise InvalidConfig(
+            f"the catalog {catalog.name} offers no views. Use one that has views (REST, Hive, JDBC in layout V1). If "
+            "it is a REST server that has them and does not say so, add `view-endpoints-supported: true` to "
+            "`catalog_properties`."
+        )
 
 
 def _refuse_foreign_storage(catalog: CatalogReader, request: RefreshRequest, storage: Table | None) -> None:
