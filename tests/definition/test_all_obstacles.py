@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.all_obstacles import all_obstacles
+from dbt.adapters.icebergmv.maintenance.definition.all_obstacles import Obstacles, all_obstacles
 from tests.support.bases import analysed, columns_of
 
 GROUP = "GROUP BY without a key of it in the SELECT list"
@@ -13,6 +13,11 @@ AGGREGATE = "an aggregate over all rows"
 LIST = "a SELECT list without a key of it"
 SUBQUERY = "a subquery that no equality ties to the row"
 LIMIT = "LIMIT may pick other rows at the next evaluation"
+T, U, W = (("lake", "ns", name) for name in "tuw")
+
+
+def found_in(sql: str) -> Obstacles:
+    return all_obstacles(analysed(sql), columns_of, "lake")
 
 
 @pytest.mark.parametrize(
@@ -33,7 +38,7 @@ LIMIT = "LIMIT may pick other rows at the next evaluation"
     ],
 )
 def test_obstacles_of_a_table(sql: str, of_t: tuple[str, ...]) -> None:
-    assert all_obstacles(analysed(sql), columns_of).of_table.get("t", ()) == of_t
+    assert found_in(sql).of_table.get(T, ()) == of_t
 
 
 @pytest.mark.parametrize(
@@ -54,7 +59,7 @@ def test_obstacles_of_a_table(sql: str, of_t: tuple[str, ...]) -> None:
     ],
 )
 def test_obstacles_of_the_whole(sql: str, whole: tuple[str, ...] | None) -> None:
-    found = all_obstacles(analysed(sql), columns_of).whole
+    found = found_in(sql).whole
     if whole is None:
         assert len(found) == 1
         assert "cannot be analysed" in found[0]
@@ -64,7 +69,13 @@ def test_obstacles_of_the_whole(sql: str, whole: tuple[str, ...] | None) -> None
 
 def test_each_table_has_its_own() -> None:
     sql = "SELECT t.d, (SELECT count(*) FROM u) AS n FROM t JOIN (SELECT max(v) AS v FROM w) x ON x.v = t.v"
-    found = all_obstacles(analysed(sql), columns_of).of_table
-    assert "t" not in found
-    assert SUBQUERY in found["u"] or AGGREGATE in found["u"]
-    assert AGGREGATE in found["w"]
+    found = found_in(sql).of_table
+    assert T not in found
+    assert SUBQUERY in found[U] or AGGREGATE in found[U]
+    assert AGGREGATE in found[W]
+
+
+@pytest.mark.parametrize("followed", ["t", "ns.t", "lake.ns.t"])
+def test_a_namesake_in_another_schema_has_its_own(followed: str) -> None:
+    sql = f"SELECT a.d, (SELECT count(*) FROM other.t HAVING count(*) > 1) AS n FROM {followed} a"
+    assert {*found_in(sql).of_table} == {("lake", "other", "t")}

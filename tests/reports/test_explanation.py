@@ -79,6 +79,18 @@ def test_one_table_is_followed_and_another_is_not(stage: Stage) -> None:
     assert regions.obstacles == ("a subquery that no equality ties to the row",)
 
 
+def test_a_table_has_no_obstacle_of_its_namesake(stage: Stage) -> None:
+    stage.catalog.iceberg.create_namespace("other")
+    stage.catalog.iceberg.create_table("other.orders", stage.tables()["orders"].schema())
+    inner = "SELECT max(amount) FROM other.orders HAVING count(*) > 1"
+    found = of(stage, select(f"SELECT id, region, ({inner}) AS m FROM orders"))
+    said = {base.name: base.obstacles for base in found.base_tables}
+    assert said == {
+        "lake.ns.orders": (),
+        "lake.other.orders": ("a subquery that no equality ties to the row",),
+    }
+
+
 def test_what_is_said_of_one_file_is_what_a_refresh_then_does(stage: Stage) -> None:
     for model in (Model(), ROWS, JOINED, DAYS):
         stage.refresh(model)

@@ -18,6 +18,7 @@ from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotPa
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows, is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 
 ColumnsOf = Callable[[TableReference], tuple[ColumnInfo, ...] | None]
 
@@ -27,21 +28,24 @@ _CALLED = re.compile(r"(\w+)\(\) ")
 
 @dataclass
 class Obstacles:
-    """What stops a SELECT as a whole, and each table by its name in the SELECT; the shortest first."""
+    """What stops a SELECT as a whole, and each table by its full name; the shortest first."""
 
     whole: tuple[str, ...] = ()
-    of_table: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    of_table: dict[TableName, tuple[str, ...]] = field(default_factory=dict)
 
 
-def all_obstacles(definition: ViewDefinition, columns_of: ColumnsOf) -> Obstacles:
-    """Return every obstacle in a definition. `columns_of` returns the columns of a table (None: not known)."""
+def all_obstacles(definition: ViewDefinition, columns_of: ColumnsOf, catalog: str) -> Obstacles:
+    """Return every obstacle in a definition.
+
+    `columns_of` returns the columns of a table (None: not known). Names without a catalog are those of `catalog`.
+    """
     whole: dict[str, None] = {}
-    of_table: dict[str, dict[str, None]] = {}
+    of_table: dict[TableName, dict[str, None]] = {}
     known, current = definition.known, definition
     for _ in range(_MOST_STEPS):
         reasons = [r for r in (current.always_full, current.full_when_changed) if r is not None]
         whole.update(dict.fromkeys(reasons))
-        names = {r.index: r.name for r in current.references}
+        names = {r.index: (r.catalog or catalog, r.namespace, r.name) for r in current.references}
         for occurrence, reason in current.obstacles.items():
             of_table.setdefault(names[occurrence.index], {})[reason] = None
         parsed = parse(current.sql)

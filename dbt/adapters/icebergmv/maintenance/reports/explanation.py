@@ -143,7 +143,7 @@ def _explained(catalog: CatalogReader, subject: Subject, now: datetime) -> Expla
 
 def _of(catalog: CatalogReader, view: Inspection, found: ViewStatus, ahead: Outlook | None) -> Explanation:
     definition, bases = view.definition, view.status.base_tables
-    obstacles = all_obstacles(definition.as_written, view.bases.columns_of)
+    obstacles = all_obstacles(definition.as_written, view.bases.columns_of, catalog.name)
     is_all_there = not any(_is_absent(catalog, base.base) for base in bases)
     tried = trial(view) if is_all_there else None
     tables = tuple(_base_table(base, definition, tried, obstacles) for base in bases)
@@ -232,7 +232,7 @@ def _partitioned_by(base: BaseTable) -> tuple[str, ...]:
 def _obstacles(base: BaseTable, obstacles: Obstacles) -> tuple[str, ...]:
     """Return what is in the way of following a table, by its rows or in the SELECT."""
     said = [] if base.untrackable is None else [base.untrackable]
-    found = (*said, *obstacles.of_table.get(base.name[2], ()))
+    found = (*said, *obstacles.of_table.get(base.name, ()))
     return tuple(sorted(dict.fromkeys(found), key=lambda reason: (len(reason), reason)))
 
 
