@@ -53,6 +53,8 @@ def test_a_statement_is_waited_for() -> None:
     assert server.calls == ["execute", "poll", "poll", "poll"]
     assert cursor.description == [("a", "decimal", None, None, None, None, True)]
     assert cursor.fetchall() == [(1,), (2,)]
+    assert server.calls[-1] == "close", "the server would keep the rows for as long as the session"
+    assert cursor.description, "dbt asks for it when the rows are there"
 
 
 def test_a_command_has_no_rows_to_fetch() -> None:

@@ -115,6 +115,7 @@ class ThriftCursor:
         self._address = address
         self._secrets = secrets
         self._cursor: Any = None
+        self._description: list[ColumnDescription] | None = None
 
     def execute(self, sql: str, bindings: Sequence[object] | None = None) -> None:
         """Run one statement and wait for its end."""
@@ -122,13 +123,15 @@ class ThriftCursor:
         if bindings is not None:
             statement = bind(statement, bindings)
         connection = self._connect()
-        self._cursor = connection.cursor()
+        self._cursor, self._description = connection.cursor(), None
         self._call(lambda: self._cursor.execute(statement, async_=True))
         self._wait()
 
     def fetchall(self) -> list[tuple[Any, ...]]:
-        """Return the rows not fetched yet; none of a command."""
-        return self._rows(lambda cursor: cursor.fetchall())
+        """Return the rows not fetched yet, none of a command; the server keeps nothing of the statement then."""
+        rows = self._rows(lambda cursor: cursor.fetchall())
+        _alone(self._lock, self._cursor.close)
+        return rows
 
     def fetchmany(self, size: int) -> list[tuple[Any, ...]]:
         """Return up to `size` rows."""
@@ -159,10 +162,13 @@ class ThriftCursor:
 
         The protocol knows no precision of a decimal, and arrays, maps and structs as text.
         """
-        found = None if self._cursor is None else self._call(lambda: self._cursor.description)
-        return [
-            (name, kind.removesuffix("_TYPE").lower(), None, None, None, None, True) for name, kind, *_ in found or ()
-        ]
+        if self._description is None:
+            found = None if self._cursor is None else self._call(lambda: self._cursor.description)
+            self._description = [
+                (name, kind.removesuffix("_TYPE").lower(), None, None, None, None, True)
+                for name, kind, *_ in found or ()
+            ]
+        return self._description
 
     def _rows(self, fetch: Callable[[Any], list[tuple[Any, ...]]]) -> list[tuple[Any, ...]]:
         return self._call(lambda: fetch(self._cursor)) if self.description else []
