@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from dbt.adapters.icebergmv.maintenance.reports import explanation
+from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
 from tests.refresh.refreshes import ORDERS, sell
 from tests.support.dry_project import DryProject
 
@@ -164,3 +167,22 @@ def test_explain_the_project(project: DryProject) -> None:
     assert any(line.startswith("ns.totals") and line.endswith("orders: overwrite") for line in lines)
     success, _ = project.operation("explain_materialized_view", "{model: nothing}")
     assert not success
+
+
+def test_all_models_are_explained_at_one_moment(project: DryProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    moments: list[datetime] = []
+
+    def now() -> datetime:
+        moments.append(utc_now())
+        return moments[-1]
+
+    monkeypatch.setattr(explanation, "utc_now", now)
+    project.model("days", DAYS)
+    project.model("at_the_top", "{{ config(materialized='table') }} select region from lake.ns.orders limit 3")
+    found = explained(project, "null")
+    assert [(e["name"], e["verdict"]) for e in found] == [
+        ("lake.ns.at_the_top", "full"),
+        ("lake.ns.days", "incremental"),
+        ("lake.ns.totals", "incremental"),
+    ]
+    assert len(moments) == 1

@@ -10,10 +10,9 @@ from dbt.adapters.base import available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt_common.exceptions import DbtBaseException, DbtRuntimeError
 
-from dbt.adapters.icebergmv.maintenance.catalog.one_look import OneLook
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError
 from dbt.adapters.icebergmv.maintenance.reports.as_json import as_json
-from dbt.adapters.icebergmv.maintenance.reports.explanation import Explanation, explain, without_status
+from dbt.adapters.icebergmv.maintenance.reports.explanation import Explanation, explain_all, without_status
 from dbt.adapters.icebergmv.maintenance.reports.explanation_text import explanation_text, project_text
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import OnChange
 from dbt.adapters.icebergmv.maintenance.reports.status_text import status_text
@@ -110,17 +109,14 @@ class OperationsMixin(metaclass=AdapterMeta):
         models = models_of(manifest)
         for name in unmatched([m.names for m in models], wanted):
             raise InvalidConfig(f"model is {name!r}, which is no model of the project in SQL. Name another one.")
-        found: list[tuple[Explanation, str]] = []
-        looks: dict[str, OneLook] = {}
-        for model in (m for m in models if is_wanted(m.names, wanted)):
-            subject = self._subject(model, manifest)
-            catalog = model.relation[0]
-            if catalog not in looks:
-                looks[catalog] = OneLook(self.catalog_reader_of(catalog))
-            explained = explain(looks[catalog], subject)
-            is_one = model.materialized == MATERIALIZED_VIEW
-            found.append((explained if is_one else without_status(explained), model.materialized))
-        return found
+        shown = [m for m in models if is_wanted(m.names, wanted)]
+        explained = [
+            explanation
+            for reader, subjects in self._by_catalog([self._subject(m, manifest) for m in shown])
+            for explanation in explain_all(reader, subjects)
+        ]
+        # Models come in the order of their relations, so those of one catalog are side by side.
+        return [(_as_model(e, m), m.materialized) for e, m in zip(explained, shown, strict=True)]
 
     def _statuses(self, wanted: Sequence[str]) -> list[ViewStatus]:
         manifest = self.get_macro_resolver()
@@ -133,10 +129,13 @@ class OperationsMixin(metaclass=AdapterMeta):
         subjects: list[Subject] = [self._subject(m, manifest) for m in models]
         subjects += [Recorded(name, note=_GONE) for name in gone if is_wanted(_names(name), wanted)]
         shown = {show(m.relation) for m in models if is_wanted(m.names, wanted)} | {show(name) for name in gone}
-        found: list[ViewStatus] = []
-        for catalog in dict.fromkeys(s.name[0] for s in subjects):
-            found += status(self.catalog_reader_of(catalog), [s for s in subjects if s.name[0] == catalog])
+        found = [view for reader, some in self._by_catalog(subjects) for view in status(reader, some)]
         return [view for view in found if view.name in shown]
+
+    def _by_catalog(self, subjects: Sequence[Subject]) -> Iterator[tuple[CatalogReader, list[Subject]]]:
+        """Yield the reader of each catalog with the views that are in it, in the order given."""
+        for catalog in dict.fromkeys(s.name[0] for s in subjects):
+            yield self.catalog_reader_of(catalog), [s for s in subjects if s.name[0] == catalog]
 
     def _without_model(self, manifest: Any, models: set[TableName]) -> Iterator[TableName]:
         """Yield the materialized views in the schemas of the project that are of no model."""
@@ -178,6 +177,10 @@ class OperationsMixin(metaclass=AdapterMeta):
             yield
         finally:
             self._only_looks = False
+
+
+def _as_model(explanation: Explanation, model: ProjectModel) -> Explanation:
+    return explanation if model.materialized == MATERIALIZED_VIEW else without_status(explanation)
 
 
 def _names(name: TableName) -> tuple[str, ...]:
