@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+import logging
+import socket
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
+from dbt.adapters.icebergmv import operations
 from dbt.adapters.icebergmv.maintenance.reports import explanation
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
 from tests.refresh.refreshes import ORDERS, sell
@@ -34,6 +39,15 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DryProj
     made.refresh("totals", TOTALS, COLUMNS)
     yield made
     made.close()
+
+
+def add_catalog(project: DryProject, name: str, properties: dict[str, str], reader: str) -> None:
+    """Describe another catalog in the profile."""
+    file = project.folder / "profiles.yml"
+    profiles = yaml.safe_load(file.read_text())
+    described = {f"spark.sql.catalog.{name}.{key}": value for key, value in properties.items()}
+    profiles["p"]["outputs"]["dev"].update({"server_side_parameters": described, "catalog_reader": reader})
+    file.write_text(yaml.safe_dump(profiles))
 
 
 def sell_more(project: DryProject) -> None:
@@ -74,6 +88,34 @@ def test_what_is_wrong_with_one_model_hides_no_other(project: DryProject) -> Non
     assert "asks Spark while it is compiled" in found["asks_too"]["error"]
     assert "has no name" in found["unnamed"]["error"]
     assert found["no_sql"]["next"]["questions"] or found["no_sql"]["limits"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "scheme", "reader", "cannot"), [("rest", "http", "auto", "open"), ("hive", "thrift", "direct", "read")]
+)
+def test_a_catalog_that_is_down_hides_no_other(
+    project: DryProject, monkeypatch: pytest.MonkeyPatch, kind: str, scheme: str, reader: str, cannot: str
+) -> None:
+    told: list[Any] = []
+    monkeypatch.setattr(operations, "warn_or_error", told.append)
+    # What the client of a metastore logs would be printed beside the JSON.
+    monkeypatch.setattr(logging.getLogger("thrift.transport.TSocket"), "disabled", True)
+    with closing(socket.create_server(("127.0.0.1", 0))) as probe:
+        uri = f"{scheme}://127.0.0.1:{probe.getsockname()[1]}"
+    add_catalog(project, "other", {"type": kind, "uri": uri}, reader)
+    project.model("elsewhere", "{{ config(database='other') }} select 1 as a")
+    project.refresh("old", TOTALS, COLUMNS)
+    found = statuses(project)
+    assert {name: view["state"] for name, view in found.items()} == {
+        "totals": "fresh",
+        "old": "fresh",
+        "elsewhere": "error",
+    }
+    message = f"Cannot {cannot} the catalog `other`: nothing answers at `{uri}`. Start the server"
+    assert message in found["elsewhere"]["error"]
+    (warning,) = [event.base_msg for event in told]
+    assert warning.startswith("Materialized views of the catalog other that are of no model may be missing. Cannot ")
+    assert message in warning
 
 
 def test_selected_views_alone(project: DryProject) -> None:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from dbt.adapters.base import available
 from dbt.adapters.base.meta import AdapterMeta
+from dbt.adapters.events.types import AdapterEventWarning
+from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtBaseException, DbtRuntimeError
 
-from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError
+from dbt.adapters.icebergmv.maintenance.catalog.unreadable import UnreadableCatalog
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, InvalidConfig, MaintenanceError
 from dbt.adapters.icebergmv.maintenance.reports.as_json import as_json
 from dbt.adapters.icebergmv.maintenance.reports.explanation import Explanation, explain_all, without_status
 from dbt.adapters.icebergmv.maintenance.reports.explanation_text import explanation_text, project_text
@@ -110,18 +113,19 @@ class OperationsMixin(metaclass=AdapterMeta):
         for name in unmatched([m.names for m in models], wanted):
             raise InvalidConfig(f"model is {name!r}, which is no model of the project in SQL. Name another one.")
         shown = [m for m in models if is_wanted(m.names, wanted)]
-        explained = [
-            explanation
-            for reader, subjects in self._by_catalog([self._subject(m, manifest) for m in shown])
-            for explanation in explain_all(reader, subjects)
-        ]
+        readers = {m.relation[0]: self.catalog_reader_of(m.relation[0]) for m in shown}
+        subjects = [self._subject(m, manifest) for m in shown]
+        explained = [e for catalog, some in _by_catalog(subjects) for e in explain_all(readers[catalog], some)]
         # Models come in the order of their relations, so those of one catalog are side by side.
         return [(_as_model(e, m), m.materialized) for e, m in zip(explained, shown, strict=True)]
 
     def _statuses(self, wanted: Sequence[str]) -> list[ViewStatus]:
         manifest = self.get_macro_resolver()
         models = [m for m in models_of(manifest) if m.materialized == MATERIALIZED_VIEW]
-        gone = list(self._without_model(manifest, {m.relation for m in models}))
+        schemas = schemas_of(manifest)
+        readers = {catalog: self._reader_or_what_is_wrong(catalog) for catalog in schemas}
+        known = {m.relation for m in models}
+        gone = [name for catalog in schemas for name in _without_model(readers[catalog], schemas[catalog], known)]
         all_names = [*(m.names for m in models), *(_names(name) for name in gone)]
         for name in unmatched(all_names, wanted):
             raise InvalidConfig(f"select has {name!r}, which is no materialized view of the project. Leave it out.")
@@ -129,26 +133,15 @@ class OperationsMixin(metaclass=AdapterMeta):
         subjects: list[Subject] = [self._subject(m, manifest) for m in models]
         subjects += [Recorded(name, note=_GONE) for name in gone if is_wanted(_names(name), wanted)]
         shown = {show(m.relation) for m in models if is_wanted(m.names, wanted)} | {show(name) for name in gone}
-        found = [view for reader, some in self._by_catalog(subjects) for view in status(reader, some)]
+        found = [view for catalog, some in _by_catalog(subjects) for view in status(readers[catalog], some)]
         return [view for view in found if view.name in shown]
 
-    def _by_catalog(self, subjects: Sequence[Subject]) -> Iterator[tuple[CatalogReader, list[Subject]]]:
-        """Yield the reader of each catalog with the views that are in it, in the order given."""
-        for catalog in dict.fromkeys(s.name[0] for s in subjects):
-            yield self.catalog_reader_of(catalog), [s for s in subjects if s.name[0] == catalog]
-
-    def _without_model(self, manifest: Any, models: set[TableName]) -> Iterator[TableName]:
-        """Yield the materialized views in the schemas of the project that are of no model."""
-        for catalog, schemas in schemas_of(manifest).items():
-            reader = self.catalog_reader_of(catalog)
-            for schema in sorted(schemas):
-                names = [e.name for e in reader.entries(schema) if e.kind == "view"]
-                for name in names:
-                    if (catalog, schema, name) in models:
-                        continue
-                    view = reader.view(schema, name)
-                    if view is not None and is_materialized_view(view.properties):
-                        yield (catalog, schema, name)
+    def _reader_or_what_is_wrong(self, catalog: str) -> CatalogReader:
+        """Return the reader of a catalog; of one that cannot be opened, one that says why whatever it is asked."""
+        try:
+            return self.catalog_reader_of(catalog)
+        except DbtRuntimeError as error:
+            return UnreadableCatalog(catalog, str(error.msg))
 
     def _subject(self, model: ProjectModel, manifest: Any) -> Subject:
         request = self._request_of(model, manifest)
@@ -177,6 +170,28 @@ class OperationsMixin(metaclass=AdapterMeta):
             yield
         finally:
             self._only_looks = False
+
+
+def _by_catalog(subjects: Sequence[Subject]) -> Iterator[tuple[str, list[Subject]]]:
+    """Yield each catalog with the views that are in it, in the order given."""
+    for catalog in dict.fromkeys(s.name[0] for s in subjects):
+        yield catalog, [s for s in subjects if s.name[0] == catalog]
+
+
+def _without_model(reader: CatalogReader, schemas: Iterable[str], models: Container[TableName]) -> Iterator[TableName]:
+    """Yield the materialized views in some schemas that are of no model; warn where the catalog cannot be read."""
+    try:
+        for schema in sorted(schemas):
+            names = [(reader.name, schema, e.name) for e in reader.entries(schema) if e.kind == "view"]
+            for name in names:
+                if name in models:
+                    continue
+                view = reader.view(schema, name[2])
+                if view is not None and is_materialized_view(view.properties):
+                    yield name
+    except CatalogUnavailable as error:
+        unknown = f"Materialized views of the catalog {reader.name} that are of no model may be missing"
+        warn_or_error(AdapterEventWarning(base_msg=f"{unknown}. {error}"))
 
 
 def _as_model(explanation: Explanation, model: ProjectModel) -> Explanation:
