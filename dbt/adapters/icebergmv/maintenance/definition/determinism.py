@@ -142,7 +142,8 @@ def _variable(query: exp.Expr, columns: set[str]) -> str | None:
         if isinstance(column.this, exp.Star) or outermost in offered | sources or _GENERATED.match(outermost):
             continue
         if len(column.parts) == 1 or outermost in ("session", "system"):
-            return f"{column.sql(dialect=DIALECT)} is no column of a table that it reads; a variable may change"
+            name = column.sql(dialect=DIALECT)
+            return f"{name} is no column of a table that it reads: a misspelling, or a variable, which may change"
     return None
 
 
