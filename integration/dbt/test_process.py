@@ -101,13 +101,19 @@ def test_debug_opens_the_catalog(shop: Path) -> None:
     assert not (shop / "logs" / "spark.log").exists()
 
 
-@pytest.mark.parametrize("kind", ["hadoop", "nonsense"])
-def test_debug_refuses_a_catalog_that_runs_cannot_use(shop: Path, kind: str) -> None:
-    (shop / "profiles.yml").write_text(PROFILE.format(more=f", catalog_properties: {{type: {kind}}}"))
+def test_debug_refuses_a_catalog_that_runs_cannot_use(shop: Path) -> None:
+    (shop / "profiles.yml").write_text(PROFILE.format(more=", catalog_properties: {type: nonsense}"))
     answer = dbt(shop, "debug")
     assert answer.returncode != 0
-    assert kind in answer.stdout
+    assert "nonsense" in answer.stdout
     assert "All checks passed!" not in answer.stdout
+
+
+def test_a_catalog_without_views_is_read_through_spark(shop: Path) -> None:
+    (shop / "profiles.yml").write_text(PROFILE.format(more=", catalog_properties: {type: hadoop}"))
+    answer = dbt(shop, "debug")
+    assert answer.returncode == 0, answer.stdout
+    assert "catalog_reader: spark (Cannot open the catalog `lake`: it is of type hadoop" in answer.stdout
 
 
 def test_paths_of_the_profile_are_relative_to_the_project(used_shop: Path, tmp_path: Path) -> None:

@@ -75,6 +75,8 @@ def test_a_catalog_that_only_spark_can_open_is_described_for_spark() -> None:
     made = credentials(warehouse=None, catalog_properties={"type": "glue", "warehouse": "s3://b/w"})
     settings = made.catalog_settings("lake")
     assert (settings.spark, settings.pyiceberg) == ({"type": "glue", "warehouse": "s3://b/w"}, {})
+    beside = credentials(warehouse="s3://b/w", catalog_properties={"type": "glue"}).catalog_settings("lake")
+    assert beside.spark == settings.spark
     with pytest.raises(InvalidCatalog, match="it is of type glue"):
         made.described_catalog("lake")
 

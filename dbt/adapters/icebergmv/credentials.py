@@ -106,12 +106,18 @@ class IcebergMVCredentials(Credentials):
         try:
             return self.described_catalog(catalog)
         except InvalidCatalog as error:
-            own = self.catalog_properties if catalog == self.database else {}
-            properties = own or self._configured_in_spark(catalog)
+            properties = self._given_to_spark(catalog)
             only_spark = self.method != "session" or "type" in properties or "catalog-impl" in properties
             if self.catalog_reader != "direct" and only_spark:
                 return settings_for_spark(catalog, properties)
             raise DbtRuntimeError(str(error)) from error
+
+    def _given_to_spark(self, catalog: str) -> dict[str, str]:
+        """Return the properties of a catalog that Spark alone can open, as the profile has them."""
+        if catalog != self.database or not self.catalog_properties:
+            return self._configured_in_spark(catalog)
+        place = {} if self.warehouse is None else {"warehouse": self.warehouse}
+        return {**place, **self.catalog_properties}
 
     def described_catalog(self, catalog: str) -> CatalogSettings:
         """Return how Spark and PyIceberg open `catalog`. Raises InvalidCatalog when PyIceberg cannot."""
