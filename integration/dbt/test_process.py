@@ -95,7 +95,7 @@ def test_debug_opens_the_catalog(shop: Path) -> None:
     answer = dbt(shop, "debug")
     assert answer.returncode != 0
     assert "catalog_address: http://u:*****@127.0.0.1:9" in answer.stdout
-    assert "Cannot read the catalog `lake`" in answer.stdout
+    assert "Cannot open the catalog `lake`: nothing answers at `http://127.0.0.1:9`" in answer.stdout
     assert "pw@" not in answer.stdout
     # Refused before Spark is started.
     assert not (shop / "logs" / "spark.log").exists()

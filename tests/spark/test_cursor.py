@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.icebergmv.spark.connect import JOB_TAGS
 from dbt.adapters.icebergmv.spark.cursor import SessionHandle
 
 
@@ -36,7 +37,7 @@ class Session:
 
 
 def cursor_on(session: Any) -> Any:
-    cursor = SessionHandle(lambda: session, ()).cursor()
+    cursor = SessionHandle(lambda: session, (), JOB_TAGS).cursor()
     cursor.execute("a statement")
     return cursor
 

@@ -14,10 +14,9 @@ from dbt.adapters.icebergmv.catalog_readers import reader_for
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
-from dbt.adapters.icebergmv.spark.connect import connect_session, leave_if_lost
+from dbt.adapters.icebergmv.spark import connect, session
 from dbt.adapters.icebergmv.spark.cursor import SessionHandle
 from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, database_error
-from dbt.adapters.icebergmv.spark.session import spark_session
 from dbt.adapters.icebergmv.spark.thrift import ThriftHandle
 
 
@@ -67,9 +66,11 @@ def new_handle(credentials: IcebergMVCredentials) -> SessionHandle | ThriftHandl
     match credentials.method:
         case "connect":
             server = credentials.server_request()
-            return SessionHandle(lambda: connect_session(server, namespaces), secrets, leave_if_lost)
+            return SessionHandle(
+                lambda: connect.connect_session(server, namespaces), secrets, connect.JOB_TAGS, connect.leave_if_lost
+            )
         case "thrift":
             return ThriftHandle(credentials.server_request(), secrets, namespaces)
         case _:
             request = credentials.spark_request()
-            return SessionHandle(lambda: spark_session(request), secrets)
+            return SessionHandle(lambda: session.spark_session(request), secrets, session.JOB_TAGS)

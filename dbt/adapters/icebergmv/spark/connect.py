@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from dbt_common.exceptions import DbtDatabaseError
 
+from dbt.adapters.icebergmv.spark.cursor import JobTags
 from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, SparkUnavailable, is_lost, spark_message
 from dbt.adapters.icebergmv.spark.server import (
     Namespaces,
@@ -29,6 +30,12 @@ _RETRIES = 5
 
 _ASKED_EVERY_MS = 310_000
 """How often a silent server is asked for a sign of life; by gRPC's defaults it takes offence at less than 5 minutes."""
+
+JOB_TAGS = JobTags(
+    add=lambda session, tag: session.addTag(tag),
+    remove=lambda session, tag: session.removeTag(tag),
+    cancel=lambda session, tag: session.interruptTag(tag),
+)
 
 
 def connect_session(request: ServerRequest, namespaces: Namespaces) -> SparkSession:

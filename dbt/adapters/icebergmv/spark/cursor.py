@@ -8,6 +8,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from dbt_common.exceptions import DbtRuntimeError
@@ -28,19 +29,30 @@ ColumnDescription = tuple[str, str, None, None, None, None, bool]
 _CANCEL_AGAIN_SECONDS = 0.5
 
 
+@dataclass(frozen=True)
+class JobTags:
+    """How the jobs of a connection are marked in its thread, and stopped from another one."""
+
+    add: Callable[[Any, str], object]
+    remove: Callable[[Any, str], object]
+    cancel: Callable[[Any, str], object]
+
+
 class SessionHandle:
     """dbt's connection. Opening it starts nothing; the first statement does.
 
-    `opened` gives the session; `failed` is told of what a statement raised.
+    `opened` gives the session, `tags` mark its jobs; `failed` is told of what a statement raised.
     """
 
     def __init__(
         self,
         opened: Callable[[], Session],
         secrets: tuple[str, ...],
+        tags: JobTags,
         failed: Callable[[Any, Exception], None] = lambda *_: None,
     ) -> None:
         self._opened = opened
+        self._tags = tags
         self._failed = failed
         self._secrets = secrets
         self._tag = f"dbt-{uuid.uuid4().hex}"
@@ -59,11 +71,11 @@ class SessionHandle:
         """
         session = self._connect()
         try:
-            session.addTag(self._tag)
+            self._tags.add(session, self._tag)
             try:
                 return action(session)
             finally:
-                session.removeTag(self._tag)
+                self._tags.remove(session, self._tag)
         except SPARK_ERRORS as error:
             self._failed(session, error)
             raise database_error(error, self._secrets) from error
@@ -97,7 +109,7 @@ class SessionHandle:
         while not self._closed.is_set():
             if self._session is not None:
                 try:
-                    self._session.interruptTag(self._tag)
+                    self._tags.cancel(self._session, self._tag)
                 except SPARK_ERRORS:
                     # Spark is gone, and its jobs with it.
                     return

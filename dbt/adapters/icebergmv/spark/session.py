@@ -18,6 +18,7 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv.catalog_properties import SPARK_CATALOG_CLASS, CatalogSettings, make_folder
+from dbt.adapters.icebergmv.spark.cursor import JobTags
 from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, SparkUnavailable, spark_message
 from dbt.adapters.icebergmv.spark.jars import local_jars, required_jars
 from dbt.adapters.icebergmv.spark.java import require_java, utf8_locale
@@ -46,6 +47,14 @@ class SparkRequest:
     def key(self) -> tuple[object, ...]:
         """What makes two requests the same session."""
         return (self.schema, *sorted(self.catalog.spark_conf().items()), *sorted(self.parameters))
+
+
+# A session in this process finds only the tags of the thread that asks; its context finds all.
+JOB_TAGS = JobTags(
+    add=lambda session, tag: session.sparkContext.addJobTag(tag),
+    remove=lambda session, tag: session.sparkContext.removeJobTag(tag),
+    cancel=lambda session, tag: session.sparkContext.cancelJobsWithTag(tag),
+)
 
 
 def spark_session(request: SparkRequest) -> SparkSession:
