@@ -198,7 +198,8 @@ class SparkReader:
         return [metadata for metadata in found if metadata is not None]
 
     def _below(self, parent: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        for row in self._run(f"SHOW NAMESPACES IN {qualified(self._name, *parent)}"):
+        # A Hadoop catalog in which nothing was made yet has no folder.
+        for row in self._rows(f"SHOW NAMESPACES IN {qualified(self._name, *parent)}") or ():
             parts = split_name(str(row[0]))
             yield parts
             yield from self._below(parts)
