@@ -31,6 +31,7 @@ _MOST_VIEW_FILES = 2_000
 _VIEW_FILES_AT_ONCE = 16
 _ATTEMPTS = 3
 _ABSENT = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "NoSuchNamespaceException")
+_NO_FOLDER = "NoSuchNamespaceException: Namespace does not exist"
 _WITHOUT_VIEWS = {"hadoop", "glue", "dynamodb", "snowflake"}
 
 
@@ -198,8 +199,14 @@ class SparkReader:
         return [metadata for metadata in found if metadata is not None]
 
     def _below(self, parent: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-        # A Hadoop catalog in which nothing was made yet has no folder.
-        for row in self._rows(f"SHOW NAMESPACES IN {qualified(self._name, *parent)}") or ():
+        try:
+            rows = self._run(f"SHOW NAMESPACES IN {qualified(self._name, *parent)}")
+        except Exception as error:
+            # Whoever gives `run` chooses what it raises. A Hadoop catalog without anything has no folder yet.
+            if parent or _NO_FOLDER not in str(error):
+                raise
+            return
+        for row in rows:
             parts = split_name(str(row[0]))
             yield parts
             yield from self._below(parts)
