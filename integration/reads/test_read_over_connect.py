@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
-import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pyspark
 import pytest
-from pyspark.sql import SparkSession
 
 from integration.support.lake import LakeProject
-from integration.support.spark_settings import BRIEF_JVM
+from integration.support.servers.processes import HOST
+from integration.support.servers.spark import connect_server
 
 pytest.importorskip(
     "grpc", reason="Spark Connect's client needs grpcio, grpcio-status, googleapis-common-protos, pandas"
@@ -45,46 +41,15 @@ print(json.dumps({"rows": rows, "query": seen[0], "refused": refused, "loaded": 
 @pytest.fixture
 def server(lake: LakeProject, tmp_path: Path) -> Iterator[str]:
     """A Spark Connect server with the lake's catalog; its address."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    conf = {r[0]: r[1] for r in lake.sql("SET") if r[0].startswith(("spark.sql.catalog.", "spark.sql.extensions"))}
-    context = SparkSession.active().sparkContext.getConf()
-    conf |= {
-        "spark.driver.extraJavaOptions": BRIEF_JVM,
-        "spark.jars": context.get("spark.jars") or "",
+    conf = {
         "spark.sql.ansi.enabled": "false",
         "spark.sql.session.timeZone": "UTC",
-        "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.connect.grpc.binding.address": "127.0.0.1",
-        "spark.connect.grpc.binding.port": str(port),
         "spark.sql.catalog.lake.cache-enabled": "true",
         # The server does not show a client what sounds secret.
         "spark.sql.catalog.lake.s3.secret-access-key": "hidden",
     }
-    properties = tmp_path / "server.conf"
-    properties.write_text("".join(f"{k} {v.replace(chr(92), chr(92) * 2)}\n" for k, v in conf.items()))
-    home = Path(pyspark.__file__).parent
-    command = [home / "bin" / "spark-submit", "--master", "local[2]", "--driver-memory", "1g"]
-    command += ["--properties-file", properties, "--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
-    log = (tmp_path / "server.log").open("w")
-    environment = {**os.environ, "SPARK_HOME": str(home)}
-    process = subprocess.Popen(
-        [*map(str, command), "spark-internal"], stdout=log, stderr=log, env=environment, cwd=tmp_path
-    )
-    try:
-        for _ in range(240):
-            assert process.poll() is None, (tmp_path / "server.log").read_text()[-2000:]
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.5)
-        yield f"sc://127.0.0.1:{port}"
-    finally:
-        process.terminate()
-        process.wait(60)
-        log.close()
+    with connect_server(tmp_path / "server", lake.credentials().catalog_settings("lake"), conf) as started:
+        yield f"sc://{HOST}:{started.port}"
 
 
 def test_read_over_connect(lake: LakeProject, server: str) -> None:

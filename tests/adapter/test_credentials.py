@@ -12,15 +12,13 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
 from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide, secret_values
 from dbt.adapters.icebergmv.maintenance.errors import InvalidCatalog
+from tests.support.profiles import credentials_of
 
 PROFILE = {"catalog": "lake", "schema": "analytics", "warehouse": "wh"}
 
 
 def credentials(**changes: Any) -> IcebergMVCredentials:
-    given = {**PROFILE, **changes}
-    data = IcebergMVCredentials.translate_aliases({key: value for key, value in given.items() if value is not None})
-    IcebergMVCredentials.validate(data)
-    return IcebergMVCredentials.from_dict(data)
+    return credentials_of({**PROFILE, **changes})
 
 
 def test_catalog_is_the_database_and_paths_are_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,15 +8,13 @@ import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
+from tests.support.profiles import credentials_of
 
 PROFILE = {"catalog": "lake", "schema": "analytics", "warehouse": "/wh", "method": "connect", "host": "h"}
 
 
 def credentials(**changes: Any) -> IcebergMVCredentials:
-    given = {**PROFILE, **changes}
-    data = IcebergMVCredentials.translate_aliases({key: value for key, value in given.items() if value is not None})
-    IcebergMVCredentials.validate(data)
-    return IcebergMVCredentials.from_dict(data)
+    return credentials_of({**PROFILE, **changes})
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import yaml
 
-from dbt.adapters.icebergmv.credentials import READERS, IcebergMVCredentials
+from dbt.adapters.icebergmv.credentials import READERS
 from tests.support.docs_profiles import docs_profiles
+from tests.support.profiles import credentials_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "catalog-reader.md"
 
@@ -16,7 +17,7 @@ def test_profile_is_accepted() -> None:
     (text,) = docs_profiles(PAGE).values()
     target = yaml.safe_load(text)["shop"]["outputs"]["dev"]
     assert (target.pop("type"), target.pop("threads")) == ("icebergmv", 4)
-    made = IcebergMVCredentials.from_dict(IcebergMVCredentials.translate_aliases(target))
+    made = credentials_of(target)
     assert (made.catalog_reader, made.catalog_settings("lake").pyiceberg) == ("auto", {})
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
 from tests.support.docs_profiles import docs_profiles
+from tests.support.profiles import credentials_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "catalogs.md"
 PROFILES = docs_profiles(PAGE)
@@ -37,7 +37,7 @@ def test_every_section_has_its_profile() -> None:
 def test_profile_is_accepted(heading: str) -> None:
     given = target(heading)
     assert (given.pop("type"), given.pop("threads")) == ("icebergmv", 4)
-    made = IcebergMVCredentials.from_dict(IcebergMVCredentials.translate_aliases(given))
+    made = credentials_of(given)
     settings = made.catalog_settings("lake")
     assert settings.drivers == DRIVERS[heading]
     assert settings.supports_views

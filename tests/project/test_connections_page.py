@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
 from tests.support.docs_profiles import docs_profiles
+from tests.support.profiles import credentials_of
 
 PROFILES = docs_profiles(Path(__file__).parents[2] / "docs" / "connections.md")
 PLACES = {
@@ -28,6 +28,4 @@ def test_profile_is_accepted(heading: str) -> None:
     profile = yaml.safe_load(PROFILES[heading])
     given: dict[str, Any] = profile["shop"]["outputs"][profile["shop"]["target"]]
     assert (given.pop("type"), given.pop("threads")) == ("icebergmv", 4)
-    data = IcebergMVCredentials.translate_aliases(given)
-    IcebergMVCredentials.validate(data)
-    assert IcebergMVCredentials.from_dict(data).spark_place() == PLACES[heading]
+    assert credentials_of(given).spark_place() == PLACES[heading]
