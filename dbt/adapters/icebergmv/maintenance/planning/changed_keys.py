@@ -184,8 +184,7 @@ class Questions:
 
     @cached_property
     def _stale(self) -> dict[int, BaseTableStatus]:
-        stale = [b for b in self.status.base_tables if b.change.status == "stale"]
-        by_origin = {index: base for base in stale for index in base.occurrences}
+        by_origin = {index: base for base in self.status.stale for index in base.occurrences}
         return {copy: by_origin[origin] for copy, origin in self.asked.origins.items() if origin in by_origin}
 
     @property

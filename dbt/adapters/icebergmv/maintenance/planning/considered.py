@@ -91,7 +91,7 @@ def _instead(decided: object) -> str:
 def _against_append(definition: ViewDefinition, status: MaterializedViewStatus) -> Iterator[str]:
     if status.clock is not None:
         yield str(status.clock)
-    for base in _stale(status):
+    for base in status.stale:
         name = base.base.name[2]
         if base.change.appended_since is None:
             yield f"rows of {name} changed or went"
@@ -102,11 +102,11 @@ def _against_append(definition: ViewDefinition, status: MaterializedViewStatus) 
 def _against_overwrite(
     definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest
 ) -> Iterator[str]:
-    for base in _stale(status):
+    for base in status.stale:
         for use in (use for index in base.occurrences for use in definition.uses_of(index)):
             if any(d.is_all for d in affected_rows(definition, base, use, request.partitioning)):
                 yield untracked(definition, base, use, None)
-    if any(base.base.name in request.changed_nearly_everywhere for base in _stale(status)):
+    if any(base.base.name in request.changed_nearly_everywhere for base in status.stale):
         yield "nearly everything changed, which is cheaper to compute anew"
 
 
@@ -120,7 +120,7 @@ def _against_merge(
         return "its types are not merged exactly, or the storage table does not keep what that needs"
     if is_nothing or status.clock is not None:
         return str(status.clock) if status.clock is not None else "nothing is to be merged"
-    stale = _stale(status)
+    stale = status.stale
     if reads_too_much(stale, status):
         return "so much changed that reading it is nearly reading everything"
     deltas = signed_deltas(definition, stale)
@@ -135,7 +135,3 @@ def _against_merge(
 
 def _names(bases: list[BaseTableStatus]) -> str:
     return " and ".join(base.base.name[2] for base in bases)
-
-
-def _stale(status: MaterializedViewStatus) -> list[BaseTableStatus]:
-    return [b for b in status.base_tables if b.change.status == "stale"]

@@ -145,8 +145,7 @@ def small_beside_large(status: MaterializedViewStatus) -> frozenset[int]:
     if total <= _MANY_ROWS:
         return frozenset()
     most = max(FEW_ROWS, total // _SMALL_BESIDE)
-    stale = (b for b in status.base_tables if b.change.status == "stale")
-    small = (b for b in stale if _rows(b) <= most and rows_to_ask(b) <= 2 * most)
+    small = (b for b in status.stale if _rows(b) <= most and rows_to_ask(b) <= 2 * most)
     return frozenset(index for base in small for index in base.occurrences)
 
 
@@ -154,7 +153,7 @@ def changed_nearly_everywhere(status: MaterializedViewStatus) -> frozenset[Table
     """Return the stale base tables of which nearly all partitions changed; none where all tables are small."""
     if _rows_in_all(status) <= FEW_ROWS:
         return frozenset()
-    return frozenset(b.base.name for b in status.base_tables if b.change.status == "stale" and _is_nearly_all(b))
+    return frozenset(b.base.name for b in status.stale if _is_nearly_all(b))
 
 
 def _is_nearly_all(base: BaseTableStatus) -> bool:

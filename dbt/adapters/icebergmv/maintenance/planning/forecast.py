@@ -150,7 +150,7 @@ def _kinds_of_answers(
     """Return what may come of the answers: nothing changed, some keys did, or it cannot be listed what did."""
     if likely == "merge":
         return ("merge", "overwrite", "none", "full")
-    stale = {i for b in status.base_tables if b.change.status == "stale" for i in b.occurrences}
+    stale = {i for b in status.stale for i in b.occurrences}
     has_keys = any(definition.asked.columns_of(i) or definition.tracked_columns(i) for i in to_ask.needed)
     is_all = stale <= {*to_ask.needed}
     return ("full", "none") if is_all and not has_keys else ("overwrite", "none", "full")
@@ -159,7 +159,7 @@ def _kinds_of_answers(
 def _keys_of(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest, to_ask: ToAsk) -> str:
     """Return what is asked of the changed rows, in words."""
     asked = (*to_ask.needed, *to_ask.narrower)
-    bases = [b for b in status.base_tables if b.change.status == "stale" and (not asked or _any_in(b, asked))]
+    bases = [b for b in status.stale if not asked or _any_in(b, asked)]
     names = " and ".join(b.base.name[2] for b in bases)
     pays = request.policy != "auto" or asking_pays(definition.asked, asked, status)
     if pays and not to_ask.only_whether:
@@ -174,8 +174,7 @@ def _any_in(base: BaseTableStatus, indexes: tuple[int, ...]) -> bool:
 
 def _asked_steps(definition: ViewDefinition, status: MaterializedViewStatus, steps: tuple[type, ...]) -> Iterator[str]:
     """Yield the steps of some types by which stale tables are tracked: Spark alone knows what they make of values."""
-    stale = (b for b in status.base_tables if b.change.status == "stale")
-    for use in (use for base in stale for index in base.occurrences for use in definition.uses_of(index)):
+    for use in (use for base in status.stale for index in base.occurrences for use in definition.uses_of(index)):
         tracks = (t for found in definition.tracks_of(use).values() for t in found)
         yield from (step.name for t in tracks for step in t.function if isinstance(step, steps))
 

@@ -80,7 +80,7 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
         return ToAsk()
     needed: dict[int, BaseTableStatus] = {}
     narrower: list[int] = []
-    for base in _stale(status):
+    for base in status.stale:
         for use in _uses(definition, base):
             if _is_untracked(definition, base, use, request):
                 needed[use.index] = base
@@ -105,10 +105,6 @@ def merges_reached_rows(definition: ViewDefinition, status: MaterializedViewStat
     return not to_ask.only_whether and any(not definition.asked.columns_of(index) for index in to_ask.needed)
 
 
-def _stale(status: MaterializedViewStatus) -> list[BaseTableStatus]:
-    return [b for b in status.base_tables if b.change.status == "stale"]
-
-
 def without_regions(
     definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest
 ) -> RefreshPlan | None:
@@ -119,7 +115,7 @@ def without_regions(
     for base in status.base_tables:
         if base.change.status == "unknown":
             return Full(unknown(base))
-    stale = _stale(status)
+    stale = status.stale
     if not stale and status.clock is None:
         return NoOp(f"nothing changed since {request.refreshed_at}")
     if not request.incremental:
@@ -162,7 +158,7 @@ def _merge(
     """Return the plan that merges groups, where partitions alone do not say which output rows are affected."""
     if not request.merges or isinstance(otherwise, NoOp) or not _stands_still(status, request):
         return None
-    stale = _stale(status)
+    stale = status.stale
     partitions_say_it = all(
         base.change.unit != "file"
         and base.base.name not in request.changed_nearly_everywhere
@@ -185,7 +181,7 @@ def _not_everything(
     definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest, plan: RefreshPlan
 ) -> RefreshPlan:
     """Return a full refresh in place of an overwrite of nearly everything, which costs more."""
-    stale = _stale(status)
+    stale = status.stale
     is_everything = isinstance(plan, Overwrite) and any(
         base.base.name in request.changed_nearly_everywhere and not isinstance(request.answers.get(use.index), tuple)
         for base in stale
@@ -201,7 +197,7 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
         if not isinstance(reached, tuple):
             return Full(clock_unanswered(status.clock, reached))
         disjuncts += reached
-    for base in _stale(status):
+    for base in status.stale:
         for occurrence in _uses(definition, base):
             answer = request.answers.get(occurrence.index)
             affected = affected_rows(definition, base, occurrence, request.partitioning)

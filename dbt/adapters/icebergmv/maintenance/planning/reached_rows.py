@@ -57,7 +57,7 @@ class Reaching:
         is_wanted = merges_reached_rows(self.definition, self.status, request)
         below = definition_below(self.definition) if is_wanted else None
         columns = None if below is None else _described(below, self.bases, self.run)
-        stale = [base for base in self.status.base_tables if base.change.status == "stale"]
+        stale = self.status.stale
         if below is None or columns is None or not all(map(has_former_version, stale)) or not self._are_repeatable():
             return None
         # The clock reaches nothing, or groups would not be merged.

@@ -12,8 +12,7 @@ from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, Ma
 
 def changes(status: MaterializedViewStatus) -> str:
     """Return what changed since the last refresh: base tables, and the clock."""
-    stale = (b for b in status.base_tables if b.change.status == "stale")
-    tables = [f"{b.base.name[2]}: {count(b.change.changed_partitions, b.change.unit)} changed" for b in stale]
+    tables = [f"{b.base.name[2]}: {count(b.change.changed_partitions, b.change.unit)} changed" for b in status.stale]
     return "; ".join(tables if status.clock is None else [*tables, str(status.clock)])
 
 

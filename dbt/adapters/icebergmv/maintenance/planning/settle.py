@@ -52,7 +52,7 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import (
     with_views_as_names,
     without_keys,
 )
-from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
+from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy, ViewConfig
 
 _OTHER_HIDDEN = "its storage table keeps other columns besides those that the view shows"
 
@@ -71,6 +71,11 @@ class PlanOptions:
     incremental: bool = True
     appends: bool = True
     merges: bool = False
+
+    @classmethod
+    def of_run(cls, config: ViewConfig) -> PlanOptions:
+        """Return what a run plans for, which writes what comes of it."""
+        return cls(config.refresh_policy, config.incremental, merges=True)
 
 
 @dataclass(frozen=True)

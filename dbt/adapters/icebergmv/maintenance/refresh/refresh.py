@@ -102,7 +102,7 @@ def _build(lake: Lake, view: NewView | LostView, reads: ReadPlan, started_at: st
 
 def _bring_up_to_date(lake: Lake, view: RefreshedView, reads: ReadPlan, started_at: str) -> RefreshResult:
     config = view.request.config
-    options = PlanOptions(config.refresh_policy, config.incremental, merges=True)
+    options = PlanOptions.of_run(config)
     plan = first_plan(view, options)
     if is_final(view, plan):
         return _record_moved(lake, view, reads, plan.reason)

@@ -162,8 +162,7 @@ def _of(catalog: CatalogReader, view: Inspection, found: ViewStatus, ahead: Outl
 
 
 def _considered(view: Inspection) -> tuple[Considered, ...]:
-    config = view.request.config
-    foreseen = foresee(view, PlanOptions(config.refresh_policy, config.incremental, merges=True))
+    foreseen = foresee(view, PlanOptions.of_run(view.request.config))
     if foreseen.request is None:
         return (Considered(foreseen.forecast.plan.kind, "chosen", foreseen.forecast.plan.reason),)
     made = (foreseen.request, foreseen.forecast)

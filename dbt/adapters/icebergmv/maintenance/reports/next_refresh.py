@@ -58,8 +58,7 @@ def outlook(view: Inspection, on_change: OnChange = "apply") -> Outlook:
         return Outlook(_held_back(view, on_change))
     if isinstance(view, RefreshedView) and not view.request.config.refresh_on_run and view.rebuild is None:
         return Outlook(_left(view))
-    config = view.request.config
-    foreseen = foresee(view, PlanOptions(config.refresh_policy, config.incremental, merges=True))
+    foreseen = foresee(view, PlanOptions.of_run(view.request.config))
     forecast = foreseen.forecast
     if not forecast.questions:
         enforce(view, forecast.plan)

@@ -69,8 +69,7 @@ class Trial:
 
 def trial(view: Inspection) -> Trial:
     """Return the view with which changes are tried."""
-    config = view.request.config
-    options = PlanOptions(config.refresh_policy, config.incremental, merges=True)
+    options = PlanOptions.of_run(view.request.config)
     if isinstance(view, RefreshedView) and view.rebuild is None:
         stored, columns = as_stored(view)
         request = request_of(stored, options, columns.hidden, unfit_of(stored, columns.hidden, None))

@@ -32,6 +32,11 @@ class MaterializedViewStatus:
     clock: ClockChange | None = None
 
     @property
+    def stale(self) -> list[BaseTableStatus]:
+        """Return the base tables whose rows changed in a way that is known."""
+        return [base for base in self.base_tables if base.change.status == "stale"]
+
+    @property
     def by_occurrence(self) -> dict[int, BaseTableStatus]:
         """Return the base table of each occurrence."""
         return {index: base for base in self.base_tables for index in base.occurrences}
