@@ -48,8 +48,9 @@ class IcebergMVConnectionManager(SparkConnectionManager):
             raise DbtRuntimeError(str(error) or type(error).__name__) from error
 
 
-def _directly_read(credentials: IcebergMVCredentials) -> CatalogReader:
-    return reader_for(credentials.described_catalog(credentials.database))
+def direct_reader(credentials: IcebergMVCredentials, catalog: str) -> CatalogReader:
+    """Return the reader of a catalog that PyIceberg opens in this process. Raises CatalogUnavailable."""
+    return reader_for(credentials.described_catalog(catalog))
 
 
 def new_handle(credentials: IcebergMVCredentials) -> SessionHandle | ThriftHandle:
@@ -58,7 +59,8 @@ def new_handle(credentials: IcebergMVCredentials) -> SessionHandle | ThriftHandl
 
     def namespaces() -> list[str] | None:
         try:
-            return None if credentials.catalog_reader == "spark" else _directly_read(credentials).namespaces()
+            is_read_here = credentials.catalog_reader != "spark"
+            return direct_reader(credentials, credentials.database).namespaces() if is_read_here else None
         except CatalogUnavailable:
             # Nothing is read here, or whoever reads it says why it cannot be.
             return None

@@ -19,9 +19,8 @@ from dbt_common.clients.agate_helper import build_type_tester
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.icebergmv.catalog_readers import reader_for
 from dbt.adapters.icebergmv.column import IcebergMVColumn
-from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager, new_handle
+from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager, direct_reader, new_handle
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
 from dbt.adapters.icebergmv.debug import catalog_report
 from dbt.adapters.icebergmv.docs import catalog_rows
@@ -110,7 +109,7 @@ class IcebergMVAdapter(OperationsMixin, MaterializedViewMixin, SeedMixin, SparkA
             # An error of the profile comes before one of the catalog.
             credentials.catalog_settings(catalog)
             ways = Ways(
-                lambda: reader_for(credentials.described_catalog(catalog)),
+                lambda: direct_reader(credentials, catalog),
                 lambda: SparkReader(catalog, SparkStatements(self.connections, lambda: new_handle(credentials))),
                 elsewhere=credentials.method != "session",
             )

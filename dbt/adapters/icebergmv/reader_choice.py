@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
@@ -39,8 +39,7 @@ def chosen_reader(wanted: str, ways: Ways, schema: str) -> ChosenReader:
         return ChosenReader(ways.over_spark(), "spark (`catalog_reader: spark` in the profile)")
     try:
         reader = ways.direct()
-        if wanted == "auto":
-            reader.namespaces()
+        namespaces = reader.namespaces() if wanted == "auto" else []
     except CatalogUnavailable as error:
         # A server that refuses PyIceberg refuses a Spark in the same process, too.
         if wanted == "direct" or not (ways.elsewhere or isinstance(error, InvalidCatalog)):
@@ -48,7 +47,7 @@ def chosen_reader(wanted: str, ways: Ways, schema: str) -> ChosenReader:
         return _over_spark_instead(ways.over_spark(), error)
     try:
         if wanted == "auto":
-            _open_a_file(reader, schema)
+            _open_a_file(reader, [schema, *(name for name in namespaces if name != schema)])
     except CatalogUnavailable as error:
         return _over_spark_instead(ways.over_spark(), error)
     # Readers are one module a kind of catalog.
@@ -64,12 +63,14 @@ def _over_spark_instead(reader: CatalogReader, why: CatalogUnavailable) -> Chose
     return ChosenReader(reader, f"spark ({why})")
 
 
-def _open_a_file(reader: CatalogReader, schema: str) -> None:
-    """Read a file of a table, whichever can be had. Raises CatalogUnavailable when there are tables, and none can."""
-    others = [name for name in reader.namespaces() if name != schema]
+def _open_a_file(reader: CatalogReader, namespaces: Sequence[str]) -> None:
+    """Read a file of a table, in the first namespace that has one.
+
+    Raises CatalogUnavailable when there are tables, and the file of none can be read.
+    """
     failure: CatalogUnavailable | None = None
     tried = 0
-    for namespace in [schema, *others][:_MOST_SCHEMAS]:
+    for namespace in namespaces[:_MOST_SCHEMAS]:
         for entry in reader.entries(namespace):
             if entry.kind == "view" or tried == _MOST_TABLES:
                 continue

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, SparkUnavailable, database_error
-from dbt.adapters.icebergmv.spark.seed_values import bind
+from dbt.adapters.icebergmv.spark.seed_values import statement_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 ColumnDescription = tuple[str, str, None, None, None, None, bool]
+INTERRUPTED = "Cannot run the statement: dbt was interrupted. Run again."
 _CANCEL_AGAIN_SECONDS = 0.5
 
 
@@ -101,7 +102,7 @@ class SessionHandle:
             raise database_error(error, self._secrets) from error
         if self._cancelled:
             # The order came while Spark was starting, when there was no job to stop.
-            raise DbtRuntimeError("Cannot run the statement: dbt was interrupted. Run again.")
+            raise DbtRuntimeError(INTERRUPTED)
         return self._session
 
     def _cancel_jobs(self) -> None:
@@ -126,9 +127,7 @@ class SessionCursor:
 
     def execute(self, sql: str, bindings: Sequence[object] | None = None) -> None:
         """Run one statement. Commands run at once; a query runs when its rows are fetched."""
-        statement = sql.strip().removesuffix(";")
-        if bindings is not None:
-            statement = bind(statement, bindings)
+        statement = statement_of(sql, bindings)
         self._rows = None
         self._frame = self._run(lambda session: session.sql(statement))
 

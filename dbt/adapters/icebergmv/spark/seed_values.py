@@ -12,6 +12,12 @@ from dbt.adapters.icebergmv.spark.errors import StatementInvalid
 PLACEHOLDER = "%s"
 
 
+def statement_of(sql: str, values: Sequence[object] | None) -> str:
+    """Return what dbt wants to run as Spark takes it: without the semicolon, with values in place of `%s`."""
+    statement = sql.strip().removesuffix(";")
+    return statement if values is None else bind(statement, values)
+
+
 def bind(sql: str, values: Sequence[object]) -> str:
     """Return `sql` with each `%s` replaced by the literal of one value, in order.
 

@@ -12,8 +12,9 @@ from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
+from dbt.adapters.icebergmv.spark.cursor import INTERRUPTED, ColumnDescription
 from dbt.adapters.icebergmv.spark.errors import ServerLost, SparkUnavailable, first_message, lost
-from dbt.adapters.icebergmv.spark.seed_values import bind
+from dbt.adapters.icebergmv.spark.seed_values import statement_of
 from dbt.adapters.icebergmv.spark.server import (
     Namespaces,
     ServerAddress,
@@ -29,7 +30,6 @@ _SESSION_CATALOG = "spark_catalog"
 _CALL_IN_THE_WAY_SECONDS = 5.0
 _FIRST_WAIT, _LONGEST_WAIT, _WAIT_GROWS = 0.01, 0.5, 1.5
 Answer = TypeVar("Answer")
-ColumnDescription = tuple[str, str, None, None, None, None, bool]
 
 
 class ThriftHandle:
@@ -83,7 +83,7 @@ class ThriftHandle:
             self._opened = opened
         if self._cancelled:
             # The order may have come while the session was opened, when there was no statement to stop.
-            raise DbtRuntimeError("Cannot run the statement: dbt was interrupted. Run again.")
+            raise DbtRuntimeError(INTERRUPTED)
         return self._opened
 
     def _make_ready(self, opened: Any) -> None:
@@ -119,9 +119,7 @@ class ThriftCursor:
 
     def execute(self, sql: str, bindings: Sequence[object] | None = None) -> None:
         """Run one statement and wait for its end."""
-        statement = sql.strip().removesuffix(";")
-        if bindings is not None:
-            statement = bind(statement, bindings)
+        statement = statement_of(sql, bindings)
         connection = self._connect()
         self._cursor, self._description = connection.cursor(), None
         self._call(lambda: self._cursor.execute(statement, async_=True))
