@@ -277,10 +277,11 @@ def test_view_over_a_materialized_view_and_over_itself(orders: Orders) -> None:
 def test_temporary_view_in_the_way(orders: Orders) -> None:
     """Spark reads a temporary view for a name without a schema; then the SELECT is read as it is."""
     orders.do("CREATE VIEW {v} AS SELECT date(ts) AS d, v FROM {t}")
-    orders.lake.sql(f"CREATE TEMPORARY VIEW {orders.view} AS SELECT 'x' AS d, 1L AS v")
-    try:
-        orders.lake.model(orders.model, f"select d, v from {orders.view}")
-        orders.lake.run("--select", orders.model)
-        assert [list(r) for r in orders.lake.sql(f"SELECT * FROM {orders.lake.view(orders.model)}")] == [["x", 1]]
-    finally:
-        orders.lake.sql(f"DROP VIEW {orders.view}")
+    # Hooks run in dbt's session, which need not be the one of this test.
+    hooks = {
+        "pre_hook": f"create temporary view {orders.view} as select 'x' as d, 1L as v",
+        "post_hook": f"drop view {orders.view}",
+    }
+    orders.lake.model(orders.model, f"select d, v from {orders.view}", **hooks)
+    orders.lake.run("--select", orders.model)
+    assert [list(r) for r in orders.lake.sql(f"SELECT * FROM {orders.lake.view(orders.model)}")] == [["x", 1]]
