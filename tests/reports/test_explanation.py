@@ -89,6 +89,7 @@ def test_a_table_has_no_obstacle_of_its_namesake(stage: Stage) -> None:
         "lake.ns.orders": (),
         "lake.other.orders": ("a subquery that no equality ties to the row",),
     }
+    assert {part.split(":")[0] for part in in_a_line(found).split("; ")} == {"ns.orders", "other.orders"}
 
 
 def test_what_is_said_of_one_file_is_what_a_refresh_then_does(stage: Stage) -> None:

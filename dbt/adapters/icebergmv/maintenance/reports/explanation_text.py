@@ -51,17 +51,21 @@ def in_a_line(explanation: Explanation) -> str:
         return "; ".join(explanation.obstacles)
     if not explanation.base_tables:
         return "it reads no table that changes"
-    return "; ".join(map(_table_in_a_line, explanation.base_tables))
+    alike = Counter(_bare(base.name) for base in explanation.base_tables)
+    return "; ".join(
+        _table_in_a_line(base, _bare(base.name) if alike[_bare(base.name)] == 1 else _short(base.name))
+        for base in explanation.base_tables
+    )
 
 
-def _table_in_a_line(base: BaseTableExplanation) -> str:
+def _table_in_a_line(base: BaseTableExplanation, name: str) -> str:
     found = [o for o in (base.rows_added, base.rows_changed) if o is not None]
     if not found:
-        return f"{_name(base)}: {'; '.join(base.obstacles) or 'not known yet'}"
+        return f"{name}: {'; '.join(base.obstacles) or 'not known yet'}"
     kinds = dict.fromkeys(kind for outcome in found for kind in outcome.kinds if kind in _IN_PART)
     if kinds:
-        return f"{_name(base)}: {listed(tuple(kinds), 'or')}"
-    return f"{_name(base)}: full ({'; '.join(base.obstacles) or found[-1].reason})"
+        return f"{name}: {listed(tuple(kinds), 'or')}"
+    return f"{name}: full ({'; '.join(base.obstacles) or found[-1].reason})"
 
 
 def _lines(explanation: Explanation, materialized: str) -> Iterator[str]:
@@ -114,8 +118,8 @@ def _outcome(outcome: Outcome | None) -> str:
     return f"full: {outcome.reason}" if outcome.kinds == ("full",) else kinds
 
 
-def _name(base: BaseTableExplanation) -> str:
-    return base.name.rsplit(".", 1)[-1]
+def _bare(name: str) -> str:
+    return name.rsplit(".", 1)[-1]
 
 
 def _short(name: str) -> str:
