@@ -75,10 +75,11 @@ def test_nothing_answers(closed_port: int) -> None:
     assert database.startswith(f"{OPEN}nothing answers at `127.0.0.1:{closed_port}/lake`. Start the database")
 
 
-def test_a_metastore_does_not_answer(closed_port: int) -> None:
+def test_a_metastore_does_not_answer(closed_port: int, caplog: pytest.LogCaptureFixture) -> None:
     reader = open_catalog("lake", {"type": "hive", "uri": f"thrift://127.0.0.1:{closed_port}"})
     with pytest.raises(CatalogUnavailable, match=f"nothing answers at `thrift://127.0.0.1:{closed_port}`"):
         reader.namespaces()
+    assert caplog.records == []
 
 
 def test_the_server_is_no_catalog(web_site: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import getpass
+import logging
 import ssl
 from typing import Any
 
@@ -20,6 +21,8 @@ _ANSWER_MS = 120_000
 
 def transport(address: ServerAddress) -> Any:
     """Return the transport to a server, not opened yet."""
+    # It writes of a server that is down to the console; the error that it raises says the same.
+    logging.getLogger("thrift.transport.TSocket").setLevel(logging.CRITICAL + 1)
     if address.use_ssl:
         socket = TSSLSocket(address.host, address.port, ssl_context=ssl.create_default_context())
     else:

@@ -6,6 +6,7 @@ parameters `table_type` (ICEBERG-VIEW) and `metadata_location`, as it keeps a ta
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
@@ -33,6 +34,8 @@ class Reader(PyIcebergReader):
 
     def __init__(self, catalog: HiveCatalog) -> None:
         super().__init__(catalog)
+        # It writes of a metastore that is down to the console; the error that it raises says the same.
+        logging.getLogger("thrift.transport.TSocket").setLevel(logging.CRITICAL + 1)
         self._hive = catalog
         self._files = MetadataFiles(catalog)
 
