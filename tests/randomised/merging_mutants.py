@@ -103,6 +103,7 @@ MERGING_MUTANTS: dict[str, Mutant] = {
         (GROUPS,),
         written(lambda sql: sql.replace("0 AS icebergmv_state_sign", "-1 AS icebergmv_state_sign")),
         seeds=600,
+        first=357,
     ),
     "equal parts are one": Mutant(
         (TO_ITSELF, UNITED), written(lambda sql: sql.replace("UNION ALL\nSELECT", "UNION\nSELECT"))
@@ -122,7 +123,7 @@ MERGING_MUTANTS: dict[str, Mutant] = {
     "removed rows alone are merged": Mutant((GROUPS,), Planner(rows=lambda table, change: change.removed)),
     # Rows that cancel before they are joined.
     "rows that changed twice are joined once": Mutant(
-        (JOINED,), written(lambda sql: sql.replace("EXCEPT ALL", "EXCEPT")), seeds=600
+        (JOINED,), written(lambda sql: sql.replace("EXCEPT ALL", "EXCEPT")), seeds=600, first=225
     ),
     "rows cancel in what came alone": Mutant((JOINED,), written(cancelled_once)),
     "what cancels is left": Mutant((JOINED,), written(lambda sql: sql.replace("EXCEPT ALL", "INTERSECT ALL"))),

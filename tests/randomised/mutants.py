@@ -28,13 +28,15 @@ Tracks = Mapping[str, tuple[Track, ...]]
 class Mutant:
     """A wrong planner, the right one beside it, and views on which they differ. The engine itself must be right too.
 
-    `keys` are the hidden keys that the views are stored with.
+    `keys` are the hidden keys that the views are stored with. `first` is the seed to begin with: one that is known to
+    catch a planner that few catch.
     """
 
     views: tuple[View, ...]
     wrong: Planner
     right: Planner = RIGHT
     seeds: int = 200
+    first: int = 0
     own_keys_first: bool = False
     keys: tuple[str, ...] = ()
 

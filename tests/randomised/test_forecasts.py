@@ -21,7 +21,7 @@ from tests.randomised.soak import fresh_seed, play
 def foretold(database: Database) -> tuple[int, Foretelling]:
     seed = int(os.environ.get("RANDOMISED_SEED") or fresh_seed())
     print(f"\nRANDOMISED_SEED={seed}")
-    found, deadline = Foretelling(), time.process_time() + 10
+    found, deadline = Foretelling(), time.process_time() + 8
     for number in range(seed, seed + 400):
         if time.process_time() > deadline:
             break

@@ -30,7 +30,8 @@ def wrong_rows(database: Database, case: Case, planner: Planner) -> str | None:
 
 def killer(database: Database, mutant: Mutant) -> Case | None:
     """Return the first case on which the mutant leaves wrong rows."""
-    for seed in range(mutant.seeds):
+    for number in range(mutant.seeds):
+        seed = (mutant.first + number) % mutant.seeds
         made = make_case(Choices(seed), mutant.views[seed % len(mutant.views)], mutant.keys)
         case = replace(made, own_keys_first=mutant.own_keys_first)
         if wrong_rows(database, case, mutant.wrong) is not None:
