@@ -29,6 +29,10 @@ VIEWS = {
     "twice": f"with x as (select c.country, o.day, o.amount {JOINED}) select a.country, count(*) as n from x a join x b"
     " on a.amount < b.amount group by a.country",
     "total": f"select count(distinct o.id) as n, sum(o.amount) as total {JOINED} where o.amount > 0",
+    "branches": "select 'order' as source, id, rank() over (order by score, id) as place from {orders}"
+    " union all select 'customer', id, rank() over (order by country, id) from {customers}",
+    "one_branch": "select id, place from (select 'order' as source, id, rank() over (order by score, id) as place"
+    " from {orders} union all select 'customer', id, id from {customers}) where source = 'customer'",
     "scores": f"select c.country, cast(max(o.score) as string) as best {JOINED} group by c.country",
 }
 # Changes one after the other, and how the views follow that are refreshed then; for others changes come together.
@@ -44,6 +48,8 @@ ROUNDS = {
                 "of_sums": "merge",
                 "unordered": "overwrite",
                 "quiet": "overwrite",
+                "branches": "overwrite",
+                "one_branch": "none",
             },
         },
     ),
@@ -54,7 +60,7 @@ ROUNDS = {
             **{"of_sums": "merge", "unordered": "none"},
             # Column bounds follow the customer of new orders here, the last by a hidden key.
             **{"never_ordered": "overwrite", "busy": "overwrite", "below": "overwrite", "above_all": "none"},
-            **{"quiet": "overwrite"},
+            **{"quiet": "overwrite", "branches": "overwrite", "one_branch": "none"},
         },
     ),
     "written again with the same rows": (
@@ -79,7 +85,7 @@ ROUNDS = {
     ),
     "both tables": (
         ["UPDATE {customers} SET country = 'O\\'x \\\\ `y`' WHERE id = 1", "DELETE FROM {orders} WHERE id IN (1, 2)"],
-        {"by_country": "overwrite", "large": "overwrite"},
+        {"by_country": "overwrite", "large": "overwrite", "branches": "overwrite"},
     ),
     "the whole table, with one row less": (
         ["INSERT OVERWRITE {orders} SELECT * FROM {orders} WHERE id <> 6"],

@@ -16,6 +16,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.date_functions import STEPS
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, Range, Value
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import (
     Computed,
+    Constant,
     Evaluated,
     Inverse,
     Monotone,
@@ -69,6 +70,11 @@ def evaluated_pairs(step: Evaluated) -> st.SearchStrategy[Pair]:
     return st.sampled_from(list(UPPER.items()))
 
 
+def constant_pairs(step: Constant) -> st.SearchStrategy[Pair]:
+    values = STRINGS if isinstance(step.value, str) else st.integers(-9, 9)
+    return st.builds(lambda v: (v, step.value), st.none() | values)
+
+
 def inverse_pairs(step: Inverse) -> st.SearchStrategy[Pair]:
     return LAWS[type(step.step)][1](step.step).map(lambda pair: (pair[1], pair[0]))
 
@@ -81,6 +87,7 @@ LAWS: dict[type[Step], Law] = {
     OrNull: ([OrNull()], or_null_pairs),
     LocalTime: ([LocalTime(), LocalTime(SUMMER)], local_time_pairs),
     Computed: ([Computed("upper(?)", ("upper(", ")"), "string")], evaluated_pairs),
+    Constant: ([Constant("web"), Constant(7)], constant_pairs),
     Evaluated: ([Evaluated("upper(?)", UPPER, complete) for complete in (True, False)], evaluated_pairs),
     Inverse: ([Inverse(s) for s in INVERTED], inverse_pairs),
 }

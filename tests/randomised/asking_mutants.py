@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Reach
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Questions, ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import Run
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
@@ -44,6 +45,16 @@ TOTAL = view("SELECT count(*) AS c, sum(v) AS s FROM t0 WHERE v > 2")
 CTE_TWICE = view(
     "WITH c AS (SELECT id, region, v FROM t0 WHERE v > 0) "
     "SELECT x.region, count(*) AS n FROM c x JOIN c y ON x.id = y.v GROUP BY x.region"
+)
+
+BRANCHES = view(
+    "SELECT 'web' AS k, v, max(v) OVER () AS m FROM t0 UNION ALL SELECT 'store', v, max(v) OVER () FROM t1 WHERE v > 1"
+)
+ONE_BRANCH = view(
+    "SELECT k, v FROM (SELECT 'web' AS k, v FROM t0 UNION ALL SELECT 'store', v FROM t1) x WHERE k = 'web'"
+)
+ANY_BRANCH = view(
+    "SELECT k, v FROM (SELECT 'web' AS k, v FROM t0 UNION ALL SELECT 'store', v FROM t1) x WHERE k <> 'other'"
 )
 
 
@@ -124,6 +135,22 @@ def first_alone(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answ
     return {**dict.fromkeys(to_ask.needed, ()), **answers_of(questions, ToAsk(to_ask.needed[:1]), run)}
 
 
+def with_another_branch(reach: Reach, of: ViewDefinition) -> Reach:
+    """Take the literal of the next branch for that of the one which changed."""
+    literal = "'web'" if reach.emptied == {1} else "'store'"
+    place, other = of.asked.sql.index(literal), "'store'" if literal == "'web'" else "'web'"
+    return replace(reach, edits=(*reach.edits, TextEdit(place, place + len(literal), other)))
+
+
+def ruled_out(index: int) -> Planner:
+    """Return a planner that takes it for granted that no row depends on a reference."""
+
+    def patch(definition: ViewDefinition) -> ViewDefinition:
+        return replace(definition, occurrences=frozenset(o for o in definition.occurrences if o.index != index))
+
+    return Planner(definition=patch)
+
+
 def not_edited(of: View) -> Mutant:
     return Mutant((of,), reaching(lambda reach, _: replace(reach, edits=())))
 
@@ -145,6 +172,10 @@ ASKING_MUTANTS: dict[str, Mutant] = {
     "a window function is taken for a key": Mutant((WINDOW,), reaching(every_column)),
     "the null-supplying side is taken for a key": Mutant((SUPPLIED,), reaching(every_column)),
     "one side of a full join is taken for a key": Mutant((FULL_JOINED,), reaching(every_column)),
+    "the literal of another branch is heard": Mutant((BRANCHES,), reaching(with_another_branch)),
+    # Branches that a condition leaves nothing of.
+    "the branch that is wanted is ruled out": Mutant((ONE_BRANCH,), ruled_out(0)),
+    "a branch is ruled out by any comparison": Mutant((ANY_BRANCH,), ruled_out(1)),
     # Several references.
     "all other tables are read as they are now": Mutant((JOINED,), Planner(ask=as_they_are_now), seeds=600, first=345),
     "one use of a table is asked": Mutant((TWICE,), Planner(ask=first_alone)),

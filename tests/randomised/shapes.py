@@ -43,6 +43,8 @@ OUTER_TABLE_ALONE = frozenset(
 )
 SEVERAL_TABLES = frozenset(
     [
+        "a branch that a literal rules out, the other changed",
+        "a branch with a literal, over all of which a window goes",
         "a group that WHERE equates, its side changed",
         "a window that WHERE equates, its side changed",
         "comma join with WHERE",

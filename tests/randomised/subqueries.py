@@ -125,6 +125,31 @@ def set_operation(b: Builder, depth: int) -> Relation:
     return Relation(f"{mine} {operation} {theirs}", tables)
 
 
+def labelled_union(b: Builder, depth: int) -> Relation:
+    """Return the union of two relations that say which one a row comes from, perhaps of one of them alone."""
+    left, right = two_sources(b, depth)
+    labels = ("1", "2") if b.group == "id" else ("'web'", "'store'")
+
+    def branch(source: Source, label: str) -> str:
+        key, measure = f"{source.alias}.{b.key}", f"{source.alias}.{b.measure}"
+        if b.choices.chance(0.6):
+            b.note("a branch with a literal, over all of which a window goes", source.tables)
+            measure = f"max({measure}) OVER () AS {b.measure}"
+        return f"SELECT {key}, {label} AS {b.group}, {measure} FROM {source.text}{b.where(source.alias, 0.2)}"
+
+    branches = [branch(source, label) for source, label in zip((left, right), labels, strict=True)]
+    text = f" {b.one_of('UNION ALL', 'UNION')} ".join(branches)
+    tables = left.tables | right.tables
+    if b.choices.chance(0.5):
+        return Relation(text, tables)
+    kind = b.choices.weighted([(4, "ruled out"), (1, "other"), (1, "either")])
+    wanted = {"ruled out": f"= {labels[0]}", "other": f"<> {labels[0]}", "either": f"IN ({', '.join(labels)})"}[kind]
+    b.note("a branch that a literal rules out, the other changed", left.tables if kind == "ruled out" else ())
+    alias = b.name("s")
+    columns = ", ".join(f"{alias}.{c}" for c in b.columns)
+    return Relation(f"SELECT {columns} FROM ({text}) {alias} WHERE {alias}.{b.group} {wanted}", tables)
+
+
 def three_set_operations(b: Builder, depth: int) -> Relation:
     sources = [b.source(depth - 2) for _ in range(3)]
     one, two, three = (f"SELECT {_list(b, s)} FROM {s.text}" for s in sources)

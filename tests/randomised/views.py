@@ -59,6 +59,8 @@ PRODUCTIONS: list[Production] = [
     selects.merged_rows,
     selects.merged_rows,
     selects.merged_rows,
+    subqueries.labelled_union,
+    subqueries.labelled_union,
 ]
 
 

@@ -15,6 +15,7 @@ from dbt.adapters.icebergmv.maintenance.definition.date_units import units_are_l
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import text_edits
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
+from dbt.adapters.icebergmv.maintenance.definition.rules.constants import tells_apart
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, Scope, TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
@@ -40,12 +41,14 @@ class Reach:
     """Which output rows the changed rows of a reference reach: those with the values of a question in `columns`.
 
     The question is the SQL over the changed rows alone, with `edits`, and with the references in `emptied` read as
-    empty (see rules/answers.py). Where it gives no row, nothing is reached; without `columns` it says no more.
+    empty (see rules/answers.py). Where it gives no row, nothing is reached; without `columns` it says no more. The
+    columns in `literals` are answered too, but show one value: they say which branch of a UNION is reached.
     """
 
     columns: tuple[str, ...]
     edits: tuple[TextEdit, ...] = ()
     emptied: frozenset[int] = frozenset()
+    literals: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,8 @@ class Asked:
 
     `references` are those of this text, and `origins` says of which reference of the view's text each is a copy, or the
     same. `reach` holds the references whose changed rows can be asked what they reach; `scalars` those that only scalar
-    subqueries read: as long as the value of one of these is the same, nothing is reached.
+    subqueries read: as long as the value of one of these is the same, nothing is reached. No row depends on those in
+    `ruled_out`.
     """
 
     sql: str
@@ -71,15 +75,22 @@ class Asked:
     origins: Mapping[int, int] = field(default_factory=dict)
     reach: Mapping[int, Reach] = field(default_factory=dict)
     scalars: Mapping[int, tuple[ScalarSubquery, ...]] = field(default_factory=dict)
+    ruled_out: frozenset[int] = frozenset()
 
     def copies_of(self, origin: int) -> tuple[int, ...]:
-        """Return the references that are copies of one of the view's text, or the same."""
-        return tuple(r.index for r in self.references if self.origins[r.index] == origin)
+        """Return the references that are copies of one of the view's text, or the same, and that rows depend on."""
+        copies = (r.index for r in self.references if self.origins[r.index] == origin)
+        return tuple(index for index in copies if index not in self.ruled_out)
 
     def columns_of(self, origin: int) -> tuple[str, ...]:
         """Return the columns that every copy of a reference answers."""
         answered = [self.reach[i].columns if i in self.reach else () for i in self.copies_of(origin)]
         return tuple(c for c in answered[0] if all(c in others for others in answered)) if answered else ()
+
+    def answers_some(self, origin: int) -> bool:
+        """Return whether every copy of a reference answers some column, be it one that shows a literal."""
+        found = [self.reach.get(i) for i in self.copies_of(origin)]
+        return bool(found) and all(reach is not None and bool(reach.columns or reach.literals) for reach in found)
 
 
 def asked(sql: str, references: tuple[TableReference, ...], known: Known) -> Asked:
@@ -94,7 +105,8 @@ def asked(sql: str, references: tuple[TableReference, ...], known: Known) -> Ask
         return Asked(sql)
     columns = {r.index: known.columns.get(origins[r.index]) for r in found}
     relation = track(parsed.tree, scope_of(parsed, copies.sql, replace(known, columns=columns)))
-    return Asked(copies.sql, found, origins, reach_of(relation, found, parsed, copies.sql), _scalars(parsed, found))
+    reach, ruled_out = reach_of(relation, found, parsed, copies.sql), frozenset(o.index for o in relation.ruled_out)
+    return Asked(copies.sql, found, origins, reach, _scalars(parsed, found), ruled_out)
 
 
 def scope_of(parsed: ParsedSql, sql: str, known: Known) -> Scope:
@@ -123,8 +135,10 @@ def reach_of(
             continue
         edits = text_edits(parsed, sql, question.edits)
         if edits is not None:
-            columns = tuple(c.name for c in relation.columns or () if occurrence in c.answered)
-            found[occurrence.index] = Reach(columns, edits, frozenset(o.index for o in question.emptied))
+            answered = [c for c in relation.columns or () if occurrence in c.answered]
+            columns = tuple(c.name for c in answered if c.literal_of(occurrence) is None)
+            literals = tuple(c.name for c in answered if tells_apart(c, occurrence, relation))
+            found[occurrence.index] = Reach(columns, edits, frozenset(o.index for o in question.emptied), literals)
     return found
 
 

@@ -26,6 +26,7 @@ from dbt.adapters.icebergmv.maintenance.definition.merging import Merging, mergi
 from dbt.adapters.icebergmv.maintenance.definition.moved_clock import asked_of_clock
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
+from dbt.adapters.icebergmv.maintenance.definition.rules.constants import without_literals
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_uses import occurrences_in
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
@@ -173,14 +174,15 @@ def analyse(
     overlooked = occurrences_in(query) - relation.occurrences
     relation = relation.blocked(overlooked, "a place that is not analysed")
     check_names([c.name for c in (relation.columns or ())][: -len(keys) or None])
+    followed = without_literals(relation)
     return ViewDefinition(
         sql=sql,
         references=references.tables,
-        columns=relation.columns,
+        columns=followed.columns,
         always_full=references.opaque or volatility(query, tokens, known.columns.values()),
         full_when_changed=order_dependence(query, tokens),
-        occurrences=relation.occurrences,
-        obstacles=relation.obstacles,
+        occurrences=relation.occurrences - relation.ruled_out,
+        obstacles={o: reason for o, reason in relation.obstacles.items() if o not in relation.ruled_out},
         additive=_additive(relation, references.tables, tokens),
         mentions=words,
         reads_by_shape=reads_by_shape(query),
@@ -193,7 +195,7 @@ def analyse(
         selects_subquery=any(item.find(exp.Query) for s in query.find_all(exp.Select) for item in s.expressions),
         known=known,
         keys=keys,
-        unlisted=relation.unlisted,
+        unlisted=followed.unlisted,
     )
 
 

@@ -162,7 +162,7 @@ def _called(tokens: Sequence[Token]) -> set[int]:
 
 def _need_keys(relation: TrackedRelation, references: Collection[int]) -> bool:
     """Return whether the changes of one of these references are answered by no output column."""
-    answered = {o for c in relation.columns or () for o in c.answered}
+    answered = {o for c in relation.columns or () for o in c.answered if c.literal_of(o) is None}
     return any(o.index in references and o not in answered for o in relation.occurrences)
 
 

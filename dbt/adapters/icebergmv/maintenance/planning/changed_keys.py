@@ -254,17 +254,22 @@ class Questions:
     def reached(self, index: int, run: Spark) -> Answer | None:
         """Ask what is in reach: all answered columns; if that is too much fewer of them, in the end one of few values.
 
-        Those that the table is joined by come first, then the preferred ones. If no column is answered, ask for any
-        row. None where nobody can say it.
+        Those that the table is joined by come first, then the preferred ones; last of all columns that show literals.
+        If no column is answered, ask for any row. None where nobody can say it.
         """
         question = self.question(index)
         types = {c.name.lower(): c for c in self.columns}
-        answered = [types[name.lower()] for name in self.asked.reach[index].columns if name.lower() in types]
-        keys = [c for c in answered if internal_form(c.type, "") is not None]
+        reach = self.asked.reach[index]
+        keys, literals = (
+            [c for c in (types.get(name.lower()) for name in names) if c and internal_form(c.type, "") is not None]
+            for names in (reach.columns, reach.literals)
+        )
         if question is None:
             return None
-        if not keys or self.only_whether:
+        if self.only_whether or not (keys or literals):
             return none_of(f"SELECT 1 FROM (\n{question}\n)", run)
+        if not keys:
+            return ask(question, literals, run)
         found, tried = ask(question, keys, run), [[], keys]
         for names in (self._join_keys(self.asked.origins.get(index, index)), self.preferred):
             some = [c for c in keys if c.name in names]
@@ -274,7 +279,7 @@ class Questions:
         left = [c for c in keys if [c] not in tried]
         if found is TOO_MANY and left:
             found = ask(question, [with_fewest_values(question, left, run)], run)
-        return found
+        return ask(question, literals, run) if found is TOO_MANY and literals else found
 
 
 def clock_answer(terms: Sequence[Questions] | None, run: Spark) -> Answer:

@@ -132,7 +132,8 @@ def asking_pays(asked: Asked, origins: Iterable[int], status: MaterializedViewSt
     copies = [c for origin in origins if origin not in by_itself for c in asked.copies_of(origin)]
     if _rows_in_all(status) <= FEW_ROWS:
         return len(copies) <= _MANY_QUESTIONS
-    of_copy = {copy: bases[origin] for copy, origin in asked.origins.items() if origin in bases}
+    read = ((copy, origin) for copy, origin in asked.origins.items() if copy not in asked.ruled_out)
+    of_copy = {copy: bases[origin] for copy, origin in read if origin in bases}
     everything = sum(map(_rows, of_copy.values()))
     scalar = sum(2 * _rows(of_copy[c]) for c in copies if c in asked.scalars)
     whole = sum(everything - _rows(of_copy[c]) + rows_to_ask(of_copy[c]) for c in copies if c not in asked.scalars)

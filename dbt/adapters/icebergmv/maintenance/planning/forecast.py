@@ -151,7 +151,7 @@ def _kinds_of_answers(
     if likely == "merge":
         return ("merge", "overwrite", "none", "full")
     stale = {i for b in status.stale for i in b.occurrences}
-    has_keys = any(definition.asked.columns_of(i) or definition.tracked_columns(i) for i in to_ask.needed)
+    has_keys = any(definition.asked.answers_some(i) or definition.tracked_columns(i) for i in to_ask.needed)
     is_all = stale <= {*to_ask.needed}
     return ("full", "none") if is_all and not has_keys else ("overwrite", "none", "full")
 

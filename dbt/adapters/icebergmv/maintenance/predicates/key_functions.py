@@ -5,8 +5,8 @@ A step relates the values on its base side to those on its output side. Two maps
     image(D)     the output values that values in D can have
     preimage(K)  the base values that can have an output value in K
 
-Most steps are functions (a cast, a truncation). Two are not: a row of the null-supplying side of an outer join may be
-seen as itself or as NULL, and a join condition such as `date(a.ts) = b.d` leads from b.d back to a.ts.
+Most steps are functions (a cast, a truncation, a literal). Two are not: a row of the null-supplying side of an outer
+join may be seen as itself or as NULL, and a join condition such as `date(a.ts) = b.d` leads from b.d back to a.ts.
 
 `Step` lists the kinds of steps. Each has `name`, what a person would write: messages show it, and no code reads it;
 `result_type`, the Spark type on the output side, if it is known; and `only_adds_null`: the step keeps values as they
@@ -27,7 +27,7 @@ _LAST_CODE_POINT = 0x10FFFF
 _SURROGATES = range(0xD800, 0xE000)
 
 
-Step: TypeAlias = "Monotone | OrNull | Inverse | Prefix | Computed | Evaluated | LocalTime"
+Step: TypeAlias = "Monotone | OrNull | Inverse | Prefix | Computed | Constant | Evaluated | LocalTime"
 KeyFunction: TypeAlias = "tuple[Step, ...]"
 """Steps from the base column outwards; the empty tuple is the identity."""
 
@@ -195,6 +195,28 @@ class Computed:
     def preimage(self, domain: Domain) -> Domain:
         """Return all values."""
         return domain if domain.is_none else Domain.all()
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A literal: it is shown beside a base row, whatever that holds."""
+
+    value: str | int
+    result_type: str | None = field(default=None, init=False)
+    only_adds_null: bool = field(default=False, init=False)
+
+    @property
+    def name(self) -> str:
+        """Return the literal."""
+        return repr(self.value)
+
+    def image(self, domain: Domain) -> Domain:
+        """Return the literal alone, for any rows at all."""
+        return domain if domain.is_none else Domain.of(self.value)
+
+    def preimage(self, domain: Domain) -> Domain:
+        """Return all values where the literal is wanted, else none."""
+        return Domain.all() if domain.contains(self.value) else Domain.none()
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import (
     Computed,
+    Constant,
     Evaluated,
     Inverse,
     KeyFunction,
@@ -75,5 +76,5 @@ def _step(step: Step) -> Expression | None:
             return typed.then(Expression(("(" + step.text[0], *step.text[1:-1], step.text[-1] + ")")))
         case Monotone():
             return template(step.sql)
-        case Computed() | Evaluated() | Inverse():
+        case Computed() | Constant() | Evaluated() | Inverse():
             return None

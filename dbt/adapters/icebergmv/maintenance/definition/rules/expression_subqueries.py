@@ -14,6 +14,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.answers import filtered, filtered_by
+from dbt.adapters.icebergmv.maintenance.definition.rules.constants import without_ruled_out
 from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts, equalities
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_clause import TrackQuery, track_from
@@ -42,7 +43,8 @@ def sources_below(select: exp.Select, scope: Scope, track: TrackQuery) -> Source
         sources = filtered(sources, where, names).equated(equalities(where.this, names))
     for query in _subqueries(select):
         sources = _with_subquery(sources, query, select, scope, track)
-    return sources.equated(())
+    sources = sources.equated(())
+    return sources if where is None else without_ruled_out(sources, where, Names(sources, scope))
 
 
 def _subqueries(select: exp.Select) -> Iterator[exp.Query]:
@@ -89,7 +91,9 @@ def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: 
             gained[slot] = gained.get(slot, frozenset()) | tracks
     reached = {t.occurrence for tracks in gained.values() for t in tracks}
     below = outer.relation.blocked(inside.occurrences - reached, _LIMITED if limited else _UNCORRELATED)
-    found = replace(outer, relation=replace(below, occurrences=below.occurrences | reached)).with_tracks(gained)
+    ruled_out = below.ruled_out | inside.ruled_out
+    below = replace(below, occurrences=below.occurrences | reached, ruled_out=ruled_out)
+    found = replace(outer, relation=below).with_tracks(gained)
     return filtered_by(found, query, inside, _listed(query, use, select, inside, names)) if place == "where" else found
 
 

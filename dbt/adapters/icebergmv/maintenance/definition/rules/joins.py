@@ -99,7 +99,9 @@ def _below(left: TrackedRelation, right: TrackedRelation) -> TrackedRelation:
         {**left.deltas.additive, **right.deltas.additive},
         left.deltas.emptied_by if left.deltas.emptied_by is not None else right.deltas.emptied_by,
     )
-    return TrackedRelation(None, left.occurrences | right.occurrences, {**left.obstacles, **right.obstacles}, deltas)
+    obstacles = {**left.obstacles, **right.obstacles}
+    occurrences, ruled_out = left.occurrences | right.occurrences, left.ruled_out | right.ruled_out
+    return TrackedRelation(None, occurrences, obstacles, deltas, ruled_out=ruled_out)
 
 
 def _left_first(e: Equality, offset: int) -> Equality:

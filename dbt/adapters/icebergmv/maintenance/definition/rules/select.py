@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.answers import Made, generated, with_questions
 from dbt.adapters.icebergmv.maintenance.definition.rules.computed_keys import computed_key, grouped_key
+from dbt.adapters.icebergmv.maintenance.definition.rules.constants import literal_column
 from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
 from dbt.adapters.icebergmv.maintenance.definition.rules.expression_subqueries import sources_below
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_clause import TrackQuery
@@ -26,6 +27,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import (
     aggregates_all_rows,
     grouping_of,
     has_grouping_sets,
+    is_aggregate,
     is_kept,
     key_positions,
 )
@@ -71,7 +73,9 @@ def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> Tracked
     deltas = _deltas(select, replace(below.deltas, grouped=None))
     if columns is not None and len(columns) == len(select.expressions):
         deltas = replace(deltas, grouped=_grouped(select, names, below.deltas.additive))
-    result = TrackedRelation(columns, below.occurrences, obstacles, deltas, below.questions, unlisted(select, names))
+    result = TrackedRelation(
+        columns, below.occurrences, obstacles, deltas, below.questions, unlisted(select, names), below.ruled_out
+    )
     reason = _cut_reason(select)
     if reason is not None:
         return result.cut(reason)
@@ -100,15 +104,16 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
                 return None
             columns += [TrackedColumn(name, answered=made.all_answers) for name in new_names]
             continue
-        key = key_of(expression, names) or computed_key(expression, names)
         hidden = grouping is not None and grouping.shows_null(expression, names)
+        literal = None if hidden else literal_column(expression, names)
+        key = key_of(expression, names) or computed_key(expression, names)
         if key is None or hidden or (groups is not None and not is_kept(key, groups)):
             column = TrackedColumn(expression.output_name, type=key.type if key else type_of(expression))
         else:
             required = not key.steps and names.sources.slots[key.slot].column.required
             column = TrackedColumn(expression.output_name, names.tracks(key), key.type, required)
             column = behind_windows(column, key, windows, names)
-        columns.append(replace(column, answered=made.answers(expression)))
+        columns.append(literal or replace(column, answered=made.answers(expression)))
         if isinstance(expression, exp.Alias):
             names = replace(names, aliases={expression.alias.lower(): None if hidden else key, **names.aliases})
     return tuple(columns)
@@ -174,7 +179,8 @@ def _deltas(select: exp.Select, below: Deltas) -> Deltas:
     """A projection adds up row by row; grouping, windows and DISTINCT look at several rows at once."""
     if select.args.get("limit") or select.args.get("offset") or select.args.get("from_") is None:
         return Deltas()
-    if select.args.get("group") is None and any(e.find(exp.AggFunc) for e in select.expressions):
+    calls = (call for e in select.expressions for call in e.find_all(exp.AggFunc))
+    if select.args.get("group") is None and any(map(is_aggregate, calls)):
         return Deltas()
     if select.args.get("group") is not None or select.args.get("having") is not None:
         # Over no rows a grouping set that is empty, and an aggregate without GROUP BY, still give one.
@@ -199,8 +205,8 @@ def _grouped(select: exp.Select, names: Names, below: Additive) -> Grouped | Non
 
 def _lost(select: exp.Select, sources: Sources, columns: Sequence[TrackedColumn]) -> dict[Occurrence, str]:
     """Return the occurrences that nothing tracks any more behind this SELECT, with the clause that is to blame."""
-    before = {t.occurrence for slot in sources.slots for t in slot.column.tracks}
-    lost = before - {t.occurrence for column in columns for t in column.tracks}
+    before = {t.occurrence for slot in sources.slots for t in slot.column.tracks if not t.is_of_literal}
+    lost = before - {t.occurrence for column in columns for t in column.tracks if not t.is_of_literal}
     if any(e.find(exp.Window) for e in select.expressions) or select.args.get("qualify"):
         reason = "a window that is not partitioned by a key of it in the SELECT list"
     elif select.args.get("group") is not None:

@@ -42,7 +42,8 @@ def track_set_operation(
         replace(_matched(a, b), answered=(a.answered | b.answered) & frozenset(questions))
         for a, b in zip(left.columns, right.columns, strict=True)
     )
-    return TrackedRelation(columns, occurrences, obstacles, _deltas(node, left.deltas, right.deltas), questions)
+    deltas, ruled_out = _deltas(node, left.deltas, right.deltas), left.ruled_out | right.ruled_out
+    return TrackedRelation(columns, occurrences, obstacles, deltas, questions, ruled_out=ruled_out)
 
 
 def _matched(left: TrackedColumn, right: TrackedColumn) -> TrackedColumn:

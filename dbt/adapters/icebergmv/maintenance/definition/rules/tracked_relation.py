@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import KeyFunction, OrNull
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Constant, KeyFunction, OrNull
 
 
 @dataclass(frozen=True, order=True)
@@ -25,9 +25,16 @@ CLOCK = Occurrence(-1)
 """The clock, where it is asked what another value of it reaches. It comes before all tables."""
 
 
+ANY_COLUMN = ""
+"""The base column of a track that begins with a literal: it holds of each row, whatever the row has in a column."""
+
+
 @dataclass(frozen=True)
 class Track:
-    """A column with value k depends, of the base occurrence, only on the rows whose column leads to k by `function`."""
+    """A column with value k depends, of the base occurrence, only on the rows whose column leads to k by `function`.
+
+    A literal beside the rows is a track from ANY_COLUMN: with any other k, a row depends on no row of the occurrence.
+    """
 
     occurrence: Occurrence
     column: str
@@ -36,6 +43,17 @@ class Track:
     def then(self, function: KeyFunction) -> Track:
         """Return the track of a column that is some steps further."""
         return Track(self.occurrence, self.column, self.function + function)
+
+    @property
+    def is_of_literal(self) -> bool:
+        """Return whether it begins with a literal, and so says nothing of any base column."""
+        return self.column == ANY_COLUMN
+
+    @property
+    def literal(self) -> Constant | None:
+        """Return the literal that each row shows which depends on the occurrence; None if others may be shown."""
+        first = self.function[0] if len(self.function) == 1 else None
+        return first if isinstance(first, Constant) else None
 
 
 Tracks = frozenset[Track]
@@ -53,6 +71,11 @@ class TrackedColumn:
     type: str | None = None
     required: bool = False
     answered: frozenset[Occurrence] = frozenset()
+
+    def literal_of(self, occurrence: Occurrence) -> Constant | None:
+        """Return the literal that this column shows in each row which depends on an occurrence, if it does."""
+        found = (t.literal for t in self.tracks if t.occurrence == occurrence)
+        return next((literal for literal in found if literal is not None), None)
 
 
 Additive = Mapping[Occurrence, frozenset[Occurrence]]
@@ -142,7 +165,8 @@ class TrackedRelation:
     """The output of an operator. `columns` is None when its columns are not known.
 
     `occurrences` are the base occurrences below it; `obstacles` says for some of them what cuts their tracking. Of the
-    occurrences that are not in `questions` the columns answer nothing. `unlisted` is known of a SELECT alone.
+    occurrences that are not in `questions` the columns answer nothing. `unlisted` is known of a SELECT alone. On those
+    in `ruled_out` no row depends: a condition keeps none that they are read for.
     """
 
     columns: tuple[TrackedColumn, ...] | None
@@ -151,12 +175,13 @@ class TrackedRelation:
     deltas: Deltas = Deltas()
     questions: Questions = field(default_factory=dict)
     unlisted: tuple[Unlisted, ...] = ()
+    ruled_out: frozenset[Occurrence] = frozenset()
 
     def cut(self, reason: str) -> TrackedRelation:
         """Return the relation after an operator that nothing tracks through."""
         columns = self.columns and tuple(replace(c, tracks=frozenset()) for c in self.columns)
         obstacles = {**dict.fromkeys(self.occurrences, reason), **self.obstacles}
-        return TrackedRelation(columns, self.occurrences, obstacles)
+        return TrackedRelation(columns, self.occurrences, obstacles, ruled_out=self.ruled_out)
 
     def blocked(self, occurrences: Iterable[Occurrence], reason: str) -> TrackedRelation:
         """Return the relation with some occurrences added to what it reads but never tracked."""
@@ -188,6 +213,7 @@ class TrackedRelation:
                 {moved(o): frozenset(map(moved, others)) for o, others in self.deltas.additive.items()},
                 None if emptied_by is None else frozenset(map(moved, emptied_by)),
             ),
+            ruled_out=frozenset(map(moved, self.ruled_out)),
         )
 
 
