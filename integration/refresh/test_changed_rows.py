@@ -33,6 +33,7 @@ VIEWS = {
     " union all select 'customer', id, rank() over (order by country, id) from {customers}",
     "one_branch": "select id, place from (select 'order' as source, id, rank() over (order by score, id) as place"
     " from {orders} union all select 'customer', id, id from {customers}) where source = 'customer'",
+    "pairs": f"select count(distinct c.country, o.day) as n, count(*) as rows {JOINED}",
     "scores": f"select c.country, cast(max(o.score) as string) as best {JOINED} group by c.country",
 }
 # Changes one after the other, and how the views follow that are refreshed then; for others changes come together.
@@ -44,7 +45,8 @@ ROUNDS = {
             **{
                 "never_ordered": "overwrite",
                 "above_all": "overwrite",
-                "total": "full",
+                "total": "merge",
+                "pairs": "merge",
                 "of_sums": "merge",
                 "unordered": "overwrite",
                 "quiet": "overwrite",
@@ -61,11 +63,13 @@ ROUNDS = {
             # Column bounds follow the customer of new orders here, the last by a hidden key.
             **{"never_ordered": "overwrite", "busy": "overwrite", "below": "overwrite", "above_all": "none"},
             **{"quiet": "overwrite", "branches": "overwrite", "one_branch": "none"},
+            # Partitions follow the days that are counted.
+            **{"pairs": "merge"},
         },
     ),
     "written again with the same rows": (
         ["UPDATE {orders} SET amount = amount WHERE day = date'2024-01-02'"],
-        dict.fromkeys([name for name in VIEWS if name != "quiet"], "none"),
+        dict.fromkeys([name for name in VIEWS if name not in ("quiet", "pairs")], "none"),
     ),
     "to another customer": (
         ["UPDATE {orders} SET customer = 2 WHERE id = 3"],
@@ -81,11 +85,11 @@ ROUNDS = {
     ),
     "a group dies": (
         ["DELETE FROM {orders} WHERE customer = 3"],
-        {"by_country": "overwrite", "scores": "overwrite"},
+        {"by_country": "overwrite", "scores": "overwrite", "total": "merge", "pairs": "merge"},
     ),
     "both tables": (
         ["UPDATE {customers} SET country = 'O\\'x \\\\ `y`' WHERE id = 1", "DELETE FROM {orders} WHERE id IN (1, 2)"],
-        {"by_country": "overwrite", "large": "overwrite", "branches": "overwrite"},
+        {"by_country": "overwrite", "large": "overwrite", "branches": "overwrite", "total": "merge", "pairs": "merge"},
     ),
     "the whole table, with one row less": (
         ["INSERT OVERWRITE {orders} SELECT * FROM {orders} WHERE id <> 6"],

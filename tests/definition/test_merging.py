@@ -107,8 +107,36 @@ def test_whose_changes_are_merged(sql: str, additive: dict[int, frozenset[int]])
 
 
 @pytest.mark.parametrize(
+    ("sql", "compared"),
+    [
+        ("SELECT count(DISTINCT v) AS n FROM t", {"`t`.`v`"}),
+        ("SELECT count( distinct v, upper(region), d ) AS n, sum(id) AS s FROM t", {"`t`.`v`", "`t`.`d`"}),
+        (
+            "SELECT count(DISTINCT a.v, b.d) AS n, 2 * count(DISTINCT v2) AS m FROM t a, (SELECT v v2, d FROM t) b",
+            set(),
+        ),
+        (
+            "SELECT count(DISTINCT v, d) AS n, count(DISTINCT d) FILTER (WHERE v > 1) / count(*) AS m FROM t",
+            {"`t`.`d`"},
+        ),
+        ("SELECT count(DISTINCT x.v) AS n FROM t x WHERE EXISTS (SELECT 1 FROM u WHERE u.id = x.id)", {"`x`.`v`"}),
+        ("SELECT count(DISTINCT v + 1) AS n FROM t", set()),
+        ("SELECT n, count(DISTINCT v) AS c FROM (SELECT v, count(*) AS n FROM t GROUP BY v) q GROUP BY n", {"`q`.`v`"}),
+    ],
+)
+def test_values_that_differ_are_followed_by_what_is_compared(sql: str, compared: set[str]) -> None:
+    found = merging(sql)
+    assert found.below is not None
+    assert (dict(found.additive), found.compared) == ({}, frozenset(compared))
+
+
+@pytest.mark.parametrize(
     "sql",
     [
+        "SELECT sum(DISTINCT v) AS s FROM t",
+        "SELECT avg(DISTINCT v) AS s FROM t",
+        "SELECT count(DISTINCT v) AS n, max(DISTINCT d) AS m FROM t",
+        "SELECT count_if(DISTINCT v > 1) AS n FROM t",
         "SELECT region, count(*) AS n FROM t GROUP BY region HAVING count(*) > 1",
         "SELECT DISTINCT region, count(*) AS n FROM t GROUP BY region",
         "SELECT region, count(*) AS n FROM t GROUP BY region ORDER BY n LIMIT 3",

@@ -76,6 +76,27 @@ def test_the_rows_are_asked_by_what_they_are_grouped_by() -> None:
     assert spark.columns == ["icebergmv_row_0"]
 
 
+DIFFERENT = analysed("SELECT count(DISTINCT v) AS c, count(region) AS r FROM t WHERE id > 1")
+
+
+def test_values_that_are_counted_once_are_asked_alone() -> None:
+    """Else a value could be in the region by one of its rows, and outside it by another."""
+    one = (TupleDomain.where({ColumnKey("icebergmv_row_2"): Domain.of(1)}),)
+    spark = Asked({0: one})
+    plan = planned(DIFFERENT, [sized(DAY, 10)], spark=spark)
+    assert isinstance(plan, Merge)
+    assert isinstance(plan.deltas[0], ReachedRows)
+    assert (spark.columns, plan.deltas[0].region) == (["icebergmv_row_2"], one)
+    assert DIFFERENT.merging is not None
+    assert DIFFERENT.merging.below is not None
+    assert DIFFERENT.merging.below.columns[2] == "`t`.`v`"
+
+
+def test_a_region_over_other_columns_is_not_merged() -> None:
+    other = (TupleDomain.where({ColumnKey("icebergmv_row_0"): Domain.of(1)}),)
+    assert planned(DIFFERENT, [sized(DAY, 10)], spark=Asked({0: other})) is None
+
+
 def test_nobody_is_asked_where_partitions_say_it() -> None:
     plan = planned(COUNTS, [sized(REGION, 10)])
     assert isinstance(plan, Merge)

@@ -36,6 +36,7 @@ EITHER = view("SELECT count(*) AS c, count(a.id) AS l, count(b.id) AS r FROM t0 
 ABOVE = view(
     "SELECT count(*) AS c, sum(a.id) AS s FROM t0 a WHERE a.id >= (SELECT max(b.id) FROM t1 b WHERE b.v = a.v)"
 )
+DIFFERENT = view("SELECT count(DISTINCT v) AS c, sum(id) AS s FROM t0")
 UNITED = view(f"SELECT v, count(*) AS c FROM ({UNION_ALL.sql}) q GROUP BY v")
 
 CAME, WENT = ", 1 AS icebergmv_state_sign", ", -1 AS icebergmv_state_sign"
@@ -91,6 +92,16 @@ def last_delta(plan: RefreshPlan, raw: Mapping[str, Disjuncts], of: ViewDefiniti
     return replace(plan, deltas=plan.deltas[-1:]) if isinstance(plan, Merge) else plan
 
 
+def merging(**changes: object) -> Planner:
+    """Return a planner with another idea of how groups are merged."""
+
+    def patch(definition: ViewDefinition) -> ViewDefinition:
+        found = definition.merging
+        return definition if found is None else replace(definition, merging=replace(found, **changes))  # type: ignore[arg-type]
+
+    return Planner(definition=patch)
+
+
 def always(change: Change) -> bool:
     return True
 
@@ -108,6 +119,8 @@ MERGING_MUTANTS: dict[str, Mutant] = {
     "equal parts are one": Mutant(
         (TO_ITSELF, UNITED), written(lambda sql: sql.replace("UNION ALL\nSELECT", "UNION\nSELECT"))
     ),
+    "a value is counted in a region and outside it": Mutant((DIFFERENT,), merging(compared=None)),
+    "a value that came is counted though it was there": Mutant((DIFFERENT,), merging(additive={0: frozenset()})),
     "a group without rows is kept": Mutant((GROUPS,), written(lambda sql: sql.split(" WHERE `c` <> 0")[0])),
     "a sum of no values is zero": Mutant(
         (NULLS, TOTAL), written(lambda sql: sql.replace("<> 0 THEN `s` END", ">= 0 THEN `s` END"))

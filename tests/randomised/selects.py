@@ -164,6 +164,13 @@ def merged(b: Builder, body: Body) -> Relation:
     kind = b.one_of("{0}", "{0}", "2 * {0} + count(*)", "{0} - min({1})", "max({1})", "least(sum({1}), {0})")
     measure = f"{kind.format(counted, body.measure)} AS {b.measure}"
     extreme = b.one_of("min", "max")
+    if b.choices.chance(0.2):
+        b.note("merged total of values that differ", body.tables)
+        values = b.one_of(body.measure, body.key, body.group)
+        more = f", count(DISTINCT {body.measure}) AS {b.name('n')}" if b.choices.chance(0.2) else ""
+        others = f"CAST(sum({body.measure}) AS string)" if b.group == "region" else f"sum({body.measure})"
+        counted = f"count(DISTINCT {values}) AS {b.measure}{more}"
+        return _select(b, body, [f"{extreme}({body.key}) AS {b.key}", f"{others} AS {b.group}", counted])
     if b.choices.chance(0.4):
         b.note("merged total", body.tables)
         return _select(b, body, [f"{extreme}({body.key}) AS {b.key}", f"min({body.group}) AS {b.group}", measure])

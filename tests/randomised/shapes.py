@@ -24,6 +24,7 @@ ONE_TABLE = frozenset(
         "group by other column",
         "having",
         "merged over a query",
+        "merged total of values that differ",
         "projection and filter",
         "star",
         "star of one relation",

@@ -93,7 +93,8 @@ class Merging:
     `keys` are the places of the grouping expressions in the SELECT list; without any the SELECT has one row. `rows`
     counts the rows of a group. `hidden` are the texts of the hidden columns, and `edit` adds them to the SELECT list.
     `additive`: the references whose changed rows alone give the changes of the states, with those read as empty for it.
-    `below`: the rows that the SELECT aggregates, for changes of other references that no output column answers.
+    `below`: the rows that the SELECT aggregates, for changes of other references that no output column answers. Where
+    rows are counted that differ, `compared` are columns of these rows (as texts): a change is followed by them alone.
     """
 
     keys: tuple[int, ...]
@@ -104,6 +105,7 @@ class Merging:
     edit: TextEdit | None
     additive: Mapping[int, frozenset[int]]
     below: RowsBelow | None = None
+    compared: frozenset[str] | None = None
 
     @property
     def calls(self) -> tuple[Call, ...]:
@@ -140,12 +142,15 @@ def merging_of(
         for occurrence, emptied in grouped.below.items()
         if all(o.index in once for o in (occurrence, *emptied)) and not _aggregates(parsed.tokens, outside=listed)
     }
+    if grouped.compared is not None:
+        additive = {}  # What came may be there already.
     live = frozenset(r.index for r in references if not r.pinned)
     need_keys = bool(grouped.columns) and _need_keys(relation, live.difference(additive))
     found = _Reader(parsed, sql, listed).merging(select, grouped.keys, additive) if additive or need_keys else None
     if found is None:
         return None
-    found = replace(found, below=rows_below(parsed, sql, grouped.columns, types) if need_keys else None)
+    below = rows_below(parsed, sql, grouped.columns, types) if need_keys else None
+    found = replace(found, below=below, compared=grouped.compared)
     return found if additive or found.below is not None else None
 
 
@@ -261,9 +266,9 @@ class _Reader:
         return Call(kind, value, count, self._state("magnitude", _MAGNITUDE.format(argument) + of))
 
     def _words(self, call: exp.Expr) -> _Words:
-        """Return where a call is in the text. DISTINCT is not merged, nor another function than the node means."""
+        """Return where a call is in the text, if it can be merged and the function is the one that the node means."""
         start = token_at(call.meta.get("start"), self._tokens)
-        if start is None or type(call) not in _CALLS or call.find(exp.Distinct, exp.Query):
+        if start is None or type(call) not in _CALLS or call.find(exp.Query) or not _counts_if_distinct(call):
             raise _NotMerged
         name = self._tokens[start].text.lower()
         closed = self._closing(start + 1)
@@ -315,6 +320,15 @@ class _Reader:
         for item in items:
             wanted.append("expressions", parse_expression(item))
         return edit if again.tree == wanted else None
+
+
+def _counts_if_distinct(call: exp.Expr) -> bool:
+    """Return whether DISTINCT is in a call as `count(DISTINCT ...)`, if at all.
+
+    The values that are counted are those inside a region and those outside it, if the region says of each value which.
+    """
+    found = list(call.find_all(exp.Distinct))
+    return not found or (isinstance(call, exp.Count) and [call.this] == found)
 
 
 def _with_filter(call: exp.Expr) -> exp.Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 
 from sqlglot import exp
 
@@ -19,6 +19,24 @@ def written_columns(select: exp.Select, sources: Sources) -> tuple[tuple[str, st
     if sources.unknown or not all(_reads_only(written.keys(), item, sources) for item in select.expressions):
         return ()
     return tuple((text, sources.slots[i].column.name) for i, text in written.items())
+
+
+def compared_columns(select: exp.Select, sources: Sources) -> frozenset[str] | None:
+    """Return, as texts, the columns that every DISTINCT of the SELECT list compares by themselves; None without any.
+
+    Rows that differ in one of them are no duplicates of each other, to none of these calls.
+    """
+    calls = [call for item in select.expressions for call in item.find_all(exp.Distinct)]
+    texts = [frozenset(_texts(call.expressions, sources)) for call in calls]
+    return frozenset.intersection(*texts) if texts else None
+
+
+def _texts(arguments: Iterable[exp.Expr], sources: Sources) -> Iterator[str]:
+    for argument in arguments:
+        slot = sources.resolve(argument) if isinstance(argument, exp.Column) else None
+        text = None if slot is None else _written(slot, sources)
+        if text is not None:
+            yield text
 
 
 def _written(slot: int, sources: Sources) -> str | None:

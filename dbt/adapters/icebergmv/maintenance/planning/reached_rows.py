@@ -30,6 +30,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.regions import base_filters
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, stored_type
+from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
@@ -56,7 +57,8 @@ class Reaching:
         """Return the plan that merges what the reached rows make, or says why it cannot; None if it is not for this."""
         is_wanted = merges_reached_rows(self.definition, self.status, request)
         below = definition_below(self.definition) if is_wanted else None
-        columns = None if below is None else _described(below, self.bases, self.run)
+        described = None if below is None else _described(below, self.bases, self.run)
+        columns = None if described is None else [c for c in described if c.name in _compared(self.definition)]
         stale = self.status.stale
         if below is None or columns is None or not all(map(has_former_version, stale)) or not self._are_repeatable():
             return None
@@ -68,7 +70,7 @@ class Reaching:
             request, answers=self._answers(rows, status, columns, references_to_ask(rows, status, request))
         )
         match plan_refresh(rows, status, request):
-            case Overwrite() as found:
+            case Overwrite() as found if _is_over(found.region, columns):
                 before = {i: recorded_snapshot(base) for base in stale for i in base.occurrences}
                 types = {c.name: c.type for c in columns}
                 # What Spark evaluated leads back to values that the tables hold now, and not to those that went.
@@ -101,6 +103,11 @@ class Reaching:
         return self.ask(Questions(below, below.asked, self.bases, status, keys, tracked, first), to_ask)
 
 
+def _is_over(region: Iterable[TupleDomain], columns: Iterable[Column]) -> bool:
+    """Return whether a region is over some columns alone."""
+    return {key.column for disjunct in region for key, _ in disjunct.constraints} <= {c.name for c in columns}
+
+
 def _product(rows: Iterable[int | None]) -> float:
     """Return how many rows a query makes of so many of its tables, at the most: a join, or a union, of each once."""
     return prod(inf if count is None else count + 1 for count in rows)
@@ -115,7 +122,23 @@ def definition_below(definition: ViewDefinition) -> ViewDefinition | None:
     below = analyse(rows.sql, known.default_namespace, lambda r: known.columns.get(r.index), known.session_is_utc)
     is_same = [*map(_what, below.references)] == [*map(_what, definition.references)]
     names = None if below.columns is None else [c.name for c in below.columns]
-    return below if is_same and names == [column_name(n) for n, _ in enumerate(rows.columns)] else None
+    if not is_same or names != [column_name(n) for n, _ in enumerate(rows.columns)]:
+        return None
+    kept = _compared(definition)
+    columns = (c if c.name in kept else replace(c, tracks=frozenset()) for c in below.columns or ())
+    return replace(below, columns=tuple(columns))
+
+
+def _compared(definition: ViewDefinition) -> frozenset[str]:
+    """Return the columns of the rows below that a region may be over: all, or those that every DISTINCT compares.
+
+    So a value that DISTINCT counts is either in the region, with all rows that have it, or outside it.
+    """
+    merging = definition.merging
+    if merging is None or merging.below is None:
+        return frozenset()
+    wanted = merging.below.columns if merging.compared is None else merging.compared
+    return frozenset(column_name(n) for n, text in enumerate(merging.below.columns) if text in wanted)
 
 
 def _what(reference: TableReference) -> tuple[object, ...]:

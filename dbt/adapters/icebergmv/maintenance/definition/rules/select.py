@@ -49,7 +49,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.windows import (
     partitions_of_windows,
     window_partitions,
 )
-from dbt.adapters.icebergmv.maintenance.definition.written_columns import written_columns
+from dbt.adapters.icebergmv.maintenance.definition.written_columns import compared_columns, written_columns
 
 _CUTS = {
     "limit": "LIMIT",
@@ -197,10 +197,12 @@ def _grouped(select: exp.Select, names: Names, below: Additive) -> Grouped | Non
     several = any(select.args.get(a) for a in ("having", "qualify", "distinct", "limit", "offset"))
     if several or select.args.get("from_") is None:
         return None
-    if group is None:
-        return Grouped((), below, written_columns(select, names.sources)) if aggregates_all_rows(select) else None
-    keys = None if has_grouping_sets(group) else key_positions(select, names)
-    return None if keys is None else Grouped(keys, below, written_columns(select, names.sources))
+    keys: tuple[int, ...] | None = () if aggregates_all_rows(select) else None
+    if group is not None:
+        keys = None if has_grouping_sets(group) else key_positions(select, names)
+    if keys is None:
+        return None
+    return Grouped(keys, below, written_columns(select, names.sources), compared_columns(select, names.sources))
 
 
 def _lost(select: exp.Select, sources: Sources, columns: Sequence[TrackedColumn]) -> dict[Occurrence, str]:

@@ -87,12 +87,13 @@ class Grouped:
 
     `keys` are the places in the SELECT list of everything that it groups by; without GROUP BY there is none. `columns`
     are the columns of FROM that its WHERE can write, each as its text and its name; none unless all that the SELECT
-    list reads is among them.
+    list reads is among them. `compared` are those that every DISTINCT in the list compares; None without any.
     """
 
     keys: tuple[int, ...]
     below: Additive
     columns: tuple[tuple[str, str], ...] = ()
+    compared: frozenset[str] | None = None
 
 
 @dataclass(frozen=True)
