@@ -168,6 +168,12 @@ def test_qualified_names_in_a_view_need_no_namespace(namespace: tuple[str, ...])
     assert "JOIN `lake`.`other`.`t` o" in text
 
 
+@pytest.mark.parametrize("namespace", [(), ("a", "b")])
+def test_a_schema_in_a_name_takes_the_place_of_the_namespace(namespace: tuple[str, ...]) -> None:
+    text = expanded("SELECT k FROM v", v=replace(V, sql="SELECT k, d FROM ns.t", default_namespace=namespace))
+    assert "FROM `lake`.`ns`.`t`" in text
+
+
 def test_views_below_a_view_without_a_namespace_are_expanded() -> None:
     outer = replace(V, sql="SELECT k, d FROM lake.ns.inner_v", default_namespace=())
     text = expanded("SELECT k FROM v", v=outer, inner_v=V)
@@ -243,9 +249,10 @@ def test_what_a_view_computes_is_judged() -> None:
         (replace(V, sql="VALUES (1, date'2024-01-01')"), "its SQL cannot be analysed"),
         (replace(V, default_namespace=("a", "b")), "its SQL was not written in a namespace of one part"),
         (replace(V, default_namespace=()), "its SQL was not written in a namespace of one part"),
+        (replace(V, sql="SELECT k FROM x.t", default_namespace=()), "its SQL reads x.t, whose catalog is not known"),
         (
-            replace(V, sql="SELECT k, d FROM ns.t", default_namespace=()),
-            "its SQL was not written in a namespace of one part",
+            replace(V, sql="SELECT k FROM lake.t", default_namespace=()),
+            "its SQL reads lake.t, whose catalog is not known",
         ),
         (view("SELECT mine(k) AS k FROM t", "k int"), "mine() is a user-defined function"),
         (view("SELECT k FROM lake.ns.t.branch_b", "k int"), "is not a table name of three parts"),

@@ -188,10 +188,10 @@ def _subquery(name: TableName, view: ViewInfo, expansion: _Expansion, path: tupl
 
 
 def _in_namespace_of(view: ViewInfo, written: TableReference, bases: BaseTables) -> TableReference:
-    """Return the reference as Spark reads it inside the view; a name of three parts needs no namespace."""
+    """Return the reference as Spark reads it inside the view; only a name of one part needs the view's namespace."""
     if written.catalog and written.namespace:
         return written
-    if len(view.default_namespace) != 1:
+    if not written.namespace and len(view.default_namespace) != 1:
         raise _StaysAName("its SQL was not written in a namespace of one part")
     meant = replace(
         written,
