@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
 
-.PHONY: bench bench-full clean coverage demo hooks integration lint long matrix quick release-check requirements soak \
+.PHONY: bench bench-full clean coverage demo docs hooks integration lint long matrix quick release-check requirements soak \
 	soak-unit test tpch types unit
 
 test: lint types unit integration
@@ -23,9 +23,14 @@ lint: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/python scripts/lint_imports.py
+	$(BIN)/mkdocs build --strict --quiet
 
 types: $(STAMP)
 	$(BIN)/mypy -p dbt.adapters.icebergmv -p tests -p integration
+
+# The site of docs/, README and CHANGELOG: open .site/index.html. A link to nothing is an error.
+docs: $(STAMP)
+	$(BIN)/mkdocs build --strict
 
 # The fast tests without the slowest: less than a minute on two idle cores.
 quick: $(STAMP)
@@ -78,7 +83,7 @@ requirements: $(STAMP)
 		--no-header --output-file requirements-dev.txt requirements-dev.in
 
 clean:
-	rm -rf $(VENV) .matrix .release
+	rm -rf $(VENV) .matrix .release .site
 
 $(STAMP): requirements-dev.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Cannot set up: Python 3.10 or newer is needed. Set PYTHON=<path>.")'
