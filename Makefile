@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.ready
+# A notice of the theme about its successor, at every build.
+export NO_MKDOCS_2_WARNING := 1
 
 .PHONY: bench bench-full clean coverage demo docs hooks integration lint long matrix quick release-check requirements soak \
 	soak-unit test tpch types unit
