@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +21,10 @@ from pyiceberg.types import DateType, LongType, NestedField, StringType
 from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
-from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
-from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshRequest, inspect
+from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, left_alone
+from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
+from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, inspect_for_run
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from tests.support.recording_spark import SETTINGS, Columns, LocalCatalog, RecordingSpark
@@ -96,10 +98,13 @@ def nothing(tables: Mapping[str, Table]) -> None:
 
 
 class Stage:
-    """Base tables in a catalog, of their own unless one is given, and the refreshes that are played on them."""
+    """Base tables in a catalog, of their own unless one is given, and the refreshes that are played on them.
+
+    `ahead` is by how much the clock of the runs is ahead of the real one.
+    """
 
     def __init__(self, folder: Path, catalog: LocalCatalog | None = None) -> None:
-        self.folder = folder
+        self.folder, self.ahead = folder, timedelta()
         if catalog is None:
             iceberg = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())
             iceberg.create_namespace("ns")
@@ -126,12 +131,18 @@ class Stage:
     def request(self, model: Model) -> RefreshRequest:
         """Return what a run asks for a model."""
         config = ViewConfig(definition_hash(model.sql), STORAGE, settings=SETTINGS, **model.config)
-        return RefreshRequest(VIEW, model.sql, "ns", config, "ann")
+        return RefreshRequest(VIEW, model.sql, "ns", config, "ann", now=self.now)
+
+    def now(self) -> datetime:
+        """Return what the clock of the runs says."""
+        return utc_now() + self.ahead
 
     def refresh(self, model: Model, spark: RecordingSpark | None = None) -> tuple[RefreshResult, list[str]]:
         """Refresh the view of a model; return the outcome, and the statements that Spark was given."""
         spark = spark or RecordingSpark(self.catalog, model.columns)
-        inspection = inspect(self.catalog, self.request(model))
+        inspection = inspect_for_run(self.catalog, self.request(model))
+        if isinstance(inspection, RestingView):
+            return left_alone(inspection), spark.said
         return refresh(Lake(self.catalog, spark), inspection, read_plan(inspection)), spark.said
 
     def tables(self) -> dict[str, Table]:

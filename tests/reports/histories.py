@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -38,6 +38,8 @@ MODELS: dict[str, Model] = {
     "some": Model("SELECT id, region FROM orders LIMIT 5", (("id", "bigint"), ("region", "string"))),
     "stitched": reading("use_stitching"),
     "left": Model(config={"refresh_on_run": False}),
+    "lagging": Model(config={"target_lag": 7200}),
+    "lagging_stitched": reading("use_stitching", target_lag=7200),
     "strict": Model(
         "SELECT max(amount) AS most FROM orders HAVING max(amount) > 1",
         (("most", "bigint"),),
@@ -51,6 +53,7 @@ CONFIGS: tuple[Mapping[str, Any], ...] = (
     {"incremental": False},
     {"partition_by": ()},
     {"comment": "other words"},
+    {"target_lag": 3600},
 )
 
 Tables = Mapping[str, Table]
@@ -102,7 +105,8 @@ ACTS: tuple[Act, ...] = (_sell, _sell, _employ, _resell, _delete, _nothing, _rol
 
 
 def act(stage: Stage, choices: random.Random) -> None:
-    """Change something, or a few things, or nothing."""
+    """Change something, or a few things, or nothing; some time passes, or the clock is set back."""
+    stage.ahead += timedelta(minutes=choices.choice([0, 20, 50, 50, 90, -30]))
     for _ in range(choices.choice([0, 1, 1, 1, 2])):
         choices.choice(ACTS)(stage.tables(), choices)
 

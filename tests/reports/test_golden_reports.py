@@ -53,6 +53,11 @@ def statuses(stage: Stage) -> str:
     windowed = reading("use_view_query", staleness_window=3 * 3600)
     stage.refresh(windowed)
     rows += [found(stage, windowed, "within_its_window"), found(stage, windowed, "past_its_window", 4)]
+    lagging = Model(config={"target_lag": 3 * 3600})
+    stage.refresh(lagging)
+    rows.append(found(stage, lagging, "fresh_within_its_lag"))
+    sell("EU")(stage.tables())
+    rows += [found(stage, lagging, "within_its_lag"), found(stage, lagging, "past_its_lag", 4)]
     stage.catalog.iceberg.drop_table(f"ns.{STORAGE[2]}")
     rows.append(found(stage, windowed, "lost"))
     return status_text(rows)

@@ -259,3 +259,100 @@ def test_a_catalog_without_views(stage: Stage) -> None:
     assert str(found.error).startswith("the catalog lake offers no views. Use one that has views (REST, ")
     with pytest.raises(InvalidConfig, match=r"^Cannot refresh lake\.ns\.sales: the catalog lake offers no views\. "):
         inspect(stage.catalog, stage.request(BY_REGION))
+
+
+HOURLY = Model(config={"target_lag": 3600})
+
+
+def test_the_lag_of_a_view_is_the_time_since_its_tables_moved_on(stage: Stage) -> None:
+    stage.refresh(HOURLY)
+    stage.ahead, other = timedelta(days=-3), Model(config={**HOURLY.config, "partition_by": ()})
+    stage.refresh(other)
+    fresh = look(stage, other)
+    assert (fresh.state, fresh.lag_seconds, fresh.within_target_lag, fresh.stale_since) == ("fresh", 0, True, None)
+    sell("EU")(stage.tables())
+    sell("US")(stage.tables())
+    stale = look(stage, other, timedelta(minutes=50))
+    assert stale.lag_seconds is not None
+    assert 2990 < stale.lag_seconds < 3050, "not the three days since the refresh"
+    first, second = (s.timestamp_ms for s in stage.tables()["orders"].metadata.snapshots[-2:])
+    assert stale.stale_since is not None
+    assert datetime.fromisoformat(stale.stale_since).timestamp() * 1000 == pytest.approx(first)
+    assert first < second
+    assert stale.within_target_lag
+    late = look(stage, other, timedelta(minutes=61))
+    assert late.within_target_lag is False
+
+
+def test_a_table_that_was_rolled_back_moved_on_then(stage: Stage) -> None:
+    sell("EU")(stage.tables())
+    stage.refresh(HOURLY)
+    orders = stage.tables()["orders"]
+    stage.ahead = timedelta(days=-3)
+    orders.manage_snapshots().set_current_snapshot(orders.metadata.snapshots[0].snapshot_id).commit()
+    found = look(stage, HOURLY, timedelta(minutes=50))
+    assert found.state == "stale"
+    assert found.lag_seconds is not None
+    assert found.lag_seconds < 3100
+
+
+def test_a_table_that_was_made_anew_moved_on_at_a_time_that_nobody_knows(stage: Stage) -> None:
+    stage.ahead = timedelta(hours=-3)
+    stage.refresh(HOURLY)
+    orders, iceberg = stage.tables()["orders"], stage.catalog.iceberg
+    iceberg.drop_table("ns.orders")
+    iceberg.create_table("ns.orders", orders.schema(), partition_spec=orders.spec())
+    sell("EU")(stage.tables())
+    found = look(stage, HOURLY)
+    assert found.state == "stale"
+    assert found.lag_seconds is not None
+    assert 3 * 3600 <= found.lag_seconds < 3 * 3600 + 100
+    assert found.within_target_lag is False
+
+
+def test_the_date_moves_at_midnight_of_the_session(stage: Stage) -> None:
+    recent = Model(
+        "SELECT region, sum(amount) AS total FROM orders WHERE day >= current_date - 3650 GROUP BY region",
+        HOURLY.columns,
+        HOURLY.config,
+    )
+    stage.refresh(recent)
+    started = datetime.now(timezone.utc)
+    midnight = datetime.combine(started.date() + timedelta(days=1), datetime.min.time(), timezone.utc)
+    stage.ahead = midnight - started + timedelta(minutes=20)
+    (found,) = status(stage.catalog, [Configured(stage.request(recent))], stage.now())
+    assert (found.state, found.clock is not None) == ("stale", True)
+    assert found.stale_since is not None
+    assert datetime.fromisoformat(found.stale_since) == max(midnight, started.replace(microsecond=0))
+
+
+def test_the_next_run_leaves_a_younger_view_alone(stage: Stage) -> None:
+    stage.refresh(HOURLY)
+    sell("EU")(stage.tables())
+    young, old = look(stage, HOURLY, timedelta(minutes=59)), look(stage, HOURLY, timedelta(minutes=61))
+    assert young.next is not None
+    assert old.next is not None
+    assert (young.state, young.next.kinds, young.next.held_by) == ("stale", ("none",), "target_lag")
+    assert young.next.reason == "refreshed 59 minutes ago, target_lag is 1 hour"
+    assert (old.next.kinds, old.next.held_by) == (("overwrite",), None)
+    (first,) = status(
+        stage.catalog, [Configured(stage.request(HOURLY), built_first=(("lake", "ns", "orders"),))], stage.now()
+    )
+    assert first.next is not None
+    assert first.next.kinds == ("none",), "whatever the same run builds first"
+
+
+def test_a_younger_view_whose_refresh_would_fail_is_left_alone_too(stage: Stage) -> None:
+    failing = reading("fail", target_lag=3600)
+    stage.refresh(failing)
+    stage.catalog.iceberg.drop_table("ns.orders")
+    found = look(stage, failing)
+    assert found.error is None
+    assert found.state == "stale"
+    assert found.next is not None
+    assert found.next.held_by == "target_lag"
+    assert found.note is not None
+    assert found.note.startswith("the first run after its target_lag fails: ")
+    assert stage.refresh(failing)[0].reason == found.next.reason
+    late = look(stage, failing, timedelta(hours=2))
+    assert late.state == "error"

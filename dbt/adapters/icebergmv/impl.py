@@ -65,6 +65,7 @@ class IcebergMVConfig(SparkConfig):
     stale_read_behavior: str | None = None
     staleness_window: str | None = None
     definition_below_rows: int | None = None
+    target_lag: str | None = None
 
 
 class IcebergMVAdapter(OperationsMixin, MaterializedViewMixin, SeedMixin, SparkAdapter):

@@ -22,10 +22,12 @@ from dbt.adapters.icebergmv.invocation import partial_inputs
 from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash, single_statement
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import partition_by_texts
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, naming
-from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.lake import Lake, Spark
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
+from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, left_alone
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
-from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshRequest, inspect
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, inspect_for_run
 from dbt.adapters.icebergmv.maintenance.status.session_settings import ESCAPED_LITERALS, meaning_settings
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
     StaleReadBehavior,
@@ -33,6 +35,7 @@ from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
     stale_read_behavior,
     staleness_window,
 )
+from dbt.adapters.icebergmv.maintenance.status.time_spans import time_span
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig, refresh_policy
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan, read_plan
 from dbt.adapters.icebergmv.responses import MaterializedViewResponse, response_of
@@ -87,16 +90,16 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
     @available.parse(lambda *_, **__: None)
     def inspect_materialized_view(
         self, model: Mapping[str, Any], sql: str, relation: BaseRelation, full_refresh: bool
-    ) -> Inspection:
+    ) -> Inspection | RestingView:
         """Return what is recorded of the model's view, what changed in its configuration and its tables. No Spark."""
         view = (str(relation.database), str(relation.schema), str(relation.identifier))
         with _for_dbt(), naming("refresh", show(view)):
             request = self.refresh_request(model, sql, view, full_refresh)
-            return inspect(self.catalog_reader_of(relation.database), request)
+            return inspect_for_run(self.catalog_reader_of(relation.database), request)
 
     @available.parse(lambda *_, **__: None)
     def refresh_materialized_view(
-        self, inspection: Inspection, model: Mapping[str, Any], assert_columns: Callable[[str], object]
+        self, inspection: Inspection | RestingView, model: Mapping[str, Any], assert_columns: Callable[[str], object]
     ) -> Refreshed:
         """Refresh the inspected view; return what dbt reports of it and the SQL that was run.
 
@@ -112,15 +115,18 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
             _, cursor = self.connections.add_query(self.connections._add_query_comment(sql), auto_begin=False)
             return [tuple(row) for row in cursor.fetchall()]
 
+        result = left_alone(inspection) if isinstance(inspection, RestingView) else self._refreshed(inspection, spark)
+        contract.compare(() if inspection.found is None else inspection.found.columns)
+        response = response_of(result, time.perf_counter() - started)
+        return Refreshed(response, ";\n\n".join(statements))
+
+    def _refreshed(self, inspection: Inspection, spark: Spark) -> RefreshResult:
         _warn_of_full_refreshes(inspection)
         view = inspection.request.view
         with _for_dbt(), naming("refresh", show(view)):
             reads = read_plan(inspection)
             _warn_of_reads(inspection, reads)
-            result = refresh(Lake(self.catalog_reader_of(view[0]), spark), inspection, reads)
-        contract.compare(() if inspection.found is None else inspection.found.columns)
-        response = response_of(result, time.perf_counter() - started)
-        return Refreshed(response, ";\n\n".join(statements))
+            return refresh(Lake(self.catalog_reader_of(view[0]), spark), inspection, reads)
 
     def refresh_request(
         self, model: Mapping[str, Any], sql: str, view: TableName, full_refresh: bool
@@ -164,6 +170,7 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
                 stale_read_behavior=self._stale_read_behavior(config),
                 staleness_window=staleness_window(config.get("staleness_window")),
                 definition_below_rows=definition_below_rows(config.get("definition_below_rows")),
+                target_lag=time_span("target_lag", config.get("target_lag")),
             ),
             owner=_user(),
             rebuild="--full-refresh" if full_refresh else None,

@@ -35,7 +35,7 @@ CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`region`, `total`) COMMENT '' TBLPRO
   'icebergmv.refreshed-at' = '2024-01-01T00:00:00.000+00:00',
   'icebergmv.owner' = 'ann',
   'icebergmv.settings' = '{"spark.sql.session.timeZone": "UTC"}',
-  'icebergmv.config' = '{"column-comments": {}, "comment": null, "partition-by": null, "stale-read-behavior": "use_view_query", "staleness-window": null, "tblproperties": {}}',
+  'icebergmv.config' = '{"column-comments": {}, "comment": null, "definition-below-rows": 0, "partition-by": null, "stale-read-behavior": "use_view_query", "staleness-window": null, "tblproperties": {}}',
   'icebergmv.partial' = '',
   'icebergmv.views' = '[]',
   'icebergmv.view-sql-hash' = '0000000000000002',

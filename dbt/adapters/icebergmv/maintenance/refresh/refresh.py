@@ -41,6 +41,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_table import (
     make_storage,
     partition_otherwise,
 )
+from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,
     LostView,
@@ -81,7 +82,7 @@ def refresh(lake: Lake, inspection: Inspection, reads: ReadPlan) -> RefreshResul
 
 
 def _refresh_once(lake: Lake, inspection: Inspection, reads: ReadPlan) -> RefreshResult:
-    started_at = _now()
+    started_at = _iso(inspection.looked_at)
     match inspection:
         case NewView() | LostView():
             return _build(lake, inspection, reads, started_at)
@@ -160,7 +161,7 @@ def _write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Re
         rows = partition_otherwise(lake, settled, stored, coarser)
         start = _start(settled, load_storage(lake, storage))
         stored = write_storage(lake, start, ReplaceAll(rows), state_option)
-    state = state_after(settled, stored, (started_at, _now()))
+    state = state_after(settled, stored, (started_at, _iso(utc_now())))
     behavior = publish_view(lake, view, reads, state, stored)
     drop_unneeded_branches(lake, storage, lake.catalog.view(*view.request.view[1:]))
     if not isinstance(view, NewView) and view.state.storage_table != storage:
@@ -199,12 +200,13 @@ def _alter_only(lake: Lake, settled: Unchanged, reads: ReadPlan) -> RefreshResul
 def _record_moved(lake: Lake, view: RefreshedView, reads: ReadPlan, reason: str) -> RefreshResult:
     """Record the new snapshot ids of bases whose rows did not change (compaction, a DELETE that matched nothing)."""
     behavior = view.state.stale_read_behavior
+    state = moved(view, view.request.config.recorded())
     if is_outdated(view, reads):
-        behavior = republish(lake, view, reads, moved(view))
+        behavior = republish(lake, view, reads, state)
     elif view.status.has_moved:
-        record(lake, view, moved(view))
+        record(lake, view, state)
     return nothing_done(view, reason, behavior)
 
 
-def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="milliseconds")
+def _iso(moment: datetime) -> str:
+    return moment.astimezone(timezone.utc).isoformat(timespec="milliseconds")

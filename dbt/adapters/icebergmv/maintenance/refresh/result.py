@@ -20,6 +20,7 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.resting import RestingView
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
@@ -60,6 +61,19 @@ def nothing_done(view: RefreshedView, reason: str, behavior: str) -> RefreshResu
         storage_snapshot_id=view.state.storage_snapshot_id,
         base_tables=view.status.base_tables,
         stale_read_behavior=behavior,
+        estimated_bytes=0,
+    )
+
+
+def left_alone(view: RestingView) -> RefreshResult:
+    """Return the result of a run that left a view as it is; it knows nothing of the base tables."""
+    return RefreshResult(
+        kind="none",
+        reason=view.reason,
+        storage_table=view.state.storage_table,
+        storage_snapshot_id=view.state.storage_snapshot_id,
+        base_tables=(),
+        stale_read_behavior=view.state.stale_read_behavior,
         estimated_bytes=0,
     )
 

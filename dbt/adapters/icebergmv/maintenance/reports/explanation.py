@@ -36,6 +36,7 @@ from dbt.adapters.icebergmv.maintenance.sql.names import show
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, inspect, inspect_recorded
+from dbt.adapters.icebergmv.maintenance.status.resting import resting_view
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 
 Verdict: TypeAlias = Literal["incremental", "partly", "full", "unknown", "error"]
@@ -130,7 +131,8 @@ def _explained(catalog: CatalogReader, subject: Subject, now: datetime) -> Expla
     try:
         if isinstance(subject, Configured):
             view: Inspection = inspect(catalog, subject.request)
-            found = inspected_status(view, subject.on_change, now)
+            resting = resting_view(catalog, subject.request, now)
+            found = inspected_status(view, subject.on_change, now, resting)
             return _of(catalog, view, found, outlook(view, subject.on_change) if found.error is None else None)
         found = status_of(catalog, subject, now)
         if found.error is not None or found.next is None:

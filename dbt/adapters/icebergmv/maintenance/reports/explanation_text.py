@@ -13,7 +13,8 @@ from dbt.adapters.icebergmv.maintenance.reports.explanation import (
     Verdict,
 )
 from dbt.adapters.icebergmv.maintenance.reports.status_text import next_words
-from dbt.adapters.icebergmv.maintenance.reports.words import ago, aligned, listed, table
+from dbt.adapters.icebergmv.maintenance.reports.words import aligned, listed, table
+from dbt.adapters.icebergmv.maintenance.status.time_spans import ago
 
 _IN_PART = ("append", "overwrite", "merge")
 _WORDS: dict[Verdict, str] = {

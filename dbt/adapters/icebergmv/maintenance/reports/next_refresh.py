@@ -14,6 +14,7 @@ from dbt.adapters.icebergmv.maintenance.planning.read_estimate import bytes_of
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
 from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions, Settled, first_plan
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.resting import RestingView
 
 OnChange: TypeAlias = Literal["apply", "continue", "fail"]
 RefreshKind: TypeAlias = Literal["none", "append", "overwrite", "merge", "full", "restitch", "error"]
@@ -29,7 +30,8 @@ class NextRefresh:
     `kinds` are all kinds of refresh that it may come to, the likeliest first; it is one unless `questions`, which Spark
     is asked when it runs, decide. error: it fails where only a full refresh would be right, and `refusal` says so.
     `estimated_bytes` is what it reads of the base tables, at the most if questions are open; None where that is not
-    cheap to know. `is_firm`: no change of a base table alters it.
+    cheap to know. `is_firm`: no change of a base table alters it. `held_by` is the setting by which the run leaves the
+    view as it is, without a look at its base tables.
     """
 
     kinds: tuple[RefreshKind, ...]
@@ -38,6 +40,7 @@ class NextRefresh:
     estimated_bytes: int | None = None
     refusal: str | None = None
     is_firm: bool = False
+    held_by: Literal["target_lag"] | None = None
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,11 @@ def outlook(view: Inspection, on_change: OnChange = "apply") -> Outlook:
     if not forecast.questions:
         enforce(view, forecast.plan)
     return Outlook(_next(view, forecast), foreseen.settled)
+
+
+def rest_of(view: RestingView) -> NextRefresh:
+    """Return what the next run does with a view that it leaves alone: nothing, whatever changed."""
+    return NextRefresh(("none",), view.reason, estimated_bytes=0, is_firm=True, held_by="target_lag")
 
 
 def is_fresh(view: Inspection) -> bool:

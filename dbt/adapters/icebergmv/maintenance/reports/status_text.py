@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import NextRefresh
 from dbt.adapters.icebergmv.maintenance.reports.view_status import State, ViewStatus
-from dbt.adapters.icebergmv.maintenance.reports.words import ago, listed, size, table
+from dbt.adapters.icebergmv.maintenance.reports.words import listed, size, table
+from dbt.adapters.icebergmv.maintenance.status.time_spans import ago, span
 
-_HEAD = ("view", "state", "refreshed", "window", "readers get", "next run")
+_HEAD = ("view", "state", "refreshed", "lag", "window", "readers get", "next run")
 
 
 def status_text(statuses: Sequence[ViewStatus]) -> str:
@@ -26,7 +27,7 @@ def next_words(found: NextRefresh) -> str:
     kinds = listed(found.kinds, "or")
     if found.questions:
         return f"{kinds}: asked when it runs{_reads(found, 'at most ')}"
-    return f"{kinds}{_reads(found)}"
+    return f"{kinds} ({found.held_by})" if found.held_by is not None else f"{kinds}{_reads(found)}"
 
 
 def _reads(found: NextRefresh, most: str = "") -> str:
@@ -57,10 +58,22 @@ def _row(view: ViewStatus) -> tuple[str, ...]:
         view.name.split(".", 1)[-1],
         view.state,
         "never" if view.age_seconds is None else ago(view.age_seconds),
+        _lag(view),
         _window(view),
         view.stale_read_behavior or "-",
         following,
     )
+
+
+def _lag(view: ViewStatus) -> str:
+    """Return how far the rows are behind, and how far they may be; nothing of a view that is not and need not say."""
+    if view.lag_seconds is None:
+        return "-"
+    if view.target_lag is None:
+        return ago(view.lag_seconds, "") if view.lag_seconds else "-"
+    if not view.within_target_lag:
+        return f"{ago(view.lag_seconds, '')}, over {span(view.target_lag)}"
+    return f"{ago(view.lag_seconds, '') if view.lag_seconds else '0'} of {span(view.target_lag)}"
 
 
 def _window(view: ViewStatus) -> str:

@@ -15,18 +15,28 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
 from dbt.adapters.icebergmv.maintenance.planning.reasons import count, unknown
-from dbt.adapters.icebergmv.maintenance.reports.next_refresh import NextRefresh, OnChange, after, is_fresh, outlook
+from dbt.adapters.icebergmv.maintenance.reports.next_refresh import (
+    NextRefresh,
+    OnChange,
+    after,
+    is_fresh,
+    outlook,
+    rest_of,
+)
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,
     LostView,
     NewView,
+    RefreshedView,
     RefreshRequest,
     inspect,
     inspect_recorded,
 )
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, is_materialized_view, read_state
+from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, resting_view
+from dbt.adapters.icebergmv.maintenance.status.stale_since import stale_since
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 
@@ -84,6 +94,8 @@ class ViewStatus:
     fresh: its stored rows are those of its SELECT; stale: they may not be; new: it was never built; lost: its stored
     rows are gone; error: the next run fails, and `error` says why. `refreshed_at` (ISO 8601) and `refresh_kind` are of
     the last refresh, `age_seconds` is the time since. `clock` says how the date moved that its SELECT reads.
+    `stale_since` (ISO 8601) is since when rows that are there may not be those of the SELECT; `lag_seconds` is the time
+    since then, 0 of a fresh view. `target_lag` is what the model allows, in seconds; `within_target_lag`: no more.
     `within_window`: readers are still spared from looking for changes (None: there is no `staleness_window`).
     `stale_read_behavior` is what readers get now, `reads_reason` why they do not get what is configured. `limits` says
     why refreshes are full whatever changed. `next` is None where no run refreshes it; `note` then says why.
@@ -94,6 +106,10 @@ class ViewStatus:
     refreshed_at: str | None = None
     age_seconds: int | None = None
     refresh_kind: str | None = None
+    stale_since: str | None = None
+    lag_seconds: int | None = None
+    target_lag: int | None = None
+    within_target_lag: bool | None = None
     staleness_window: int | None = None
     within_window: bool | None = None
     stale_read_behavior: str | None = None
@@ -140,25 +156,39 @@ def _in_one_run(found: Sequence[tuple[Subject, ViewStatus]]) -> Iterator[ViewSta
 
 def status_of(catalog: CatalogReader, subject: Subject, now: datetime) -> ViewStatus:
     """Return the status of one view; what is wrong with it is in there."""
+    resting = None
     try:
         if isinstance(subject, Configured):
-            return inspected_status(inspect(catalog, subject.request), subject.on_change, now)
+            resting = resting_view(catalog, subject.request, now)
+            return inspected_status(inspect(catalog, subject.request), subject.on_change, now, resting)
         return _recorded_status(catalog, subject, now)
     except MaintenanceError as error:
         problem = subject.problem if isinstance(subject, Recorded) else None
-        found = ViewStatus(show(subject.name), "error", error=problem or _said(error))
+        found = _failing(ViewStatus(show(subject.name), "stale"), problem or _said(error), resting)
         return _since(found, _state(catalog, subject.name), now)
 
 
-def inspected_status(view: Inspection, on_change: OnChange, now: datetime) -> ViewStatus:
-    """Return the status of an inspected view; what the next run fails of is in it."""
+def inspected_status(
+    view: Inspection, on_change: OnChange, now: datetime, resting: RestingView | None = None
+) -> ViewStatus:
+    """Return the status of an inspected view; what the next run fails of is in it.
+
+    `resting` is the view, if the next run leaves it alone.
+    """
     found = _looked_at(view, now)
     try:
         reads = read_plan(view)
-        following = outlook(view, on_change).next
+        following = outlook(view, on_change).next if resting is None else rest_of(resting)
     except MaintenanceError as error:
-        return replace(found, state="error", error=_said(error))
+        return _failing(found, _said(error), resting)
     return replace(found, reads_reason=reads.reason, next=following)
+
+
+def _failing(found: ViewStatus, error: str, resting: RestingView | None) -> ViewStatus:
+    """Return the status of a view whose refresh fails: in the next run, or the first that does not leave it alone."""
+    if resting is None:
+        return replace(found, state="error", error=error)
+    return replace(found, next=rest_of(resting), note=f"the first run after its target_lag fails: {error}")
 
 
 def _recorded_status(catalog: CatalogReader, subject: Recorded, now: datetime) -> ViewStatus:
@@ -180,7 +210,22 @@ def _looked_at(view: Inspection, now: datetime) -> ViewStatus:
     )
     if isinstance(view, NewView):
         return replace(found, state="new")
-    return _since(replace(found, state="lost") if isinstance(view, LostView) else found, view.state, now)
+    found = replace(found, state="lost") if isinstance(view, LostView) else _lagging(found, view, now)
+    return _since(found, view.state, now)
+
+
+def _lagging(found: ViewStatus, view: RefreshedView, now: datetime) -> ViewStatus:
+    """Return the status with how far the rows are behind: the rows of a fresh view are not, however old they are."""
+    target = view.request.config.target_lag
+    since = None if found.state == "fresh" else stale_since(view)
+    seconds = 0 if since is None else _seconds_between(since.isoformat(), now)
+    return replace(
+        found,
+        stale_since=None if since is None else since.isoformat(timespec="milliseconds"),
+        lag_seconds=seconds,
+        target_lag=target,
+        within_target_lag=None if target is None else seconds <= target,
+    )
 
 
 def limits_of(definition: ViewDefinition) -> str | None:

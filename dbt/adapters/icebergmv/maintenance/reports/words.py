@@ -1,17 +1,8 @@
-"""Numbers, times and tables as people read them."""
+"""Numbers and tables as people read them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-
-_UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
-
-
-def ago(seconds: int, after: str = " ago") -> str:
-    """Return a time span in its largest unit, rounded down."""
-    unit, length = next((u, n) for u, n in _UNITS if seconds >= n or n == 1)
-    number = seconds // length
-    return f"{number} {unit}{'' if number == 1 else 's'}{after}"
 
 
 def size(number: int | None) -> str:

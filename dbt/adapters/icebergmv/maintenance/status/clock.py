@@ -62,6 +62,15 @@ def clock_change(values: Clock, recorded: Clock) -> ClockChange | None:
     return None if before == values else ClockChange(before, values)
 
 
+def date_moved_at(change: ClockChange, settings: Mapping[str, str]) -> datetime | None:
+    """Return when a clock left the values of a refresh, None where it did at once, or nobody knows."""
+    zone = _zone(settings.get(TIME_ZONE, ""))
+    if zone is None or change.before is None or change.before.keys() != {"date"}:
+        return None
+    day = datetime.fromisoformat(change.before["date"]) + timedelta(days=1)
+    return day.replace(tzinfo=zone).astimezone(timezone.utc)
+
+
 def _zone(name: str) -> tzinfo | None:
     """Return a zone that Java and Python understand alike."""
     if name in UTC_ZONES:

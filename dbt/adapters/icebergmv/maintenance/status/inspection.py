@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TypeAlias, TypeVar, cast
 
@@ -80,7 +80,7 @@ class _Inspected:
 
     `definition` reads the plain views of the request's SQL, and those below them, as their SQL; `views` are these.
     It is the one of this moment: literals are in place of its clock functions.
-    `storage` is the table that now has the name of the storage table.
+    `storage` is the table that now has the name of the storage table. `looked_at` is before anything was read.
     """
 
     request: RefreshRequest
@@ -89,6 +89,7 @@ class _Inspected:
     status: MaterializedViewStatus
     views: tuple[ExpandedView, ...]
     storage: Table | None
+    looked_at: datetime = field(default_factory=utc_now, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -203,16 +204,17 @@ def _again(catalog: CatalogReader, view: View, text: _Text) -> View:
 
 def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> Inspection:
     _, namespace, name = request.view
+    moment = request.now()
     bases = BaseTables(catalog)
     utc = is_utc(request.config.settings)
     view = catalog.view(namespace, name)
-    state = _state(view, request)
+    state = state_of(view, request)
     storage_name = request.config.storage_table
     storage = catalog.table(storage_name[1], storage_name[2])
     expanded = ExpandedSql(request.sql)
     if text.expand_views:
         expanded = expand(request.sql, request.default_namespace, bases, utc)
-    clock = clock_of(request.config.settings, request.now())
+    clock = clock_of(request.config.settings, moment)
     analysis = Analysis(without_wrapping(expanded.sql), request.default_namespace, bases, utc, clock)
     definition = analysis.definition(text.keys, storage if _is_kept(request, state) else None)
     setting = not_understood(request.config.settings)
@@ -225,13 +227,15 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
     status = status_of(definition, bases, state)
     known = (request, definition, bases, status, expanded.views, storage)
     if view is None or state is None:
-        return NewView(*known, view, table_in_the_way=view is None and catalog.table(namespace, name) is not None)
+        in_the_way = view is None and catalog.table(namespace, name) is not None
+        return NewView(*known, view, table_in_the_way=in_the_way, looked_at=moment)
     is_partial = state.partial is not None or request.partial is not None
     changes = ConfigurationChanges() if is_partial else configuration_changes(request.config, state)
-    stored = _stored(view, state, storage)
+    stored = stored_of(view, state, storage)
     if isinstance(stored, str):
-        return LostView(*known, view, state, changes, stored)
-    return RefreshedView(*known, view, state, changes, stored, redefined(expanded.views, state))
+        return LostView(*known, view, state, changes, stored, looked_at=moment)
+    said = redefined(expanded.views, state)
+    return RefreshedView(*known, view, state, changes, stored, said, looked_at=moment)
 
 
 def inspect_recorded(catalog: CatalogReader, name: TableName) -> LostView | RefreshedView:
@@ -274,7 +278,11 @@ def _is_kept(request: RefreshRequest, state: ViewState | None) -> bool:
     return state.definition_hash == config.definition_hash
 
 
-def _state(view: ViewInfo | None, request: RefreshRequest) -> ViewState | None:
+def state_of(view: ViewInfo | None, request: RefreshRequest) -> ViewState | None:
+    """Return what is recorded of a view, None for what is no materialized view.
+
+    Raises StateUnreadable unless the request rebuilds.
+    """
     if view is None or not is_materialized_view(view.properties):
         return None
     try:
@@ -285,7 +293,7 @@ def _state(view: ViewInfo | None, request: RefreshRequest) -> ViewState | None:
         return None
 
 
-def _stored(view: ViewInfo, state: ViewState, storage: Table | None) -> StoredRows | str:
+def stored_of(view: ViewInfo, state: ViewState, storage: Table | None) -> StoredRows | str:
     """Return the rows of the last refresh, or why they are lost."""
     if storage is None:
         return "its storage table was dropped"

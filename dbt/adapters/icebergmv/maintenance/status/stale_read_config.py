@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Literal
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.status.config_words import one_of
+from dbt.adapters.icebergmv.maintenance.status.time_spans import time_span
 
 StaleReadBehavior = Literal["use_data_table", "use_stitching", "use_view_query", "fail"]
 _BEHAVIORS: tuple[StaleReadBehavior, ...] = ("use_data_table", "use_stitching", "use_view_query", "fail")
@@ -16,10 +16,6 @@ LIVE: frozenset[StaleReadBehavior] = frozenset({"use_stitching", "use_view_query
 DEFINITION_BELOW_ROWS = 1_000_000
 """Fewer rows than this Spark computes in less time than it takes to look for what changed."""
 
-_SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
-_LONGEST = 366 * 86_400
-_WINDOW = re.compile(r"\s*([0-9]{1,9})\s+(second|minute|hour|day|week)s?\s*", re.IGNORECASE)
-
 
 def stale_read_behavior(value: object) -> StaleReadBehavior:
     """Return a behaviour. Raises InvalidConfig for a word that is none."""
@@ -28,18 +24,7 @@ def stale_read_behavior(value: object) -> StaleReadBehavior:
 
 def staleness_window(value: object) -> int | None:
     """Return the seconds of a window such as `15 minutes`; None for none. Raises InvalidConfig."""
-    if value is None:
-        return None
-    matched = _WINDOW.fullmatch(value) if isinstance(value, str) else None
-    if matched is None:
-        raise InvalidConfig(
-            f"staleness_window is {value!r}. Give a number of seconds, minutes, hours, days or weeks, "
-            "such as '15 minutes'."
-        )
-    seconds = int(matched[1]) * _SECONDS[matched[2].lower()]
-    if seconds > _LONGEST:
-        raise InvalidConfig(f"staleness_window is {value!r}. A year is the longest.")
-    return seconds
+    return time_span("staleness_window", value)
 
 
 def definition_below_rows(value: object) -> int:

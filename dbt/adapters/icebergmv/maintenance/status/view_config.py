@@ -24,6 +24,7 @@ class ViewConfig:
 
     `settings` are the session settings that change what the SQL means. `staleness_window` is in seconds. Readers who
     are to get current rows get the definition where the base tables have fewer than `definition_below_rows`.
+    A run leaves rows alone that are younger than `target_lag` seconds (resting.py).
     Without `incremental` every refresh is a full one, whatever the policy.
     """
 
@@ -40,10 +41,11 @@ class ViewConfig:
     stale_read_behavior: StaleReadBehavior = "use_data_table"
     staleness_window: int | None = None
     definition_below_rows: int = DEFINITION_BELOW_ROWS
+    target_lag: int | None = None
 
     def recorded(self) -> dict[str, object]:
         """Return the part that is kept in the state to be compared with the next run's."""
-        return {
+        shown = {
             "partition-by": None if self.partition_by is None else list(self.partition_by),
             "tblproperties": dict(self.tblproperties),
             "comment": self.comment,
@@ -51,6 +53,12 @@ class ViewConfig:
             "stale-read-behavior": self.stale_read_behavior,
             "staleness-window": self.staleness_window,
         }
+        # These shape the SQL of the view alone, which every look at it brings up to date.
+        others = {
+            "definition-below-rows": (self.definition_below_rows, DEFINITION_BELOW_ROWS),
+            "refresh-on-run": (self.refresh_on_run, True),
+        }
+        return {**shown, **{key: value for key, (value, default) in others.items() if value != default}}
 
 
 @dataclass(frozen=True)

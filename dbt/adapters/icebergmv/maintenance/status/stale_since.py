@@ -1,0 +1,45 @@
+"""Since when the stored rows of a view may not be those of its SELECT: the rows before that moment were right."""
+
+from __future__ import annotations
+
+from datetime import datetime, timezone
+
+from dbt.adapters.icebergmv.maintenance.status.clock import date_moved_at
+from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
+
+
+def looked_at(view: RefreshedView) -> datetime:
+    """Return when the last refresh looked at the base tables: its rows are those of this moment."""
+    return datetime.fromisoformat(view.state.started_at)
+
+
+def stale_since(view: RefreshedView) -> datetime:
+    """Return since when a view that is not fresh may be stale.
+
+    That is when the first of its base tables was committed to, or the date moved. Where nobody can know when it
+    happened, it is the time of the last refresh.
+    """
+    refreshed = looked_at(view)
+    if view.rebuild is not None or view.redefined is not None or view.definition.always_full is not None:
+        return refreshed
+    moved = [_left(base) for base in view.status.base_tables if base.change.status != "fresh"]
+    if view.status.clock is not None:
+        moved.append(date_moved_at(view.status.clock, view.state.settings))
+    known = [moment for moment in moved if moment is not None]
+    # A table that another machine wrote has the time of its clock. The refresh saw that nothing had changed yet.
+    return max(refreshed, min(known)) if known and len(known) == len(moved) else refreshed
+
+
+def _left(base: BaseTableStatus) -> datetime | None:
+    """Return when a table left the snapshot that the last refresh read; None where its log does not say it."""
+    source, recorded = base.base.source, base.recorded
+    if source is None or recorded is None or recorded.version.uuid != source.version.uuid:
+        return None
+    log = source.table.metadata.snapshot_log
+    if recorded.version.snapshot_id is None:
+        return None
+    at = [number for number, entry in enumerate(log) if entry.snapshot_id == recorded.version.snapshot_id]
+    if not at or at[-1] + 1 == len(log):
+        return None
+    return datetime.fromtimestamp(log[at[-1] + 1].timestamp_ms / 1000, timezone.utc)

@@ -1,0 +1,93 @@
+"""Since when a view is stale: the first commit that it lacks, or the last refresh where nobody can know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange, date_moved_at
+from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView, inspect
+from dbt.adapters.icebergmv.maintenance.status.stale_since import looked_at, stale_since
+from tests.refresh.refreshes import COUNTED, JOINED, Model, Stage, employ, sell
+
+RANDOM = Model("SELECT region, rand() AS r FROM orders", (("region", "string"), ("r", "double")))
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    """A stage whose refreshes are three hours old."""
+    made = Stage(tmp_path)
+    made.ahead = timedelta(hours=-3)
+    yield made
+    made.close()
+
+
+def seen(stage: Stage, model: Model) -> RefreshedView:
+    view = inspect(stage.catalog, stage.request(model))
+    assert isinstance(view, RefreshedView)
+    return view
+
+
+def head(stage: Stage, table: str) -> datetime:
+    """Return when the newest snapshot of a table was made."""
+    return datetime.fromtimestamp(stage.tables()[table].metadata.snapshots[-1].timestamp_ms / 1000, timezone.utc)
+
+
+def test_the_first_commit_to_the_first_of_its_tables_counts(stage: Stage) -> None:
+    stage.refresh(JOINED)
+    employ("Eve")(stage.tables())
+    first = head(stage, "regions")
+    for _ in range(2):
+        sell("EU")(stage.tables())
+    assert stale_since(seen(stage, JOINED)) == first
+
+
+def test_a_log_that_lost_the_snapshot_says_nothing(stage: Stage) -> None:
+    stage.refresh(Model())
+    sell("EU")(stage.tables())
+    view = seen(stage, Model())
+    (base,) = view.status.base_tables
+    assert base.base.source is not None
+    assert stale_since(view) == head(stage, "orders")
+    base.base.source.table.metadata.snapshot_log[:] = base.base.source.table.metadata.snapshot_log[-1:]
+    assert stale_since(view) == looked_at(view)
+
+
+def test_a_writer_whose_clock_is_late_makes_no_view_older_than_it_is(stage: Stage) -> None:
+    stage.ahead = timedelta(hours=3)
+    stage.refresh(Model())
+    sell("EU")(stage.tables())
+    view = seen(stage, Model())
+    assert stale_since(view) == looked_at(view) > head(stage, "orders")
+
+
+@pytest.mark.parametrize("model", [COUNTED, RANDOM])
+def test_what_is_stale_by_itself_is_so_since_the_refresh(stage: Stage, model: Model) -> None:
+    stage.refresh(RANDOM if model is RANDOM else Model())
+    sell("EU")(stage.tables())
+    view = seen(stage, model)
+    assert stale_since(view) == looked_at(view)
+
+
+@pytest.mark.parametrize(
+    ("zone", "moment"),
+    [
+        ("UTC", "2024-03-31T00:00:00+00:00"),
+        ("Europe/Berlin", "2024-03-30T23:00:00+00:00"),
+        ("America/New_York", "2024-03-31T04:00:00+00:00"),
+        ("+05:30", "2024-03-30T18:30:00+00:00"),
+        ("CET", None),
+    ],
+)
+def test_a_date_ends_at_midnight_of_the_session(zone: str, moment: str | None) -> None:
+    change, settings = ClockChange({"date": "2024-03-30"}, {"date": "2024-04-02"}), {"spark.sql.session.timeZone": zone}
+    found = date_moved_at(change, settings)
+    assert found == (None if moment is None else datetime.fromisoformat(moment))
+    times = {"timestamp": "2024-03-30 01:00:00.000000Z"}
+    assert date_moved_at(replace(change, before={"date": "2024-03-30", **times}), settings) is None
+    assert date_moved_at(replace(change, before=times), settings) is None
+    assert date_moved_at(replace(change, before=None), settings) is None
