@@ -24,6 +24,7 @@ from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager, direc
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
 from dbt.adapters.icebergmv.debug import catalog_report
 from dbt.adapters.icebergmv.docs import catalog_rows
+from dbt.adapters.icebergmv.generic_tests import GenericTestsMixin
 from dbt.adapters.icebergmv.grants import BUILDING_COMMANDS, warn_of_grants
 from dbt.adapters.icebergmv.invocation import command
 from dbt.adapters.icebergmv.listing import list_relations, rendered_storage_table
@@ -68,7 +69,7 @@ class IcebergMVConfig(SparkConfig):
     target_lag: str | None = None
 
 
-class IcebergMVAdapter(OperationsMixin, MaterializedViewMixin, SeedMixin, SparkAdapter):
+class IcebergMVAdapter(GenericTestsMixin, OperationsMixin, MaterializedViewMixin, SeedMixin, SparkAdapter):
     """Spark and Iceberg, with three-part names and a catalog that is read without a JVM."""
 
     Relation = IcebergMVRelation  # type: ignore[assignment]

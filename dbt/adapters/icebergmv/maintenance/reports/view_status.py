@@ -175,7 +175,7 @@ def inspected_status(
 
     `resting` is the view, if the next run leaves it alone.
     """
-    found = _looked_at(view, now)
+    found = stored_status(view, now)
     try:
         reads = read_plan(view)
         following = outlook(view, on_change).next if resting is None else rest_of(resting)
@@ -193,13 +193,13 @@ def _failing(found: ViewStatus, error: str, resting: RestingView | None) -> View
 
 def _recorded_status(catalog: CatalogReader, subject: Recorded, now: datetime) -> ViewStatus:
     view = inspect_recorded(catalog, subject.name)
-    found = _looked_at(view, now)
+    found = stored_status(view, now)
     if subject.problem is not None:
         return replace(found, state="error", error=subject.problem)
     return replace(found, note=subject.note, next=outlook(view).next if subject.note is None else None)
 
 
-def _looked_at(view: Inspection, now: datetime) -> ViewStatus:
+def stored_status(view: Inspection, now: datetime) -> ViewStatus:
     """Return what is known of an inspected view, but for its next refresh."""
     found = ViewStatus(
         view.request.name,

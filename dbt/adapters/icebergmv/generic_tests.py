@@ -1,0 +1,85 @@
+"""The adapter's side of the generic tests of materialized views: what they find out becomes a query without tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from dbt.adapters.base import BaseRelation, available
+from dbt.adapters.base.meta import AdapterMeta
+from dbt_common.exceptions import DbtRuntimeError
+
+from dbt.adapters.icebergmv.invocation import command, partial_inputs
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, naming
+from dbt.adapters.icebergmv.maintenance.reports.freshness import overdue, overdue_sql
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.status.time_spans import time_span
+
+if TYPE_CHECKING:
+    from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
+
+_LOOKING_COMMANDS = frozenset(["compile", "generate", "show", "list"])
+"""Commands that compile tests and run none."""
+
+
+@dataclass(frozen=True)
+class FreshnessTest:
+    """The query of a test, which gives a row for each reason to fail, and what a run says of them."""
+
+    sql: str
+    said: tuple[str, ...] = ()
+
+
+class GenericTestsMixin(metaclass=AdapterMeta):
+    """Methods that the macros in macros/generic_tests call."""
+
+    if TYPE_CHECKING:
+
+        def catalog_reader_of(self, database: str | None) -> CatalogReader:
+            """Return the reader of a catalog."""
+
+        def get_macro_resolver(self) -> Any:
+            """Return the manifest."""
+
+    @available.parse(lambda *_, **__: FreshnessTest("SELECT 1 AS parsed WHERE false"))
+    def materialized_view_freshness(self, view: object, within: object, started_at: datetime) -> FreshnessTest:
+        """Return the test whether a view is older than `within`, or else its `target_lag`, when dbt was started.
+
+        A view that a run has left alone since is not yet too old so. Raises DbtRuntimeError without a lag to test for.
+        """
+        if not isinstance(view, BaseRelation):
+            raise DbtRuntimeError("materialized_view_is_fresh takes no `where`: a view is fresh as a whole.")
+        name = (str(view.database), str(view.schema), str(view.identifier))
+        try:
+            with naming("test", show(name)):
+                allowed = self._allowed(name, within)
+                # Such rows are those of this invocation, and of a part of the tables.
+                is_partial = partial_inputs() is not None
+                found = () if is_partial else overdue(self.catalog_reader_of(name[0]), name, allowed, started_at)
+        except MaintenanceError as error:
+            raise DbtRuntimeError(str(error)) from error
+        said = () if command() in _LOOKING_COMMANDS else tuple(map(str, found))
+        return FreshnessTest(overdue_sql(found), said)
+
+    def _allowed(self, name: TableName, within: object) -> int:
+        """Return how old a view may be, in seconds."""
+        allowed = time_span("within", within)
+        if allowed is None:
+            allowed = time_span("target_lag", _target_lag(self.get_macro_resolver(), name))
+        if allowed is None:
+            raise InvalidConfig(
+                "its model has no target_lag. Set one, or give the test materialized_view_is_fresh `within: '2 hours'`."
+            )
+        return allowed
+
+
+def _target_lag(manifest: Any, name: TableName) -> object:
+    """Return the `target_lag` of the model whose relation this is, or that is deferred to it."""
+    for node in manifest.nodes.values():
+        if str(node.resource_type) != "model":
+            continue
+        relations = [node, getattr(node, "defer_relation", None)]
+        if any(r is not None and (str(r.database), str(r.schema), str(r.alias)) == name for r in relations):
+            return node.config.get("target_lag")
+    return None
