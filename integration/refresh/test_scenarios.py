@@ -98,7 +98,10 @@ def test_layout_and_comments_of_the_sql_do_not_matter(daily: Daily) -> None:
 def test_changed_partitioning(daily: Daily) -> None:
     daily.model(partition_by="months(d)")
     response = daily.run()
-    assert (response["refresh_kind"], response["refresh_reason"]) == ("full", "partition_by changed")
+    assert (response["refresh_kind"], response["refresh_reason"]) == (
+        "full",
+        "partition_by is months(d), and was derived",
+    )
     daily.insert("2024-01-02")
     assert daily.run()["refresh_kind"] == "overwrite"
 
@@ -126,6 +129,11 @@ def test_on_configuration_change_continue(daily: Daily) -> None:
     daily.model(f"select d, 1 as n from {daily.base}", on_configuration_change="continue")
     result = daily.lake.dbt("run", "--select", daily.name)
     assert result.success
+    response = daily.lake.responses()[daily.name]
+    assert (response["refresh_kind"], response["refresh_reason"]) == (
+        "none",
+        "on_configuration_change is continue, and the SELECT changed",
+    )
     assert daily.rows() == before
 
 

@@ -76,6 +76,17 @@ def test_the_last_refresh_is_shown(lake: tuple[SqlCatalog, CatalogReader, Path])
     }
 
 
+def test_kind_and_reason_are_shown_first_and_ids_last(lake: tuple[SqlCatalog, CatalogReader, Path]) -> None:
+    catalog, reader, folder = lake
+    (first, _) = catalog.load_table(("ns", "__mv_storage__mv")).history()
+    properties = replace(STATE, storage_snapshot_id=first.snapshot_id).to_properties()
+    add_view(catalog, ("ns", "mv"), view_metadata(["select 1"], properties=properties), folder)
+    (row,) = catalog_rows(reader, "ns")
+    labels = sorted(value for key, value in row.items() if key.startswith("stats:") and key.endswith(":label"))
+    assert labels[:3] == ["Refresh", "Refresh reason", "Refreshed at"]
+    assert labels[-1] == "Versions of base tables"
+
+
 @pytest.mark.parametrize("edited", [{"icebergmv.refresh-kind": "none"}, {"icebergmv.format-version": "2"}])
 def test_a_state_that_cannot_be_used_is_not_shown(
     lake: tuple[SqlCatalog, CatalogReader, Path], edited: dict[str, str]

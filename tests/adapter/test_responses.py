@@ -16,11 +16,11 @@ from dbt.adapters.icebergmv.responses import response_of
         ({"kind": "none", "reason": "nothing changed since 07:00"}, "none: nothing changed since 07:00"),
         (
             {"kind": "full", "reason": "first build", "rows_written": 1234},
-            "full: first build; 1,234 rows written in 2.5s",
+            "full: first build; 1,234 rows written",
         ),
         (
             {"kind": "append", "reason": "t: 1 partition changed", "rows_written": 1},
-            "append: t: 1 partition changed; 1 row written in 2.5s",
+            "append: t: 1 partition changed; 1 row written",
         ),
         (
             {
@@ -30,7 +30,7 @@ from dbt.adapters.icebergmv.responses import response_of
                 "bytes_written": 700,
                 "estimated_bytes": 9,
             },
-            "merge: t: 1 partition changed; 3 rows written in 2.5s",
+            "merge: t: 1 partition changed; 3 rows written",
         ),
         (
             {
@@ -40,7 +40,7 @@ from dbt.adapters.icebergmv.responses import response_of
                 "total_partitions": 11,
                 "rows_written": 2,
             },
-            "overwrite: 2 of 11 partitions stale (t: 2 partitions changed); 2 rows written in 2.5s",
+            "overwrite: 2 of 11 partitions stale (t: 2 partitions changed); 2 rows written",
         ),
         (
             {
@@ -49,11 +49,21 @@ from dbt.adapters.icebergmv.responses import response_of
                 "stale_partitions": 1,
                 "total_partitions": 1,
             },
-            "overwrite: 1 of 1 partition stale (t: 1 partition changed); 0 rows written in 2.5s",
+            "overwrite: t: 1 partition changed; 0 rows written",
+        ),
+        (
+            {
+                "kind": "overwrite",
+                "reason": "t: 2 partitions changed",
+                "stale_partitions": 21,
+                "total_partitions": 21,
+                "rows_written": 40,
+            },
+            "overwrite: all 21 partitions stale (t: 2 partitions changed); 40 rows written",
         ),
         (
             {"kind": "restitch", "reason": "t: 1 partition changed"},
-            "restitch: t: 1 partition changed; nothing recomputed, in 2.5s",
+            "restitch: t: 1 partition changed; nothing recomputed",
         ),
     ],
     ids=lambda value: value["kind"] if isinstance(value, dict) else "",

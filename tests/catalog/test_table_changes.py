@@ -374,3 +374,50 @@ def test_partitions_of_and_changed_partitions(make: Make) -> None:
     assert changed_partitions(table, second, second) == set()
     assert partitions_of(table, 17) == set()
     assert [s.snapshot_id for s in ancestry(table.metadata, second)] == [second, first]
+
+
+def test_a_table_without_a_file_of_before_was_written_again(make: Make) -> None:
+    table = make(UNPARTITIONED)
+    table.append(rows((1, None, "a"), (2, None, "b")))
+    table.append(rows((3, None, "c")))
+    before = recorded(table)
+    # As a seed is loaded: emptied, then filled.
+    table.delete()
+    table.append(rows((1, None, "a"), (2, None, "x")))
+    assert since(before, table).is_whole
+    once = recorded(table)
+    table.overwrite(rows((9, None, "z")))
+    assert since(once, table).is_whole
+    # A file of between is no file of before, but then counts of files do not show it.
+    assert not since(before, table).is_whole
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda table: table.append(rows((4, None, "d"))),
+        lambda table: table.delete("id = 3"),
+        lambda table: table.delete(),
+    ],
+    ids=["append", "delete of a file", "emptied"],
+)
+def test_a_table_with_a_file_of_before_was_not_written_again(make: Make, write: Callable[[Table], None]) -> None:
+    table = make(UNPARTITIONED)
+    table.append(rows((1, None, "a"), (2, None, "b")))
+    table.append(rows((3, None, "c")))
+    before = recorded(table)
+    write(table)
+    emptied = table.current_snapshot()
+    assert emptied is not None and emptied.summary is not None
+    assert since(before, table).is_whole == (emptied.summary.additional_properties["total-data-files"] == "0")
+
+
+def test_the_first_rows_of_a_table_are_not_written_again(make: Make) -> None:
+    table = make(UNPARTITIONED)
+    empty = recorded(table)
+    table.append(rows((1, None, "a")))
+    assert not since(empty, table).is_whole
+    table.delete()
+    none = recorded(table)
+    table.append(rows((1, None, "a")))
+    assert not since(none, table).is_whole

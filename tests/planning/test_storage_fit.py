@@ -13,7 +13,7 @@ from pyiceberg.table import Table
 from pyiceberg.types import LongType, NestedField, StringType
 
 from dbt.adapters.icebergmv.maintenance.lake import Lake
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, other_columns
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import misfit_to_write
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
 from tests.support.metadata_tables import MetadataTable
@@ -59,3 +59,21 @@ def test_what_the_table_is_now_counts(stored: Table, tmp_path: Path) -> None:
     now = MetadataTable(tmp_path / "now", Schema(NestedField(1, "k", StringType()))).table()
     assert asked(stored, now, SAME, SAME[:1]) == (False, 1)
     assert asked(stored, None, SAME, ()) == (False, 1)
+
+
+@pytest.mark.parametrize(
+    ("now", "words"),
+    [
+        (SAME, None),
+        ((SAME[0], Column("n", "double")), "its column n is double, and was bigint"),
+        (
+            (Column("k", "int"), Column("n", "double")),
+            "its column k is int, and was string; its column n is double, and was bigint",
+        ),
+        ((*SAME, Column("x", "int")), "its column x is new"),
+        ((SAME[1], Column("K", "string")), "its column K is new; its column k is gone"),
+        (SAME[::-1], "its columns are in another order"),
+    ],
+)
+def test_the_columns_that_differ_are_named(now: tuple[Column, ...], words: str | None) -> None:
+    assert other_columns(SAME, now) == words

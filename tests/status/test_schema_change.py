@@ -24,7 +24,7 @@ BEFORE = Schema(
         ([(1, "id", IntegerType()), (2, "old", StringType()), (3, "REGION", StringType())], "region", "another column"),
         ([(1, "id", IntegerType()), (2, "old", StringType()), (3, "region", StringType())], "id", None),
         ([(1, "id", IntegerType()), (2, "old", StringType()), (3, "region", StringType())], "*", "another column"),
-        ([(1, "id", LongType()), (2, "region", StringType())], "id", "another type"),
+        ([(1, "id", LongType()), (2, "region", StringType())], "id", "column id: long, and was int"),
         ([(1, "id", LongType()), (2, "region", StringType())], "region", None),
         ([(2, "region", StringType()), (1, "id", IntegerType())], "* id", None),
         ([(1, "id", IntegerType())], "id", None),

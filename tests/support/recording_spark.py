@@ -33,7 +33,7 @@ TYPES: dict[str, IcebergType] = {
 Columns = Sequence[tuple[str, str]]
 
 _NAME = r"`lake`\.`ns`\.`(?P<name>\w+)`"
-_TABLE = r"table => '`ns`\.`(?P<name>\w+)`'"
+_TABLE = rf"table => '{_NAME}'"
 _TEXT = r"'(?:[^'\\]|\\.)*'"
 _PROPERTY = re.compile(r"'((?:[^'\\]|\\.)*)' = '((?:[^'\\]|\\.)*)'")
 _HIDDEN = rf"(?:{HIDDEN_STATE}|{HIDDEN_KEY})\w+"

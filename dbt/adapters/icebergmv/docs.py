@@ -61,7 +61,7 @@ def _totals(summary: Mapping[str, str]) -> Row:
     if "total-records" in summary:
         stats |= _stat("rows", "Rows", int(summary["total-records"]), "Rows in the current snapshot")
     if "total-files-size" in summary:
-        stats |= _stat("bytes", "Bytes", int(summary["total-files-size"]), "Size of the current snapshot's files")
+        stats |= _stat("bytes", "Size in bytes", int(summary["total-files-size"]), "Size of its files")
     return stats
 
 
@@ -69,9 +69,9 @@ def _refresh_stats(reader: CatalogReader, schema: str, view: ViewInfo) -> Row:
     stats: Row = {}
     state = _recorded(reader, schema, view)
     if state is not None:
-        stats |= _stat("last_refresh", "Last refresh", state.refreshed_at, "When the view was last refreshed")
+        stats |= _stat("last_refresh", "Refreshed at", state.refreshed_at, "When the view was last refreshed")
         stats |= _stat("refresh_kind", "Refresh", state.refresh_kind, "What the last refresh did")
-        stats |= _stat("refresh_reason", "Reason", state.refresh_reason, "Why it did that")
+        stats |= _stat("refresh_reason", "Refresh reason", state.refresh_reason, "Why it did that")
         behavior = state.stale_read_behavior
         stats |= _stat("stale_read_behavior", "Stale reads", behavior, "What readers get when base tables move on")
     storage = storage_table_name(reader, schema, view.name)
@@ -81,7 +81,7 @@ def _refresh_stats(reader: CatalogReader, schema: str, view: ViewInfo) -> Row:
         stats |= _storage_totals(reader, storage, state.storage_snapshot_id)
     if state is not None and state.base_tables:
         bases = ", ".join(f"{show(base.name)} @ {base.version.snapshot_id}" for base in state.base_tables)
-        stats |= _stat("base_snapshots", "Base snapshots", bases, "The snapshot of each base table that the view shows")
+        stats |= _stat("base_snapshots", "Versions of base tables", bases, "Their snapshots that the view shows")
     return stats
 
 
@@ -102,6 +102,7 @@ def _storage_totals(reader: CatalogReader, storage: TableName, snapshot_id: int)
 
 
 def _stat(name: str, label: str, value: str | int, description: str) -> Row:
+    """Return a statistic. The page sorts them by label, so what people ask first has to come first by its label."""
     prefix = f"stats:{name}"
     return {
         f"{prefix}:label": label,

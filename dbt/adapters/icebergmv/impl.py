@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dbt.adapters.base import BaseRelation, available
@@ -44,6 +44,7 @@ from dbt.adapters.icebergmv.seeds import SeedMixin
 from dbt.adapters.icebergmv.spark.cursor import SessionHandle
 from dbt.adapters.icebergmv.spark.settings import setting_text
 from dbt.adapters.icebergmv.spark_statements import SparkStatements
+from dbt.adapters.icebergmv.view_settings import VIEW_COMMANDS, check_settings
 
 if TYPE_CHECKING:
     import agate
@@ -150,6 +151,8 @@ class IcebergMVAdapter(GenericTestsMixin, OperationsMixin, MaterializedViewMixin
         nodes = list(relation_configs)
         if command() in BUILDING_COMMANDS:
             warn_of_grants(nodes)
+        if command() in VIEW_COMMANDS:
+            check_settings(nodes, (field.name for field in fields(IcebergMVConfig)))
         super().set_relations_cache(nodes, clear, required_schemas)
 
     @available

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt.adapters.events.logging import AdapterLogger
-from dbt.adapters.events.types import AdapterEventWarning
 from dbt_common.behavior_flags import BehaviorFlag
-from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.contract import ContractCheck, declared_columns
@@ -24,9 +22,15 @@ from dbt.adapters.icebergmv.maintenance.definition.partitioning import partition
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, naming
 from dbt.adapters.icebergmv.maintenance.lake import Lake, Spark
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
-from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, left_alone
+from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, left_alone, nothing_done
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
-from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.config_words import true_or_false
+from dbt.adapters.icebergmv.maintenance.status.inspection import (
+    Inspection,
+    LostView,
+    RefreshedView,
+    RefreshRequest,
+)
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, inspect_for_run
 from dbt.adapters.icebergmv.maintenance.status.session_settings import ESCAPED_LITERALS, meaning_settings
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
@@ -36,10 +40,15 @@ from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
     staleness_window,
 )
 from dbt.adapters.icebergmv.maintenance.status.time_spans import time_span
-from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig, refresh_policy
+from dbt.adapters.icebergmv.maintenance.status.view_config import (
+    ConfigurationChanges,
+    ViewConfig,
+    refresh_policy,
+)
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan, read_plan
 from dbt.adapters.icebergmv.responses import MaterializedViewResponse, response_of
 from dbt.adapters.icebergmv.spark.settings import setting_text
+from dbt.adapters.icebergmv.warning import warn
 
 if TYPE_CHECKING:
     from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
@@ -128,6 +137,25 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
             _warn_of_reads(inspection, reads)
             return refresh(Lake(self.catalog_reader_of(view[0]), spark), inspection, reads)
 
+    @available.parse(lambda *_, **__: None)
+    def leave_materialized_view(self, inspection: RefreshedView | LostView) -> MaterializedViewResponse:
+        """Warn that the model was changed and its view is left as it is; return what dbt reports of that."""
+        changed = _changed(inspection.changes)
+        warn(
+            f"Left {inspection.request.name} as it is, because on_configuration_change is continue: {changed}. "
+            f"Set it to apply, or run with --full-refresh."
+        )
+        reason = f"on_configuration_change is continue, and {changed}"
+        return response_of(nothing_done(inspection, reason, inspection.state.stale_read_behavior), 0.0)
+
+    @available.parse(lambda *_, **__: "")
+    def refused_change(self, inspection: RefreshedView | LostView) -> str:
+        """Return what to say where a changed model is an error."""
+        return (
+            f"Cannot refresh {inspection.request.name}: on_configuration_change is fail, and "
+            f"{_changed(inspection.changes)}. Set it to apply, or run with --full-refresh."
+        )
+
     def refresh_request(
         self, model: Mapping[str, Any], sql: str, view: TableName, full_refresh: bool
     ) -> RefreshRequest:
@@ -166,20 +194,24 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
                 settings=settings,
                 refresh_policy=refresh_policy(config.get("refresh_policy") or "auto"),
                 incremental=self.behavior.materialized_view_connector_driven_refresh_enabled.no_warn,
-                refresh_on_run=_boolean(config, "refresh_on_run", True),
+                refresh_on_run=true_or_false("refresh_on_run", config.get("refresh_on_run"), True),
                 stale_read_behavior=self._stale_read_behavior(config),
                 staleness_window=staleness_window(config.get("staleness_window")),
                 definition_below_rows=definition_below_rows(config.get("definition_below_rows")),
                 target_lag=time_span("target_lag", config.get("target_lag")),
             ),
             owner=_user(),
-            rebuild="--full-refresh" if full_refresh else None,
+            rebuild=_why_rebuilt(config) if full_refresh else None,
             partial=partial_inputs(),
         )
 
     def _stale_read_behavior(self, config: Mapping[str, Any]) -> StaleReadBehavior:
         wanted = stale_read_behavior(config.get("stale_read_behavior") or "use_data_table")
         return wanted if self.behavior.materialized_view_stitching_enabled.no_warn else "use_data_table"
+
+
+def _changed(changes: ConfigurationChanges) -> str:
+    return ", ".join((*changes.rebuild, *changes.alter))
 
 
 def _refuse_unsupported(config: Mapping[str, Any]) -> None:
@@ -196,7 +228,7 @@ def _warn_of_full_refreshes(inspection: Inspection) -> None:
         reason, when = "not only terms of a WHERE read it", "when the clock moves"
     if reason is not None:
         view = show(inspection.request.view)
-        warn_or_error(AdapterEventWarning(base_msg=f"{view} is refreshed in full {when}: {reason}"))
+        warn(f"{view} is refreshed in full {when}: {reason}")
 
 
 def _warn_of_reads(inspection: Inspection, plan: ReadPlan) -> None:
@@ -205,9 +237,7 @@ def _warn_of_reads(inspection: Inspection, plan: ReadPlan) -> None:
     if plan.reason is not None:
         view, wanted = show(inspection.request.view), inspection.request.config.stale_read_behavior
         instead = "the definition, always" if plan.always_definition else "use_view_query"
-        warn_or_error(
-            AdapterEventWarning(base_msg=f"{view} cannot have {wanted}: {plan.reason}. Readers get {instead}.")
-        )
+        warn(f"{view} cannot have {wanted}: {plan.reason}. Readers get {instead}.")
 
 
 @contextmanager
@@ -221,13 +251,9 @@ def _for_dbt() -> Iterator[None]:
         raise DbtRuntimeError(str(error)) from error
 
 
-def _boolean(config: Mapping[str, Any], key: str, default: bool) -> bool:
-    value = config.get(key)
-    if value is None:
-        return default
-    if not isinstance(value, bool):
-        raise InvalidConfig(f"{key} is {value!r}. Set it to true or false.")
-    return value
+def _why_rebuilt(config: Mapping[str, Any]) -> str:
+    """Return who asked for a full refresh; the model's configuration counts more than the command line."""
+    return "full_refresh is true in its configuration" if config.get("full_refresh") else "--full-refresh"
 
 
 def _user() -> str:

@@ -34,7 +34,7 @@ class MaterializedViewResponse(AdapterResponse):
 def response_of(result: RefreshResult, seconds: float) -> MaterializedViewResponse:
     """Return the response for a refresh that took so many seconds."""
     return MaterializedViewResponse(
-        _message=_message(result, seconds),
+        _message=_message(result),
         code=result.kind,
         rows_affected=result.rows_written,
         refresh_kind=result.kind,
@@ -53,23 +53,25 @@ def response_of(result: RefreshResult, seconds: float) -> MaterializedViewRespon
     )
 
 
-def _message(result: RefreshResult, seconds: float) -> str:
-    written = f"{result.rows_written:,} row{'' if result.rows_written == 1 else 's'} written in {seconds:.1f}s"
+def _message(result: RefreshResult) -> str:
+    """Return the end of the result line; dbt adds how long it took."""
+    written = f"{result.rows_written:,} row{'' if result.rows_written == 1 else 's'} written"
     match result.kind:
         case "none":
             return f"none: {result.reason}"
         case "restitch":
-            return f"restitch: {result.reason}; nothing recomputed, in {seconds:.1f}s"
-        case "append" | "merge":
-            return f"{result.kind}: {result.reason}; {written}"
-        case "overwrite":
-            total = result.total_partitions or 0
-            return (
-                f"overwrite: {result.stale_partitions} of {total} partition{'' if total == 1 else 's'} stale "
-                f"({result.reason}); {written}"
-            )
+            return f"restitch: {result.reason}; nothing recomputed"
+        case "overwrite" if (result.total_partitions or 0) > 1:
+            return f"overwrite: {_partitions(result)} stale ({result.reason}); {written}"
         case _:
-            return f"full: {result.reason}; {written}"
+            return f"{result.kind}: {result.reason}; {written}"
+
+
+def _partitions(result: RefreshResult) -> str:
+    """Return which part of a partitioned storage table was written."""
+    if result.stale_partitions == result.total_partitions:
+        return f"all {result.total_partitions} partitions"
+    return f"{result.stale_partitions} of {result.total_partitions} partitions"
 
 
 def _base_table(status: BaseTableStatus, partitions: int | None) -> dict[str, Any]:

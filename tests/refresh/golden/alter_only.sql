@@ -1,6 +1,6 @@
 -- The configuration changed, the rows did not.
 -- refresh_kind: none
--- refresh_reason: nothing changed since 2024-01-01 00:00 UTC; tblproperties changed, the description changed
+-- refresh_reason: nothing changed since 2024-01-01 00:00 UTC; tblproperties changed (write.target-file-size-bytes), the description changed
 
 SET;
 

@@ -16,7 +16,7 @@ SELECT id, region, amount FROM (SELECT * FROM `lake`.`ns`.`orders` WITH (`start-
 )
 );
 
-CALL `lake`.system.fast_forward(table => '`ns`.`__mv_storage__sales`', branch => 'main', to => 'icebergmv_20240101T000000_00000001');
+CALL `lake`.system.fast_forward(table => '`lake`.`ns`.`__mv_storage__sales`', branch => 'main', to => 'icebergmv_20240101T000000_00000001');
 
 CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`id`, `region`, `amount`) COMMENT '' TBLPROPERTIES (
   'icebergmv.format-version' = '1',

@@ -1,6 +1,6 @@
 -- No output column follows the partitions: what came is added to the stored groups.
 -- refresh_kind: merge
--- refresh_reason: orders: 2 files changed
+-- refresh_reason: orders: 2 rows appended
 
 SET;
 
@@ -24,7 +24,7 @@ SELECT day, sum(amount) AS total, avg(amount) AS mean, count(1) AS icebergmv_sta
 ) WHERE `icebergmv_state_0` <> 0
 );
 
-CALL `lake`.system.fast_forward(table => '`ns`.`__mv_storage__sales`', branch => 'main', to => 'icebergmv_20240101T000000_00000001');
+CALL `lake`.system.fast_forward(table => '`lake`.`ns`.`__mv_storage__sales`', branch => 'main', to => 'icebergmv_20240101T000000_00000001');
 
 CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`day`, `total`, `mean`) COMMENT '' TBLPROPERTIES (
   'icebergmv.format-version' = '1',
@@ -35,7 +35,7 @@ CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`day`, `total`, `mean`) COMMENT '' T
   'icebergmv.storage-snapshot-id' = '3003',
   'icebergmv.base-tables' = '[{"name": "lake.ns.orders", "storage": "lake.ns.orders", "uuid": "00000000-0000-0000-0000-000000000001", "snapshot-id": 1002, "schema-id": 0, "metadata-location": "file:///warehouse/ns/orders/metadata/00002-00000000-0000-0000-0000-000000000003.metadata.json"}]',
   'icebergmv.refresh-kind' = 'merge',
-  'icebergmv.refresh-reason' = 'orders: 2 files changed',
+  'icebergmv.refresh-reason' = 'orders: 2 rows appended',
   'icebergmv.started-at' = '2024-01-01T00:00:00.000+00:00',
   'icebergmv.refreshed-at' = '2024-01-01T00:00:00.000+00:00',
   'icebergmv.owner' = 'ann',

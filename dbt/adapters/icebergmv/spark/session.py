@@ -28,9 +28,9 @@ from dbt.adapters.icebergmv.spark.shared import SharedSessions
 _logger = AdapterLogger("IcebergMV")
 LOG_FILE = "spark.log"
 LOG_TAIL_LINES = 15
-_LOG4J = Path(__file__).with_name("log4j2.properties")
+LOGGING = Path(__file__).with_name("log4j2.properties")
 # A JVM that ran out of memory may answer no more; ended, it gives an error that dbt can show.
-_JAVA_OPTIONS = f"-Dlog4j2.configurationFile={_LOG4J.as_uri()} -XX:+ExitOnOutOfMemoryError"
+_JAVA_OPTIONS = f"-Dlog4j2.configurationFile={LOGGING.as_uri()} -XX:+ExitOnOutOfMemoryError"
 
 
 @dataclass(frozen=True)

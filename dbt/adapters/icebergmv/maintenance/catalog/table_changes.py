@@ -6,9 +6,8 @@ spec, "Snapshots", "Manifest Lists" and "Scan Planning"; snapshot ids are never 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import Literal
 
 from pyiceberg.manifest import DataFile, ManifestContent, ManifestFile
@@ -66,7 +65,8 @@ class TableChange:
     append scan from there to the current snapshot reads exactly the rows that came. `appended_rows` is
     their number. `changed_rows` is how many rows the files hold or delete that came or went, `changed_bytes` the size
     of these files.
-    `replaced`: the table was made anew, so its files say little about which rows changed.
+    `replaced`: the table was made anew, so its files say little about which rows changed. `is_whole`: no file of before
+    is left.
     """
 
     status: Literal["fresh", "stale", "unknown"]
@@ -80,6 +80,7 @@ class TableChange:
     changed_rows: int = 0
     changed_bytes: int = 0
     replaced: bool = False
+    is_whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -144,10 +145,30 @@ def _change_since(
         )
     window = _window(metadata, start, target)
     if window is None:
-        return replace(_change_of(rows, *_difference(table, start, target)), replaced=True)
+        changed, all_files = _difference(table, start, target)
+        change = _change_of(rows, changed, all_files)
+        return replace(change, replaced=True, is_whole=_file_count(start) != 0 and len(changed) == len(all_files))
     straight = not window.undone and recorded.schema_id == now.schema_id
     files = _files_of(table, window, start, target, straight)
-    return _change_of(rows, files.changed, _unchanged_files(table, window, start), files.appended)
+    change = _change_of(rows, files.changed, _unchanged_files(table, window, start), files.appended)
+    return replace(change, is_whole=_is_whole(window, files.changed, start, target))
+
+
+def _is_whole(window: _Window, changed: Sequence[DataFile], start: Snapshot, target: Snapshot) -> bool:
+    """Return whether the changed files are all those of both snapshots, by what their summaries count."""
+    if any(operation(s) == Operation.REPLACE for s in (*window.undone, *window.done)):
+        return False
+    before, after = _file_count(start), _file_count(target)
+    if not before or after is None:
+        return False
+    return len({_file_key(f) for f in changed}) == len(changed) == before + after
+
+
+def _file_count(snapshot: Snapshot) -> int | None:
+    """Return how many data and delete files a snapshot holds; None where its summary does not say."""
+    summary = {} if snapshot.summary is None else snapshot.summary.additional_properties
+    counts = [summary.get(key, "") for key in ("total-data-files", "total-delete-files")]
+    return sum(map(int, counts)) if all(map(str.isdecimal, counts)) else None
 
 
 def _files_of(table: Table, window: _Window, start: Snapshot, target: Snapshot, straight: bool) -> _WindowFiles:
@@ -248,7 +269,7 @@ def _live_files(table: Table, snapshot: Snapshot) -> Iterator[DataFile]:
     return live_files(table.io, manifests_of(table.io, snapshot))
 
 
-def _difference(table: Table, start: Snapshot, target: Snapshot) -> tuple[list[DataFile], Iterable[DataFile]]:
+def _difference(table: Table, start: Snapshot, target: Snapshot) -> tuple[list[DataFile], list[DataFile]]:
     """Return the files that only one of two unconnected snapshots holds, and all that either holds.
 
     Deletion vectors share a file, so one path may name several of them; paths on both sides are compared with what
@@ -257,7 +278,7 @@ def _difference(table: Table, start: Snapshot, target: Snapshot) -> tuple[list[D
     before = {_file_key(f): f for f in _live_files(table, start)}
     after = {_file_key(f): f for f in _live_files(table, target)}
     changed = [before.get(key) or after[key] for key in before.keys() ^ after.keys()]
-    return changed, chain(before.values(), after.values())
+    return changed, [*before.values(), *after.values()]
 
 
 def _file_key(file: DataFile) -> tuple[object, ...]:

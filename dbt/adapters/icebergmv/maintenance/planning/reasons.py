@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import NotListed
@@ -12,8 +13,17 @@ from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, Ma
 
 def changes(status: MaterializedViewStatus) -> str:
     """Return what changed since the last refresh: base tables, and the clock."""
-    tables = [f"{b.base.name[2]}: {count(b.change.changed_partitions, b.change.unit)} changed" for b in status.stale]
+    tables = [f"{b.base.name[2]}: {what_changed(b.change)}" for b in status.stale]
     return "; ".join(tables if status.clock is None else [*tables, str(status.clock)])
+
+
+def what_changed(change: TableChange) -> str:
+    """Return how much of a base table changed: partitions or, where they do not show it, rows or files."""
+    if change.unit == "file" and change.appended_since is not None:
+        return f"{count(change.appended_rows, 'row')} appended"
+    if change.unit == "file" and change.is_whole:
+        return "all rows written again"
+    return f"{count(change.changed_partitions, change.unit)} changed"
 
 
 def clock_unanswered(clock: ClockChange, answer: NotListed | None) -> str:

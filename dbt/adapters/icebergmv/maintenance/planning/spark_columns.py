@@ -93,6 +93,17 @@ def _columns(computed: Sequence[Column]) -> Columns:
     return Columns(tuple(c for c in found if c not in hidden), hidden, found != tuple(computed))
 
 
+def other_columns(stored: Sequence[Column], now: Sequence[Column]) -> str | None:
+    """Return in which columns the SELECT and its stored rows differ, None if in none."""
+    if tuple(stored) == tuple(now):
+        return None
+    had, has = {c.name: c.type for c in stored}, {c.name: c.type for c in now}
+    found = [f"its column {n} is {t}, and was {had[n]}" for n, t in has.items() if n in had and had[n] != t]
+    found += [f"its column {name} is new" for name in has if name not in had]
+    found += [f"its column {name} is gone" for name in had if name not in has]
+    return "; ".join(found) or "its columns are in another order"
+
+
 def check_columns(view: View, columns: Columns) -> View:
     """Refuse columns that no table can hold; give up tracking when Spark's columns are not those of the analysis.
 

@@ -20,14 +20,13 @@ from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
 )
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, describe
+from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, describe, other_columns
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
 PARTITIONED_OTHERWISE = "its storage table is partitioned otherwise"
-_OTHER_COLUMNS = "the columns of the SELECT are not those of the storage table"
 
 
 def misfit_to_write(lake: Lake, view: Inspection, columns: Sequence[Column]) -> str | None:
@@ -39,19 +38,19 @@ def misfit_to_write(lake: Lake, view: Inspection, columns: Sequence[Column]) -> 
         wanted = parse_partition_by(config.partition_by, [c.name for c in columns])
         if wanted != stored_partitioning(view.storage):
             return PARTITIONED_OTHERWISE
-    return None if _shows(lake, config.storage_table, tuple(columns)) else _OTHER_COLUMNS
+    return other_columns(_shown(lake, config.storage_table, tuple(columns)), columns)
 
 
-def _shows(lake: Lake, storage: TableName, columns: tuple[Column, ...]) -> bool:
-    """Return whether these are the columns of the storage table now, hidden ones aside.
+def _shown(lake: Lake, storage: TableName, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """Return the columns of the storage table now, hidden ones aside.
 
-    Spark is asked where the catalog shows others.
+    Spark is asked where the catalog shows others than the given ones.
     """
     table = lake.catalog.table(storage[1], storage[2])
     found = () if table is None else tuple(Column(c.name, c.type) for c in table_columns(table))
     if _without_hidden(found) == columns:
-        return True
-    return _without_hidden(describe(lake, f"SELECT * FROM {qualified(*storage)}")) == columns
+        return columns
+    return _without_hidden(describe(lake, f"SELECT * FROM {qualified(*storage)}"))
 
 
 def _without_hidden(columns: Sequence[Column]) -> tuple[Column, ...]:
@@ -60,9 +59,9 @@ def _without_hidden(columns: Sequence[Column]) -> tuple[Column, ...]:
 
 def misfit_to_read(lake: Lake, view: Inspection, columns: Sequence[Column]) -> str | None:
     """Return why rows with these columns cannot be read beside the stored ones, or None when they can."""
-    if not isinstance(view, RefreshedView) or describe(lake, view.stored.query) == tuple(columns):
+    if not isinstance(view, RefreshedView):
         return None
-    return _OTHER_COLUMNS
+    return other_columns(describe(lake, view.stored.query), columns)
 
 
 def partitioning_of(settled: Settled) -> tuple[PartitionField, ...]:

@@ -19,7 +19,7 @@ from dbt.adapters.icebergmv.maintenance.planning.read_estimate import COUNTED_FI
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
-from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
@@ -52,7 +52,7 @@ class RefreshResult:
     partition_by: tuple[str, ...] = ()
 
 
-def nothing_done(view: RefreshedView, reason: str, behavior: str) -> RefreshResult:
+def nothing_done(view: RefreshedView | LostView, reason: str, behavior: str) -> RefreshResult:
     """Return the result of a refresh that left the rows as they were; `behavior` is what readers get."""
     return RefreshResult(
         kind="none",

@@ -76,18 +76,19 @@ def drop_branch(storage: TableName, branch: str) -> str:
     return f"ALTER TABLE {qualified(*storage)} DROP BRANCH IF EXISTS {identifier(branch)}"
 
 
+# A procedure takes the first part of a name for a catalog, and logs a stack trace where there is none of that name.
 def set_main(storage: TableName, snapshot_id: int) -> str:
     """Return the statement that sets main to a snapshot, whatever it was before."""
     return (
         f"CALL {identifier(storage[0])}.system.set_current_snapshot("
-        f"table => {string_literal(qualified(*storage[1:]))}, snapshot_id => {snapshot_id})"
+        f"table => {string_literal(qualified(*storage))}, snapshot_id => {snapshot_id})"
     )
 
 
 def fast_forward_main(storage: TableName, branch: str) -> str:
     """Return the statement that moves main to the head of a branch, if main is an ancestor of it."""
     return (
-        f"CALL {identifier(storage[0])}.system.fast_forward(table => {string_literal(qualified(*storage[1:]))}, "
+        f"CALL {identifier(storage[0])}.system.fast_forward(table => {string_literal(qualified(*storage))}, "
         f"branch => '{MAIN}', to => {string_literal(branch)})"
     )
 

@@ -14,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.one_look import OneLook
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
-from dbt.adapters.icebergmv.maintenance.planning.reasons import count, unknown
+from dbt.adapters.icebergmv.maintenance.planning.reasons import count, unknown, what_changed
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import (
     NextRefresh,
     OnChange,
@@ -265,8 +265,9 @@ def _base_table(base: BaseTableStatus) -> BaseTableReport:
     if change.status == "unknown" and base.recorded is not None:
         words = unknown(base)
     elif change.status == "stale":
-        appended = f" ({count(change.appended_rows, 'row')} appended)" if change.appended_since is not None else ""
-        words = f"{count(change.changed_partitions, change.unit)} changed{appended}"
+        appends_to_partitions = change.appended_since is not None and change.unit != "file"
+        appended = f" ({count(change.appended_rows, 'row')} appended)" if appends_to_partitions else ""
+        words = f"{what_changed(change)}{appended}"
     return BaseTableReport(
         show(base.base.name),
         change.status,

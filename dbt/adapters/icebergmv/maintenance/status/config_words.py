@@ -1,4 +1,4 @@
-"""Settings that take one of a few words."""
+"""Settings that take one of a few words, or true and false."""
 
 from __future__ import annotations
 
@@ -8,6 +8,15 @@ from typing import TypeVar
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 
 Word = TypeVar("Word", bound=str)
+
+
+def true_or_false(setting: str, value: object, default: bool) -> bool:
+    """Return a switch; None means the default. Raises InvalidConfig for anything but true and false."""
+    if value is None:
+        return default
+    if not isinstance(value, bool):
+        raise InvalidConfig(f"{setting} is {value!r}. Set it to true or false.")
+    return value
 
 
 def one_of(words: Sequence[Word], setting: str, value: object) -> Word:

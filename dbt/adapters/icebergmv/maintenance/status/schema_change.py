@@ -27,5 +27,5 @@ def changed_meaning(before: Schema, now: Schema, mentions: Set[str], by_shape: b
         elif (name in mentions or every_column) and old.field_id != field.field_id:
             return f"has another column behind the name {field.name}"
         elif (name in mentions or every_column) and old.field_type != field.field_type:
-            return f"has another type for its column {field.name}"
+            return f"has another type for its column {field.name}: {field.field_type}, and was {old.field_type}"
     return None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -81,21 +81,38 @@ def configuration_changes(config: ViewConfig, state: ViewState) -> Configuration
     if config.storage_table != state.storage_table:
         rebuild.append(f"the storage table is to be {show(config.storage_table)}")
     if wanted["partition-by"] != had.get("partition-by"):
-        rebuild.append("partition_by changed")
-    rebuild += [f"{k} changed" for k, v in sorted(config.settings.items()) if state.settings.get(k) != v]
-    rebuild += [f"{k} changed" for k in sorted(state.settings.keys() - config.settings.keys())]
-    alter = [
-        words
-        for key, words in (
-            ("tblproperties", "tblproperties changed"),
-            ("comment", "the description changed"),
-            ("column-comments", "column descriptions changed"),
-            ("stale-read-behavior", "stale_read_behavior changed"),
-            ("staleness-window", "staleness_window changed"),
-        )
-        if wanted[key] != had.get(key, _BEFORE.get(key))
+        rebuild.append(f"partition_by is {_fields(wanted['partition-by'])}, and was {_fields(had.get('partition-by'))}")
+    rebuild += [
+        f"{key} is {config.settings.get(key, 'not set')}, and was {state.settings.get(key, 'not set')}"
+        for key in sorted(config.settings.keys() | state.settings.keys())
+        if config.settings.get(key) != state.settings.get(key)
     ]
-    return ConfigurationChanges(tuple(rebuild), tuple(alter))
+    return ConfigurationChanges(tuple(rebuild), tuple(_altered(wanted, {**_BEFORE, **had})))
+
+
+def _altered(wanted: Mapping[str, object], had: Mapping[str, object]) -> Iterator[str]:
+    """Yield what differs that needs no new rows."""
+    for key, words in (("tblproperties", "tblproperties"), ("column-comments", "column descriptions")):
+        names = _differing(wanted[key], had.get(key))
+        if names:
+            yield f"{words} changed ({', '.join(names)})"
+    if wanted["comment"] != had.get("comment"):
+        yield "the description changed"
+    for key, unit in (("stale-read-behavior", ""), ("staleness-window", " seconds")):
+        if wanted[key] != had.get(key):
+            now, before = (f"{v}{unit}" if v is not None else "not set" for v in (wanted[key], had.get(key)))
+            yield f"{key.replace('-', '_')} is {now}, and was {before}"
+
+
+def _differing(now: object, before: object) -> list[str]:
+    """Return the names that two maps do not give the same value."""
+    one, other = (dict(values) if isinstance(values, Mapping) else {} for values in (now, before))
+    return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
+
+
+def _fields(recorded: object) -> str:
+    """Return a recorded `partition_by` as people write it."""
+    return ", ".join(map(str, recorded)) or "empty" if isinstance(recorded, list) else "derived"
 
 
 def refresh_policy(value: object) -> RefreshPolicy:

@@ -22,7 +22,7 @@
     {%- endif -%}
     {%- do apply_grants(target_relation, grant_config, should_revoke(existing_relation, full_refresh_mode=True)) -%}
   {%- else -%}
-    {%- do materialized_view_execute_no_op(target_relation) -%}
+    {%- do store_result('main', response=adapter.leave_materialized_view(inspection)) -%}
   {%- endif -%}
 
   {{ run_hooks(post_hooks) }}
@@ -43,14 +43,15 @@
     {%- do log('Applying REFRESH to: ' ~ target_relation) -%}
   {%- else -%}
     {%- set setting = config.get('on_configuration_change') -%}
-    {%- set found = target_relation.render() ~ "`: " ~ (changes.rebuild + changes.alter) | join(', ') -%}
     {%- if setting == 'apply' -%}
       {%- do log('Applying ' ~ ('REPLACE' if changes.rebuild else 'ALTER') ~ ' to: ' ~ target_relation) -%}
     {%- elif setting == 'continue' -%}
-      {{ exceptions.warn("Configuration changes were identified and `on_configuration_change` was set to `continue` for `" ~ found) }}
+      {#- The sentence of dbt's framework, which quotes a quoted name, is for those who look for it in the log. -#}
+      {%- do log("Configuration changes were identified and `on_configuration_change` was set to `continue` for `" ~ target_relation ~ "`") -%}
       {{ return(false) }}
     {%- else -%}
-      {{ exceptions.raise_fail_fast_error("Configuration changes were identified and `on_configuration_change` was set to `fail` for `" ~ found) }}
+      {%- do log("Configuration changes were identified and `on_configuration_change` was set to `fail` for `" ~ target_relation ~ "`") -%}
+      {%- do exceptions.raise_fail_fast_error(adapter.refused_change(inspection)) -%}
     {%- endif -%}
   {%- endif -%}
   {{ return(true) }}

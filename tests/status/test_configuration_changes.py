@@ -1,0 +1,67 @@
+"""What a changed configuration asks for, in words that say what it was and what it is."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
+from dbt.adapters.icebergmv.maintenance.status.view_config import (
+    ConfigurationChanges,
+    ViewConfig,
+    configuration_changes,
+)
+
+STORAGE = ("lake", "ns", "s")
+HAD = ViewConfig("h", STORAGE, tblproperties={"a": "1", "b": "2"}, settings={"tz": "UTC"})
+STATE = ViewState(
+    definition="select 1",
+    definition_hash="h",
+    storage_table=STORAGE,
+    storage_uuid="u",
+    storage_snapshot_id=1,
+    base_tables=(),
+    refresh_kind="full",
+    refresh_reason="first build",
+    started_at="2024-01-02T03:04:05.006+00:00",
+    refreshed_at="2024-01-02T03:04:06.006+00:00",
+    owner="anna",
+    settings=HAD.settings,
+    config=HAD.recorded(),
+)
+
+
+def test_nothing_changed() -> None:
+    assert configuration_changes(HAD, STATE) == ConfigurationChanges()
+    # States of former versions did not record it.
+    former = {k: v for k, v in STATE.config.items() if k not in {"stale-read-behavior", "staleness-window"}}
+    assert configuration_changes(HAD, replace(STATE, config=former)) == ConfigurationChanges()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "rebuild", "alter"),
+    [
+        ({"definition_hash": "x"}, ["the SELECT changed"], []),
+        ({"partition_by": ("days(ts)", "id")}, ["partition_by is days(ts), id, and was derived"], []),
+        ({"partition_by": ()}, ["partition_by is empty, and was derived"], []),
+        ({"storage_table": ("lake", "x", "s")}, ["the storage table is to be lake.x.s"], []),
+        ({"settings": {"tz": "CET", "a": "1"}}, ["a is 1, and was not set", "tz is CET, and was UTC"], []),
+        ({"settings": {}}, ["tz is not set, and was UTC"], []),
+        ({"tblproperties": {"a": "1", "b": "3", "c": "4"}}, [], ["tblproperties changed (b, c)"]),
+        ({"tblproperties": {}}, [], ["tblproperties changed (a, b)"]),
+        ({"comment": "x"}, [], ["the description changed"]),
+        ({"column_comments": {"n": "x"}}, [], ["column descriptions changed (n)"]),
+        ({"stale_read_behavior": "fail"}, [], ["stale_read_behavior is fail, and was use_data_table"]),
+        ({"staleness_window": 900}, [], ["staleness_window is 900 seconds, and was not set"]),
+    ],
+)
+def test_a_change_says_from_what_to_what(wanted: dict[str, Any], rebuild: list[str], alter: list[str]) -> None:
+    changes = configuration_changes(replace(HAD, **wanted), STATE)
+    assert (list(changes.rebuild), list(changes.alter)) == (rebuild, alter)
+
+
+def test_a_former_partitioning_is_shown() -> None:
+    state = replace(STATE, config=replace(HAD, partition_by=("days(ts)",)).recorded())
+    assert configuration_changes(HAD, state).rebuild == ("partition_by is derived, and was days(ts)",)
