@@ -36,20 +36,7 @@ REFUSALS = (
     Refusal("duplicate", "select k, v, v as K from {b}", {}, ["two columns named", "AS"]),
     Refusal("duplicate_star", "select *, 1 as k from {b}", {}, ["two columns named", "AS"]),
     Refusal("unnamed", "select k, count(*) from {b} group by k", {}, ["no name", "COUNT(*)", "AS"]),
-    Refusal("policy", "select k from {b}", {"refresh_policy": "sometimes"}, ["sometimes", "incremental_strict"]),
     Refusal("layout", "select k from {b}", {"layout": "table"}, ["layout", "not available"]),
-    Refusal(
-        "behavior",
-        "select k from {b}",
-        {"stale_read_behavior": "stitch"},
-        ["stale_read_behavior is", "stitch", "use_stitching"],
-    ),
-    Refusal(
-        "window",
-        "select k from {b}",
-        {"staleness_window": "a while"},
-        ["staleness_window is", "a while", "15 minutes"],
-    ),
     Refusal(
         "reserved",
         "with icebergmv_base_0 as (select k from {b}) select k from icebergmv_base_0",
@@ -91,6 +78,23 @@ def test_refused(refused: dict[str, str], refusal: Refusal) -> None:
     assert "Unhandled" not in message
 
 
+def test_bad_values_of_all_models_are_told_before_any_is_built(lake: LakeProject, base: str) -> None:
+    bad = {
+        "policy": {"refresh_policy": "sometimes"},
+        "behavior": {"stale_read_behavior": "stitch", "staleness_window": "a while"},
+    }
+    for name, config in {**bad, "good": {"stale_reads": "fail"}}.items():
+        lake.model(name, f"select k from {base}", **config)
+    before = {e.name for e in lake.reader().entries(lake.schema)}
+    error = lake.fail("--select", "good")
+    for words in ("'sometimes'. Choose one of auto", "'stitch'. Choose one of use_data_table", "is 'a while'. Give"):
+        assert words in error
+    assert {e.name for e in lake.reader().entries(lake.schema)} == before
+    assert any("no setting `stale_reads`, which good has" in warning for warning in lake.warnings)
+    for name in (*bad, "good"):
+        lake.remove_model(name)
+
+
 def test_refusal_leaves_an_existing_view_alone(lake: LakeProject, base: str) -> None:
     lake.model("kept", f"select k, v from {base}")
     lake.run("--select", "kept")
@@ -112,15 +116,19 @@ def test_non_deterministic_sql_is_warned_of_and_always_full(lake: LakeProject, b
     names = [f"moody_{name}" for name in expressions]
     for name, expression in zip(names, expressions.values(), strict=True):
         lake.model(name, f"select k, {expression} as x from {base}")
-    responses = lake.run("--select", *names)
-    assert {responses[name]["refresh_kind"] for name in names} == {"full"}
-    responses = lake.run("--select", *names)
-    for name in names:
-        assert responses[name]["refresh_kind"] == "full"
-        assert "new value at every run" in responses[name]["refresh_reason"]
     lake.fail("--warn-error", "--select", *names)
     for name in names:
         assert f"{name} is refreshed in full at every run" in lake.failures()[name]
+        assert "Runtime Error" in lake.failures()[name]
+        assert lake.reader().view(lake.schema, name) is None
+    responses = lake.run("--select", *names)
+    assert {responses[name]["refresh_kind"] for name in names} == {"full"}
+    assert len(lake.warnings) == len(names)
+    # The state of the view is what it was, so nothing is said again.
+    responses = lake.run("--warn-error", "--select", *names)
+    for name in names:
+        assert responses[name]["refresh_kind"] == "full"
+        assert "new value at every run" in responses[name]["refresh_reason"]
 
 
 def test_a_clock_outside_of_where_is_warned_of(lake: LakeProject, base: str) -> None:

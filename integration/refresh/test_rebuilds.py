@@ -108,8 +108,8 @@ def test_what_is_recorded_is_what_readers_get(lake: LakeProject, events: str) ->
 
 
 def test_an_error_names_the_view_once(lake: LakeProject, events: str) -> None:
-    lake.model("wrong", f"select day, qty from {events}", refresh_policy="sometimes")
+    lake.model("wrong", f"select day, qty from {events}", partition_by="region")
     error = lake.fail("--select", "wrong")
-    assert "refresh_policy is 'sometimes'. Choose one of auto" in error
+    assert "partition_by is 'region' and the view has no column region" in error
     assert error.count("Cannot refresh lake.") == 1
     lake.remove_model("wrong")

@@ -45,10 +45,10 @@ from dbt.adapters.icebergmv.maintenance.status.view_config import (
     ViewConfig,
     refresh_policy,
 )
-from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan, read_plan
+from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from dbt.adapters.icebergmv.responses import MaterializedViewResponse, response_of
 from dbt.adapters.icebergmv.spark.settings import setting_text
-from dbt.adapters.icebergmv.warning import warn
+from dbt.adapters.icebergmv.warning import Once, warn
 
 if TYPE_CHECKING:
     from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
@@ -130,12 +130,12 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
         return Refreshed(response, ";\n\n".join(statements))
 
     def _refreshed(self, inspection: Inspection, spark: Spark) -> RefreshResult:
-        _warn_of_full_refreshes(inspection)
         view = inspection.request.view
         with _for_dbt(), naming("refresh", show(view)):
             reads = read_plan(inspection)
-            _warn_of_reads(inspection, reads)
-            return refresh(Lake(self.catalog_reader_of(view[0]), spark), inspection, reads)
+            if reads.is_small:
+                _logger.debug(f"{show(view)} is computed when it is read: its base tables are small")
+            return refresh(Lake(self.catalog_reader_of(view[0]), spark, Once(warn)), inspection, reads)
 
     @available.parse(lambda *_, **__: None)
     def leave_materialized_view(self, inspection: RefreshedView | LostView) -> MaterializedViewResponse:
@@ -217,27 +217,6 @@ def _changed(changes: ConfigurationChanges) -> str:
 def _refuse_unsupported(config: Mapping[str, Any]) -> None:
     if config.get("layout", "view") != "view":
         raise InvalidConfig(f"layout {config.get('layout')!r} is not available yet. Leave it out, or set it to view.")
-
-
-def _warn_of_full_refreshes(inspection: Inspection) -> None:
-    definition = inspection.definition
-    reason, when = definition.always_full or definition.full_when_changed, "when a base table changed"
-    if definition.always_full is not None:
-        when = "at every run"
-    elif reason is None and definition.full_when_clock_moves:
-        reason, when = "not only terms of a WHERE read it", "when the clock moves"
-    if reason is not None:
-        view = show(inspection.request.view)
-        warn(f"{view} is refreshed in full {when}: {reason}")
-
-
-def _warn_of_reads(inspection: Inspection, plan: ReadPlan) -> None:
-    if plan.is_small:
-        _logger.debug(f"{show(inspection.request.view)} is computed when it is read: its base tables are small")
-    if plan.reason is not None:
-        view, wanted = show(inspection.request.view), inspection.request.config.stale_read_behavior
-        instead = "the definition, always" if plan.always_definition else "use_view_query"
-        warn(f"{view} cannot have {wanted}: {plan.reason}. Readers get {instead}.")
 
 
 @contextmanager

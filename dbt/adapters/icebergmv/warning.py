@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from dbt.adapters.events.types import AdapterEventWarning
 from dbt_common.events.functions import warn_or_error
@@ -21,6 +21,20 @@ def warn(message: str) -> None:
         warn_or_error(AdapterEventWarning(name="IcebergMV", base_msg=message))
     except EventCompilationError as error:
         raise DbtRuntimeError(f"{message}\nThis is a warning, which --warn-error makes an error.") from error
+
+
+class Once:
+    """Says each sentence once, however often a refresh starts again."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._said: set[str] = set()
+
+    def __call__(self, message: str) -> None:
+        """Say a sentence that was not said yet."""
+        if message not in self._said:
+            self._said.add(message)
+            self._say(message)
 
 
 def several(names: Sequence[str]) -> str:

@@ -28,6 +28,7 @@ from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_part
 from dbt.adapters.icebergmv.maintenance.planning.write import ReplaceAll, distribution_of, write_of
 from dbt.adapters.icebergmv.maintenance.refresh.publish import is_outdated, publish_view, record, republish
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, done, nothing_done
+from dbt.adapters.icebergmv.maintenance.refresh.shortcomings import recorded_config, say
 from dbt.adapters.icebergmv.maintenance.refresh.state_after import moved, refresh_state, state_after
 from dbt.adapters.icebergmv.maintenance.refresh.statements import drop_table
 from dbt.adapters.icebergmv.maintenance.refresh.static_stitching import leave
@@ -123,7 +124,9 @@ def _bring_up_to_date(lake: Lake, view: RefreshedView, reads: ReadPlan, started_
 
 def _carry_out(lake: Lake, view: Inspection, settled: Settled, reads: ReadPlan, started_at: str) -> RefreshResult:
     enforce(settled.view, settled.plan)
-    return _write(lake, settled, _reads_of(view, settled.view, reads), started_at)
+    reads = _reads_of(view, settled.view, reads)
+    say(lake, settled.view, reads)
+    return _write(lake, settled, reads, started_at)
 
 
 def _reads_of(inspected: Inspection, settled: Inspection, reads: ReadPlan) -> ReadPlan:
@@ -161,7 +164,8 @@ def _write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Re
         rows = partition_otherwise(lake, settled, stored, coarser)
         start = _start(settled, load_storage(lake, storage))
         stored = write_storage(lake, start, ReplaceAll(rows), state_option)
-    state = state_after(settled, stored, (started_at, _iso(utc_now())))
+    times = (started_at, _iso(utc_now()))
+    state = state_after(settled, stored, times, recorded_config(view, reads))
     behavior = publish_view(lake, view, reads, state, stored)
     drop_unneeded_branches(lake, storage, lake.catalog.view(*view.request.view[1:]))
     if not isinstance(view, NewView) and view.state.storage_table != storage:
@@ -190,8 +194,9 @@ def _start(settled: Settled, table: Table) -> StoredRows:
 def _alter_only(lake: Lake, settled: Unchanged, reads: ReadPlan) -> RefreshResult:
     """Apply changed properties and comments, and record ids that moved; the rows stay as they are."""
     view, reason = settled.view, settled.plan.reason
+    say(lake, view, reads)
     alter_storage(lake, view)
-    state = moved(view, view.request.config.recorded())
+    state = moved(view, recorded_config(view, reads))
     behavior = republish(lake, view, reads, state)
     altered = ", ".join(view.changes.alter)
     return nothing_done(view, f"{reason}; {altered}" if altered else reason, behavior)
@@ -200,10 +205,12 @@ def _alter_only(lake: Lake, settled: Unchanged, reads: ReadPlan) -> RefreshResul
 def _record_moved(lake: Lake, view: RefreshedView, reads: ReadPlan, reason: str) -> RefreshResult:
     """Record the new snapshot ids of bases whose rows did not change (compaction, a DELETE that matched nothing)."""
     behavior = view.state.stale_read_behavior
-    state = moved(view, view.request.config.recorded())
+    state = moved(view, recorded_config(view, reads))
     if is_outdated(view, reads):
+        say(lake, view, reads)
         behavior = republish(lake, view, reads, state)
     elif view.status.has_moved:
+        say(lake, view, reads)
         record(lake, view, state)
     return nothing_done(view, reason, behavior)
 

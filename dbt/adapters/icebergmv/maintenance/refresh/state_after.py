@@ -14,8 +14,13 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableSt
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
 
-def state_after(settled: Settled, stored: StoredRows, times: tuple[str, str]) -> ViewState:
-    """Return the state of a view whose plan was carried out between two times (ISO 8601), leaving the stored rows."""
+def state_after(
+    settled: Settled, stored: StoredRows, times: tuple[str, str], config: Mapping[str, object]
+) -> ViewState:
+    """Return the state of a view whose plan was carried out between two times (ISO 8601), leaving the stored rows.
+
+    `config` is the configuration to be recorded.
+    """
     view, plan = settled.view, settled.plan
     request = view.request
     partial = request.partial
@@ -32,7 +37,7 @@ def state_after(settled: Settled, stored: StoredRows, times: tuple[str, str]) ->
         refreshed_at=times[1],
         owner=request.owner,
         settings=request.config.settings,
-        config=request.config.recorded(),
+        config=config,
         partial=partial,
         views=() if partial else view.views,
         clock={} if partial else _clock(view),

@@ -14,6 +14,7 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.plan import NoOp
 from dbt.adapters.icebergmv.maintenance.refresh.publish import ViewText, publish_text, republish
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, nothing_done
+from dbt.adapters.icebergmv.maintenance.refresh.shortcomings import recorded_config, say
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import take_main_back
 from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView, as_written
@@ -35,13 +36,14 @@ def leave(lake: Lake, view: RefreshedView, reads: ReadPlan) -> RefreshResult:
         return nothing_done(view, f"{_REASON}; {view.redefined}", behavior)
     if not view.changes:
         return nothing_done(view, _REASON, behavior)
+    say(lake, view, reads)
     alter_storage(lake, view)
-    behavior = republish(lake, view, reads, replace(view.state, config=config.recorded()))
+    behavior = republish(lake, view, reads, replace(view.state, config=recorded_config(view, reads)))
     return nothing_done(view, f"{_REASON}; {', '.join(view.changes.alter)}", behavior)
 
 
 def _restitch(lake: Lake, view: RefreshedView, reads: ReadPlan) -> RefreshResult:
-    view, config = as_written(view), view.request.config
+    as_configured, view, config = view, as_written(view), view.request.config
     if view.status.has_moved:
         check_session(lake, config.settings)
     rows = current_rows(lake, view, at_once=False)
@@ -49,10 +51,11 @@ def _restitch(lake: Lake, view: RefreshedView, reads: ReadPlan) -> RefreshResult
     if sql_hash(query) == sql_hash(view.found.sql) and not view.changes:
         reason = rows.plan.reason if isinstance(rows.plan, NoOp) else f"stitched already ({rows.plan.reason})"
         return nothing_done(view, reason, view.state.stale_read_behavior)
+    say(lake, as_configured, reads)
     alter_storage(lake, view)
     state = replace(
         view.state,
-        config=config.recorded(),
+        config=recorded_config(as_configured, reads),
         refresh_kind="restitch",
         refresh_reason=f"{_REASON}; {rows.plan.reason}",
     )

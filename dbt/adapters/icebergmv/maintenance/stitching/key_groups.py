@@ -14,9 +14,9 @@ from pyiceberg.partitioning import PartitionField
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Monotone, OrNull, Step
-from dbt.adapters.icebergmv.maintenance.sql.names import TableName
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables, IcebergSource
 from dbt.adapters.icebergmv.maintenance.stitching.change_detection import WatchedTable
 from dbt.adapters.icebergmv.maintenance.stitching.grains import ORDERED, Grain, grain_of
 from dbt.adapters.icebergmv.maintenance.stitching.key_sql import IDENTITY, Expression, expression_of
@@ -103,7 +103,8 @@ def key_groups(
     """
     found = _found(definition, bases, session_is_utc)
     if not found:
-        return NotStitched("no output column follows the partitions of a base table through all its uses")
+        tables = dict.fromkeys(map(_partitions, _read_tables(definition, bases)))
+        return NotStitched(f"no output column follows the partitions of {' or '.join(tables)} through all its uses")
     groups = _grouped(found)
     if len(groups) > _MOST_GROUPS:
         return NotStitched(f"its base tables are tracked by more than {_MOST_GROUPS} different sets of columns")
@@ -116,6 +117,20 @@ def key_groups(
         wanted = {index: _wanted(definition, index, s, columns, group.is_computed) for index, s in known.items()}
         made.append(replace(group, filters={index: filters for index, filters in wanted.items() if filters}))
     return tuple(made)
+
+
+def _read_tables(definition: ViewDefinition, bases: BaseTables) -> list[BaseTable]:
+    """Return the base tables that the definition reads as they are now."""
+    return [bases.of(reference) for reference in definition.references if not reference.pinned]
+
+
+def _partitions(base: BaseTable) -> str:
+    """Return the name of a base table, and by what it is partitioned."""
+    name, source = show(base.name), base.source
+    if source is None or source.table.spec().is_unpartitioned():
+        return f"{name} (which has none)"
+    named = [(str(f.transform), source.table_schema.find_column_name(f.source_id)) for f in source.table.spec().fields]
+    return f"{name} ({', '.join(str(c) if t == 'identity' else f'{t} of {c}' for t, c in named)})"
 
 
 def _found(definition: ViewDefinition, bases: BaseTables, session_is_utc: bool) -> _Found:

@@ -1,0 +1,105 @@
+"""What a view cannot have is said when it is built, and again when it is something else; not at every run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
+from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
+from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
+from tests.refresh.refreshes import DAYS, ROWS, STORAGE, Model, Stage, reading, sell
+from tests.support.recording_spark import RecordingSpark
+
+FIRST_ROWS = replace(ROWS, sql="SELECT id, region, amount FROM orders LIMIT 10")
+DRAWN = replace(ROWS, sql="SELECT id, region, rand() AS amount FROM orders")
+LIMIT = (
+    "lake.ns.sales is refreshed in full when a base table changed: LIMIT may pick other rows at the next evaluation. "
+    "Change that part of the SELECT, or accept it with refresh_policy full."
+)
+NOT_STITCHED = (
+    "lake.ns.sales cannot have stale_read_behavior use_stitching: no output column follows the partitions of "
+    "lake.ns.orders (region) through all its uses. "
+    "Readers get use_view_query, which is what to set if you leave the SELECT as it is."
+)
+
+
+class Refused(Exception):
+    """What a warning is where warnings are errors."""
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    made = Stage(tmp_path)
+    yield made
+    made.close()
+
+
+def warned(stage: Stage, model: Model, **request: Any) -> list[str]:
+    """Refresh the view of a model, and return what is said of it."""
+    said: list[str] = []
+    inspection = inspect(stage.catalog, replace(stage.request(model), **request))
+    lake = Lake(stage.catalog, RecordingSpark(stage.catalog, model.columns), said.append)
+    refresh(lake, inspection, read_plan(inspection))
+    return said
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"), [(FIRST_ROWS, LIMIT), (reading("use_stitching", DAYS), NOT_STITCHED)], ids=["full", "reads"]
+)
+def test_it_is_said_once(stage: Stage, model: Model, sentence: str) -> None:
+    assert warned(stage, model) == [sentence]
+    assert warned(stage, model) == [], "nothing is done"
+    sell("EU")(stage.tables())
+    assert warned(stage, model) == [], "refreshed again"
+    assert warned(stage, replace(model, config={**model.config, "comment": "x"})) == [], "altered"
+    sell("EU")(stage.tables())
+    assert warned(stage, replace(model, config={**model.config, "comment": "x"})) == []
+
+
+def test_it_is_said_again_when_it_is_something_else(stage: Stage) -> None:
+    assert warned(stage, FIRST_ROWS) == [LIMIT]
+    (sentence,) = warned(stage, DRAWN)
+    assert "is refreshed in full at every run: rand() gives a new value" in sentence
+    assert warned(stage, DRAWN) == []
+    assert warned(stage, ROWS) == []
+    assert warned(stage, FIRST_ROWS) == [LIMIT]
+
+
+def test_what_readers_cannot_have_is_said_when_they_are_to_have_it(stage: Stage) -> None:
+    assert warned(stage, DAYS) == []
+    assert warned(stage, reading("use_stitching", DAYS)) == [NOT_STITCHED]
+    assert warned(stage, reading("use_stitching", DAYS)) == []
+    assert warned(stage, reading("use_view_query", DAYS)) == []
+    assert warned(stage, reading("use_stitching", DAYS)) == [NOT_STITCHED]
+
+
+def test_a_table_that_cannot_be_watched_is_named_with_what_readers_get(stage: Stage) -> None:
+    model = reading("use_view_query", DRAWN)
+    full, reads = warned(stage, model)
+    assert "is refreshed in full at every run" in full
+    assert "cannot have stale_read_behavior use_view_query: rand()" in reads
+    assert "Readers get the definition, always. With use_data_table" in reads
+
+
+def test_what_was_accepted_is_not_said(stage: Stage) -> None:
+    assert warned(stage, replace(FIRST_ROWS, config={"refresh_policy": "full"})) == []
+    assert warned(stage, FIRST_ROWS, partial="--empty") == [], "the LIMIT may be dbt's own"
+
+
+def test_where_a_warning_is_an_error_nothing_is_written(stage: Stage) -> None:
+    def refuse(sentence: str) -> None:
+        raise Refused(sentence)
+
+    inspection = inspect(stage.catalog, stage.request(FIRST_ROWS))
+    spark = RecordingSpark(stage.catalog, FIRST_ROWS.columns)
+    with pytest.raises(Refused, match="LIMIT"):
+        refresh(Lake(stage.catalog, spark, refuse), inspection, read_plan(inspection))
+    assert STORAGE[2] not in stage.tables()
+    assert not stage.catalog.views
+    assert warned(stage, FIRST_ROWS) == [LIMIT]
