@@ -38,3 +38,12 @@ def test_a_session_that_the_server_has_forgotten_is_lost() -> None:
 
 def test_an_error_of_dbt_keeps_its_own_words() -> None:
     assert spark_message(DbtDatabaseError("refused")) == "refused"
+
+
+def test_storage_that_was_dropped_is_told_by_the_name_of_its_view() -> None:
+    missing = "[TABLE_OR_VIEW_NOT_FOUND] The table or view `lake`.`a`.`{}` cannot be found. Verify the spelling."
+    assert spark_message(PySparkException(missing.format("__mv_storage__daily"))) == (
+        missing.format("__mv_storage__daily") + "\nA table of this name holds the rows of the materialized view daily. "
+        "If it was dropped, run that model again."
+    )
+    assert spark_message(PySparkException(missing.format("daily"))) == missing.format("daily")

@@ -46,6 +46,7 @@ from dbt.adapters.icebergmv.maintenance.status.view_config import (
     refresh_policy,
 )
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
+from dbt.adapters.icebergmv.progress import Progress, stage_of
 from dbt.adapters.icebergmv.responses import MaterializedViewResponse, response_of
 from dbt.adapters.icebergmv.spark.settings import setting_text
 from dbt.adapters.icebergmv.warning import Once, warn
@@ -117,14 +118,21 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
         started = time.perf_counter()
         statements: list[str] = []
         contract = ContractCheck(declared_columns(model), lambda: assert_columns(inspection.request.sql))
+        view = inspection.request.view
+        progress = Progress(show(view), _logger.info)
 
         def spark(sql: str) -> Sequence[Sequence[object]]:
+            progress.reach(stage_of(sql))
             contract.ask_spark()
             statements.append(sql)
             _, cursor = self.connections.add_query(self.connections._add_query_comment(sql), auto_begin=False)
             return [tuple(row) for row in cursor.fetchall()]
 
-        result = left_alone(inspection) if isinstance(inspection, RestingView) else self._refreshed(inspection, spark)
+        if isinstance(inspection, RestingView):
+            result = left_alone(inspection)
+        else:
+            with progress:
+                result = self._refreshed(inspection, spark)
         contract.compare(() if inspection.found is None else inspection.found.columns)
         response = response_of(result, time.perf_counter() - started)
         return Refreshed(response, ";\n\n".join(statements))

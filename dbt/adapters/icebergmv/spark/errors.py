@@ -19,6 +19,7 @@ _RPC_DETAILS = re.compile(r'^\s*details = "(.*)"$', re.MULTILINE)
 # A server that was started again knows no session of before; its client says so, or that it has closed itself.
 _LOST = ("StatusCode.UNAVAILABLE", "INVALID_HANDLE.SESSION_", "[NO_ACTIVE_SESSION]", "Channel closed")
 _CONTEXT_LIMIT = 4000
+_NO_STORAGE = re.compile(r"\[TABLE_OR_VIEW_NOT_FOUND\][^\n]*`__mv_storage__([^`]+)`")
 
 
 class SparkUnavailable(MaintenanceError):
@@ -84,7 +85,16 @@ def _rpc_details(text: str) -> str:
 
 def first_message(text: str) -> str:
     """Return what a text of Spark says before its Java stack and query plan."""
-    return lack_of_driver(text) or _STACK_OR_PLAN.split(text, maxsplit=1)[0].strip()[:_CONTEXT_LIMIT]
+    message = lack_of_driver(text) or _STACK_OR_PLAN.split(text, maxsplit=1)[0].strip()[:_CONTEXT_LIMIT]
+    lost = _NO_STORAGE.search(message)
+    return message if lost is None else f"{message}\n{_dropped_storage(lost[1])}"
+
+
+def _dropped_storage(view: str) -> str:
+    """Return what to say of a table that a reader never asked for, by the name that storage tables have by default."""
+    return (
+        f"A table of this name holds the rows of the materialized view {view}. If it was dropped, run that model again."
+    )
 
 
 def _deepest_cause(error: Py4JJavaError) -> str:
