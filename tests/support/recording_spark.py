@@ -93,6 +93,9 @@ class RecordingSpark:
             rf"ALTER TABLE {_NAME} DROP BRANCH IF EXISTS `(?P<branch>\w+)`": self._drop_branch,
             rf"ALTER TABLE {_NAME} (?:UN)?SET TBLPROPERTIES": lambda found: None,
             rf"REFRESH TABLE {_NAME}$": lambda found: None,
+            rf"DROP TABLE IF EXISTS {_NAME} PURGE$": lambda found: self.catalog.iceberg.drop_table(
+                f"ns.{found['name']}"
+            ),
             rf"INSERT INTO {_NAME}\.`branch_(?P<branch>\w+)` ": self._insert,
             rf"DELETE FROM {_NAME}\.`branch_(?P<branch>\w+)` ": self._delete,
             rf"CALL `lake`\.system\.fast_forward\({_TABLE}, .* to => '(?P<branch>\w+)'\)": self._fast_forward,

@@ -19,6 +19,7 @@ from dbt_common.clients.agate_helper import build_type_tester
 from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.icebergmv.changing_operations import ChangingOperationsMixin
 from dbt.adapters.icebergmv.column import IcebergMVColumn
 from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager, direct_reader, new_handle
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
@@ -70,7 +71,9 @@ class IcebergMVConfig(SparkConfig):
     target_lag: str | None = None
 
 
-class IcebergMVAdapter(GenericTestsMixin, OperationsMixin, MaterializedViewMixin, SeedMixin, SparkAdapter):
+class IcebergMVAdapter(
+    GenericTestsMixin, OperationsMixin, ChangingOperationsMixin, MaterializedViewMixin, SeedMixin, SparkAdapter
+):
     """Spark and Iceberg, with three-part names and a catalog that is read without a JVM."""
 
     Relation = IcebergMVRelation  # type: ignore[assignment]

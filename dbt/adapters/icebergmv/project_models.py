@@ -53,6 +53,16 @@ def schemas_of(manifest: Any) -> dict[str, set[str]]:
     return found
 
 
+def storage_schemas_of(manifest: Any) -> dict[str, set[str]]:
+    """Return the schemas, by catalog, that the project builds anything in, storage tables included."""
+    found = schemas_of(manifest)
+    for model in models_of(manifest):
+        storage_schema = model.node.config.get("storage_schema")
+        if model.materialized == MATERIALIZED_VIEW and storage_schema:
+            found[model.relation[0]].add(str(storage_schema))
+    return found
+
+
 def built_first(manifest: Any, node: Any) -> tuple[TableName, ...]:
     """Return the relations with rows of their own that `dbt run` builds before a model, and that the model reads.
 

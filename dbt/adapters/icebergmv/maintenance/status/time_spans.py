@@ -14,8 +14,11 @@ _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 
 def time_span(setting: str, value: object) -> int | None:
     """Return the seconds of a span such as `15 minutes`; None for none. Raises InvalidConfig, naming the setting."""
-    if value is None:
-        return None
+    return None if value is None else seconds_of(setting, value)
+
+
+def seconds_of(setting: str, value: object) -> int:
+    """Return the seconds of a span such as `15 minutes`. Raises InvalidConfig, naming the setting."""
     matched = _SPAN.fullmatch(value) if isinstance(value, str) else None
     if matched is None:
         raise InvalidConfig(

@@ -1,0 +1,160 @@
+"""Storage tables that no view reads any more: found without Spark, dropped on demand.
+
+Only a table with our marker is ever looked at. It is an orphan when its view is gone, or reads another table, when no
+other view of the catalog knows it, and when nothing was written to it for a while: a first refresh writes the storage
+table before there is a view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+
+from pyiceberg.table import Table
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo, summary_count
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.refresh.statements import drop_table
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
+    STORAGE_OF,
+    is_storage_table,
+    storage_table_of,
+    view_of_storage,
+)
+from dbt.adapters.icebergmv.maintenance.status.time_spans import ago
+
+_NO_OWNER = "its view is not recorded readably"
+
+
+@dataclass(frozen=True)
+class LooseStorage:
+    """A storage table that its view does not read.
+
+    `storage_of` is the view that it was made for. `size` is in bytes, of the files of its current snapshot, None where
+    the table does not say. `changed_at` is ISO 8601 in UTC. `kept` says why it is not dropped; None: it is an orphan.
+    """
+
+    name: str
+    storage_of: str
+    size: int | None
+    changed_at: str
+    reason: str
+    kept: str | None
+    dropped: bool = False
+
+    @property
+    def is_orphan(self) -> bool:
+        """Return whether it may be dropped."""
+        return self.kept is None
+
+
+def loose_storage(
+    catalog: CatalogReader, schemas: Iterable[str], older_than: int, now: datetime
+) -> tuple[LooseStorage, ...]:
+    """Return the storage tables in some schemas that their views do not read, in the order of their names.
+
+    Tables that changed in the last `older_than` seconds are kept. Raises CatalogUnavailable when anything of the
+    catalog cannot be read: what is not known to be an orphan is none.
+    """
+    found = {
+        name: (table, reason)
+        for name, table in _storage_tables(catalog, schemas)
+        if (reason := _why_loose(catalog, name, table)) is not None
+    }
+    # Every view of the catalog is read only where there is something to lose.
+    views = list(_all_views(catalog)) if found else []
+    return tuple(
+        _judged(name, table, reason, _why_kept(name, table, views, older_than, now))
+        for name, (table, reason) in sorted(found.items())
+    )
+
+
+def drop_orphans(lake: Lake, found: Sequence[LooseStorage]) -> tuple[LooseStorage, ...]:
+    """Drop those that are orphans still, with their files; return all as they are then.
+
+    A table that was written since, or whose view is there again, is kept.
+    """
+    return tuple(_dropped(lake, loose) if loose.is_orphan else loose for loose in found)
+
+
+def _dropped(lake: Lake, loose: LooseStorage) -> LooseStorage:
+    name = parse_name(loose.name)
+    table = lake.catalog.table(name[1], name[2])
+    if table is None:
+        return replace(loose, kept="it was dropped meanwhile")
+    if _changed_at(table) != loose.changed_at or _why_loose(lake.catalog, name, table) is None:
+        return replace(loose, kept="it changed meanwhile")
+    lake.spark(drop_table(name, purge=True))
+    return replace(loose, dropped=True)
+
+
+def _storage_tables(catalog: CatalogReader, schemas: Iterable[str]) -> Iterator[tuple[TableName, Table]]:
+    for schema in sorted(set(schemas)):
+        for entry in catalog.entries(schema):
+            table = catalog.table(schema, entry.name) if entry.kind == "table" else None
+            if table is not None and is_storage_table(table.properties):
+                yield (catalog.name, schema, entry.name), table
+
+
+def _why_loose(catalog: CatalogReader, name: TableName, table: Table) -> str | None:
+    """Return why the view that a storage table was made for does not read it; None if it does, or may.
+
+    The name of the catalog does not count: it may have another one in another profile.
+    """
+    owner = view_of_storage(table.properties, name[:2])
+    if owner is None:
+        return _NO_OWNER
+    if _folded(owner) == _folded(name):
+        # People query this table itself.
+        return None
+    view = catalog.view(*owner[1:])
+    if view is None:
+        return "its view is gone"
+    return None if _knows(view, catalog.name, name) else "its view reads another table"
+
+
+def _all_views(catalog: CatalogReader) -> Iterator[tuple[str, ViewInfo]]:
+    for schema in catalog.namespaces():
+        for entry in catalog.entries(schema):
+            view = catalog.view(schema, entry.name) if entry.kind == "view" else None
+            if view is not None:
+                yield show((catalog.name, schema, entry.name)), view
+
+
+def _why_kept(
+    name: TableName, table: Table, views: Sequence[tuple[str, ViewInfo]], older_than: int, now: datetime
+) -> str | None:
+    if view_of_storage(table.properties, name[:2]) is None:
+        return _NO_OWNER
+    for shown, view in views:
+        if not view.sql:
+            return f"{shown} has no SQL for Spark, so it is not known what it reads"
+        if _knows(view, name[0], name):
+            return f"{shown} reads it"
+    age = int(now.timestamp() - table.metadata.last_updated_ms / 1000)
+    return f"it changed {ago(max(age, 0))}: a refresh may be building it" if age < older_than else None
+
+
+def _knows(view: ViewInfo, catalog: str, table: TableName) -> bool:
+    """Return whether a view records a table as its storage, or has its name anywhere in its SQL."""
+    recorded = storage_table_of(view.properties, (catalog, view.namespace))
+    is_recorded = recorded is not None and _folded(recorded) == _folded(table)
+    return is_recorded or table[2].lower() in view.sql.lower()
+
+
+def _folded(name: TableName) -> tuple[str, str]:
+    """Return schema and name as a catalog may store them."""
+    return (name[1].lower(), name[2].lower())
+
+
+def _judged(name: TableName, table: Table, reason: str, kept: str | None) -> LooseStorage:
+    snapshot = table.metadata.current_snapshot_id
+    size = None if snapshot is None else summary_count(table, snapshot, "total-files-size")
+    return LooseStorage(show(name), table.properties[STORAGE_OF], size, _changed_at(table), reason, kept)
+
+
+def _changed_at(table: Table) -> str:
+    changed = datetime.fromtimestamp(table.metadata.last_updated_ms / 1000, tz=timezone.utc)
+    return changed.isoformat(timespec="milliseconds")

@@ -1,0 +1,38 @@
+"""Storage tables without a view as a table that a person reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dbt.adapters.icebergmv.maintenance.operations.orphans import LooseStorage
+from dbt.adapters.icebergmv.maintenance.reports.words import size, table
+
+_HEAD = ("storage table", "made for", "size", "changed", "what", "why")
+
+
+def orphans_text(found: Sequence[LooseStorage]) -> str:
+    """Return a line for each storage table that its view does not read, and what is done with it."""
+    if not found:
+        return "Every storage table in the schemas of the project is read by its view."
+    return "\n".join([_summary(found), "", *table(_HEAD, [_row(loose) for loose in found])])
+
+
+def _summary(found: Sequence[LooseStorage]) -> str:
+    orphans = [loose for loose in found if loose.is_orphan]
+    dropped = [loose for loose in found if loose.dropped]
+    total = size(sum(loose.size or 0 for loose in orphans))
+    if dropped:
+        return f"{_count(len(dropped))} dropped, {total}"
+    if orphans:
+        return f"{_count(len(orphans))} to drop, {total}. Nothing was changed: --args '{{dry_run: false}}' drops."
+    return "Nothing to drop."
+
+
+def _count(number: int) -> str:
+    return f"{number} orphaned storage table{'' if number == 1 else 's'}"
+
+
+def _row(loose: LooseStorage) -> tuple[str, ...]:
+    what = "dropped" if loose.dropped else "orphan" if loose.is_orphan else "kept"
+    why = loose.reason if loose.kept is None else f"{loose.reason}, but {loose.kept}"
+    return (loose.name, loose.storage_of, size(loose.size), loose.changed_at[:16].replace("T", " "), what, why)

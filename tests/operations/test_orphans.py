@@ -1,0 +1,165 @@
+"""Storage tables that no view reads: found, kept whenever there is doubt, and dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.operations.orphans import LooseStorage, drop_orphans, loose_storage
+from dbt.adapters.icebergmv.maintenance.operations.orphans_text import orphans_text
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_KEY, STORAGE_OF
+from tests.support.filed_lake import FiledLake
+from tests.support.recording_spark import RecordingSpark
+
+DAY = 86_400
+LATER = datetime.now(timezone.utc) + timedelta(days=2)
+SCHEMA = Schema(NestedField(1, "id", LongType(), required=False))
+
+
+@pytest.fixture
+def lake(tmp_path: Path) -> Iterator[FiledLake]:
+    made = FiledLake(tmp_path)
+    yield made
+    made.close()
+
+
+def store(lake: FiledLake, name: str, of: str | None) -> None:
+    properties = {} if of is None else {STORAGE_OF: of}
+    lake.iceberg.create_table(f"ns.{name}", SCHEMA, properties=properties)
+
+
+def view(lake: FiledLake, name: str, sql: str, storage: str | None = None) -> None:
+    properties = {} if storage is None else {STORAGE_KEY: storage}
+    lake.views[name] = ViewInfo("ns", name, "11111111-1111-1111-1111-111111111111", sql, (), properties, None, (sql,))
+
+
+def found(lake: FiledLake, now: datetime = LATER) -> dict[str, LooseStorage]:
+    return {loose.name.rpartition(".")[2]: loose for loose in loose_storage(lake, ["ns"], DAY, now)}
+
+
+def test_only_a_marked_table_without_its_view_is_an_orphan(lake: FiledLake) -> None:
+    store(lake, "__mv_storage__gone", "lake.ns.gone")
+    store(lake, "__mv_storage__by_hand", None)
+    store(lake, "__mv_storage__there", "lake.ns.there")
+    view(lake, "there", "SELECT 1", "lake.ns.__mv_storage__there")
+    assert {name: loose.kept for name, loose in found(lake).items()} == {"__mv_storage__gone": None}
+    assert found(lake)["__mv_storage__gone"].reason == "its view is gone"
+
+
+def test_a_view_that_reads_another_table_has_left_the_former_one(lake: FiledLake) -> None:
+    store(lake, "before", "lake.ns.there")
+    store(lake, "now", "lake.ns.there")
+    view(lake, "there", "SELECT id FROM lake.ns.now VERSION AS OF 1", "lake.ns.now")
+    assert {name: loose.reason for name, loose in found(lake).items()} == {"before": "its view reads another table"}
+
+
+@pytest.mark.parametrize(
+    ("sql", "storage", "why"),
+    [
+        ("SELECT `id` FROM `lake`.`ns`.`__MV_storage__gone` VERSION AS OF 7", None, "lake.ns.other reads it"),
+        ("SELECT 1", "lake.ns.__mv_storage__gone", "lake.ns.other reads it"),
+        ("SELECT 1", "other_name_of_the_catalog.ns.__mv_storage__gone", "lake.ns.other reads it"),
+        ("", None, "lake.ns.other has no SQL for Spark, so it is not known what it reads"),
+    ],
+)
+def test_what_another_view_may_read_is_kept(lake: FiledLake, sql: str, storage: str | None, why: str) -> None:
+    store(lake, "__mv_storage__gone", "lake.ns.gone")
+    view(lake, "other", sql, storage)
+    assert found(lake)["__mv_storage__gone"].kept == why
+
+
+def test_the_catalog_may_have_had_another_name(lake: FiledLake) -> None:
+    store(lake, "__mv_storage__there", "prod.ns.there")
+    view(lake, "there", "SELECT 1", "prod.ns.__mv_storage__there")
+    assert found(lake) == {}
+
+
+def test_a_table_that_people_query_itself_is_no_orphan(lake: FiledLake) -> None:
+    store(lake, "totals", "lake.ns.totals")
+    assert found(lake) == {}
+
+
+def test_a_table_whose_view_is_not_known_is_kept(lake: FiledLake) -> None:
+    store(lake, "strange", "a..b")
+    assert found(lake)["strange"].kept == "its view is not recorded readably"
+
+
+def test_what_a_first_refresh_may_be_building_is_kept(lake: FiledLake) -> None:
+    store(lake, "__mv_storage__new", "lake.ns.new")
+    kept = found(lake, datetime.now(timezone.utc))["__mv_storage__new"].kept
+    assert kept is not None
+    assert kept.endswith("ago: a refresh may be building it")
+    assert loose_storage(lake, ["ns"], 0, LATER)[0].is_orphan
+
+
+def test_nothing_is_an_orphan_where_a_view_cannot_be_read(lake: FiledLake, monkeypatch: pytest.MonkeyPatch) -> None:
+    store(lake, "__mv_storage__gone", "lake.ns.gone")
+    view(lake, "other", "SELECT 1")
+
+    def broken(namespace: str, name: str) -> ViewInfo | None:
+        if name == "other":
+            raise CatalogUnavailable("a file is gone")
+        return None
+
+    monkeypatch.setattr(lake, "view", broken)
+    with pytest.raises(CatalogUnavailable):
+        loose_storage(lake, ["ns"], DAY, LATER)
+
+
+def test_views_of_other_namespaces_count(lake: FiledLake, monkeypatch: pytest.MonkeyPatch) -> None:
+    store(lake, "__mv_storage__gone", "lake.ns.gone")
+    monkeypatch.setattr(lake, "namespaces", lambda: ["ns", "far"])
+    entries = lake.entries
+    monkeypatch.setattr(
+        lake, "entries", lambda namespace: [CatalogEntry("v", "view")] if namespace == "far" else entries(namespace)
+    )
+    sql = "SELECT id FROM lake.ns.__mv_storage__gone"
+    far = ViewInfo("far", "v", "u", sql, (), {}, None, (sql,))
+    monkeypatch.setattr(lake, "view", lambda namespace, name: far if (namespace, name) == ("far", "v") else None)
+    assert found(lake)["__mv_storage__gone"].kept == "lake.far.v reads it"
+
+
+def test_drop(lake: FiledLake) -> None:
+    for name in ("gone", "written", "back", "kept"):
+        store(lake, f"__mv_storage__{name}", f"lake.ns.{name}")
+    view(lake, "reads", "SELECT id FROM lake.ns.__mv_storage__kept")
+    loose = loose_storage(lake, ["ns"], DAY, LATER)
+    assert [x.is_orphan for x in loose] == [True, True, False, True]
+    view(lake, "back", "SELECT 1", "lake.ns.__mv_storage__back")
+    lake.iceberg.load_table("ns.__mv_storage__written").transaction().set_properties(a="b").commit_transaction()
+    spark = RecordingSpark(lake, ())
+    dropped = drop_orphans(Lake(lake, spark), loose)
+    assert spark.said == ["DROP TABLE IF EXISTS `lake`.`ns`.`__mv_storage__gone` PURGE"]
+    assert {x.storage_of: (x.dropped, x.kept) for x in dropped} == {
+        "lake.ns.back": (False, "it changed meanwhile"),
+        "lake.ns.gone": (True, None),
+        "lake.ns.kept": (False, "lake.ns.reads reads it"),
+        "lake.ns.written": (False, "it changed meanwhile"),
+    }
+    assert not lake.iceberg.table_exists("ns.__mv_storage__gone")
+    again = drop_orphans(Lake(lake, spark), [x for x in loose if x.storage_of == "lake.ns.gone"])
+    assert [x.kept for x in again] == ["it was dropped meanwhile"]
+
+
+def test_what_people_read() -> None:
+    orphan = LooseStorage("lake.ns.a", "lake.ns.v", 2_500, "2024-01-02T03:04:05.000+00:00", "its view is gone", None)
+    kept = replace(orphan, name="lake.ns.b", kept="lake.ns.w reads it", size=None)
+    assert orphans_text([]) == "Every storage table in the schemas of the project is read by its view."
+    assert orphans_text([orphan, kept]).splitlines() == [
+        "1 orphaned storage table to drop, 2.5 kB. Nothing was changed: --args '{dry_run: false}' drops.",
+        "",
+        "STORAGE TABLE  MADE FOR   SIZE    CHANGED           WHAT    WHY",
+        "lake.ns.a      lake.ns.v  2.5 kB  2024-01-02 03:04  orphan  its view is gone",
+        "lake.ns.b      lake.ns.v  ?       2024-01-02 03:04  kept    its view is gone, but lake.ns.w reads it",
+    ]
+    assert orphans_text([replace(orphan, dropped=True)]).startswith("1 orphaned storage table dropped, 2.5 kB\n")
+    assert orphans_text([kept]).startswith("Nothing to drop.\n")
