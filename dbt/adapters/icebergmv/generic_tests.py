@@ -10,17 +10,18 @@ from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.icebergmv.invocation import command, partial_inputs
+from dbt.adapters.icebergmv.invocation import COMPILING_COMMANDS, command, partial_inputs
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, naming
+from dbt.adapters.icebergmv.maintenance.operations.rightness import wrong_rows_query
 from dbt.adapters.icebergmv.maintenance.reports.freshness import overdue, overdue_sql
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.sql.rendering import string_literal
+from dbt.adapters.icebergmv.maintenance.status.session_settings import meaning_settings
 from dbt.adapters.icebergmv.maintenance.status.time_spans import time_span
 
 if TYPE_CHECKING:
+    from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
     from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
-
-_LOOKING_COMMANDS = frozenset(["compile", "generate", "show", "list"])
-"""Commands that compile tests and run none."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class GenericTestsMixin(metaclass=AdapterMeta):
     """Methods that the macros in macros/generic_tests call."""
 
     if TYPE_CHECKING:
+        credentials: IcebergMVCredentials
 
         def catalog_reader_of(self, database: str | None) -> CatalogReader:
             """Return the reader of a catalog."""
@@ -59,8 +61,28 @@ class GenericTestsMixin(metaclass=AdapterMeta):
                 found = () if is_partial else overdue(self.catalog_reader_of(name[0]), name, allowed, started_at)
         except MaintenanceError as error:
             raise DbtRuntimeError(str(error)) from error
-        said = () if command() in _LOOKING_COMMANDS else tuple(map(str, found))
+        said = () if command() in COMPILING_COMMANDS else tuple(map(str, found))
         return FreshnessTest(overdue_sql(found), said)
+
+    @available.parse(lambda *_, **__: "")
+    def materialized_view_wrong_rows(self, relation: object) -> str:
+        """Return the SELECT of the rows of a view that are not those of its SELECT.
+
+        Raises DbtRuntimeError where that cannot be known; commands that only compile get a SELECT that says so.
+        """
+        try:
+            return self._wrong_rows(relation)
+        except MaintenanceError as error:
+            if command() not in COMPILING_COMMANDS:
+                raise DbtRuntimeError(str(error)) from error
+            return f"SELECT raise_error({string_literal(str(error))}) AS error"
+
+    def _wrong_rows(self, relation: object) -> str:
+        if not isinstance(relation, BaseRelation):
+            raise InvalidConfig("the test materialized_view_is_right compares all rows. Leave `where` out.")
+        view = (str(relation.database), str(relation.schema), str(relation.identifier))
+        settings = meaning_settings(self.credentials.session_conf())
+        return wrong_rows_query(self.catalog_reader_of(view[0]), view, settings)
 
     def _allowed(self, name: TableName, within: object) -> int:
         """Return how old a view may be, in seconds."""

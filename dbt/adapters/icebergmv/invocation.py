@@ -5,6 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+COMPILING_COMMANDS = frozenset(["compile", "generate", "list", "show"])
+"""Commands that compile nodes, and run none."""
+
 
 def partial_inputs() -> str | None:
     """Return the flag under which dbt filters the rows that models read (`--empty`, `--sample`), None normally."""

@@ -82,11 +82,7 @@ def configuration_changes(config: ViewConfig, state: ViewState) -> Configuration
         rebuild.append(f"the storage table is to be {show(config.storage_table)}")
     if wanted["partition-by"] != had.get("partition-by"):
         rebuild.append(f"partition_by is {_fields(wanted['partition-by'])}, and was {_fields(had.get('partition-by'))}")
-    rebuild += [
-        f"{key} is {config.settings.get(key, 'not set')}, and was {state.settings.get(key, 'not set')}"
-        for key in sorted(config.settings.keys() | state.settings.keys())
-        if config.settings.get(key) != state.settings.get(key)
-    ]
+    rebuild += changed_settings(config.settings, state.settings)
     return ConfigurationChanges(tuple(rebuild), tuple(_altered(wanted, {**_BEFORE, **had})))
 
 
@@ -113,6 +109,15 @@ def _differing(now: object, before: object) -> list[str]:
 def _fields(recorded: object) -> str:
     """Return a recorded `partition_by` as people write it."""
     return ", ".join(map(str, recorded)) or "empty" if isinstance(recorded, list) else "derived"
+
+
+def changed_settings(wanted: Mapping[str, str], had: Mapping[str, str]) -> list[str]:
+    """Return which session settings that change the meaning of a SELECT are others than they were."""
+    return [
+        f"{key} is {wanted.get(key, 'not set')}, and was {had.get(key, 'not set')}"
+        for key in sorted(wanted.keys() | had.keys())
+        if wanted.get(key) != had.get(key)
+    ]
 
 
 def refresh_policy(value: object) -> RefreshPolicy:

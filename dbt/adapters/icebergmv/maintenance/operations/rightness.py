@@ -1,0 +1,80 @@
+"""Are the stored rows of a view those of its SELECT at the snapshots that were read for it?
+
+The comparison is one query: each row of the SELECT counts one, each stored row minus one, and what does not come to
+nothing is wrong. Rows are compared as bags, as EXCEPT ALL does both ways, and each side is computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.wrapping import without_wrapping
+from dbt.adapters.icebergmv.maintenance.errors import NotReadable, naming
+from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import pinned_query
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
+from dbt.adapters.icebergmv.maintenance.status.hidden_keys import Analysis
+from dbt.adapters.icebergmv.maintenance.status.inspection import stored_of
+from dbt.adapters.icebergmv.maintenance.status.qualified_definition import definition_in_full
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, is_materialized_view, read_state
+from dbt.adapters.icebergmv.maintenance.status.recorded_tables import RecordedTables
+from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc
+from dbt.adapters.icebergmv.maintenance.status.view_config import changed_settings
+from dbt.adapters.icebergmv.maintenance.status.view_expansion import expand, redefined
+from dbt.adapters.icebergmv.maintenance.stitching.snapshot_query import as_stored
+
+MISSING_IN = "icebergmv_missing_in"
+HOW_OFTEN = "icebergmv_rows"
+_SIGN = "icebergmv_sign"
+
+
+def wrong_rows_query(catalog: CatalogReader, view: TableName, settings: Mapping[str, str]) -> str:
+    """Return the SELECT of the rows that are stored and should not be, or should be and are not; none: all is right.
+
+    Beside the columns of the view, it says where the row is missing (`view` or `definition`) and how often. Whether
+    tables changed since the last refresh does not matter. `settings` are those of the session that will run it, as far
+    as they change what a SELECT means. Raises NotReadable where the rows that there should be cannot be known.
+    """
+    with naming("compare with its SELECT the view", show(view)):
+        found = catalog.view(view[1], view[2])
+        if found is None or not is_materialized_view(found.properties):
+            raise NotReadable("it is not a materialized view of the catalog. Run dbt first.")
+        state = read_state(show(view), found.properties)
+        if state.partial is not None:
+            raise NotReadable(f"the last run was built with {state.partial}. Refresh it without.")
+        changed = changed_settings(settings, state.settings)
+        if changed:
+            raise NotReadable(f"{changed[0]} since the last refresh. Refresh it.")
+        stored = stored_of(found, state, catalog.table(*state.storage_table[1:]))
+        if isinstance(stored, str):
+            raise NotReadable(f"{stored}. Refresh it.")
+        listed = column_list(stored.columns)
+        sides = " UNION ALL ".join(
+            select_from(side, f"{sign} AS {_SIGN}, {listed}")
+            for sign, side in (("1L", as_stored(_definition_then(catalog, view, state), stored)), ("-1L", stored.query))
+        )
+        where = f"CASE WHEN sum({_SIGN}) > 0 THEN 'view' ELSE 'definition' END AS {MISSING_IN}"
+        columns = f"{where}, abs(sum({_SIGN})) AS {HOW_OFTEN}, {listed}"
+        return f"{select_from(sides, columns)} GROUP BY {listed} HAVING sum({_SIGN}) <> 0"
+
+
+def _definition_then(catalog: CatalogReader, view: TableName, state: ViewState) -> str:
+    """Return the SELECT as the last refresh computed it: its tables at their snapshots, its clock as it stood."""
+    bases, utc = RecordedTables(catalog, state), is_utc(state.settings)
+    expanded = expand(definition_in_full(state, catalog.name), view[1], bases, utc)
+    changed = redefined(expanded.views, state)
+    if changed is not None:
+        raise NotReadable(f"{changed} since. Refresh it.")
+    analysis = Analysis(without_wrapping(expanded.sql), view[1], bases, utc, state.clock or None)
+    definition = analysis.definition("none", None)
+    _refuse_other_rows(definition)
+    return pinned_query(definition, bases, {})
+
+
+def _refuse_other_rows(definition: ViewDefinition) -> None:
+    """Refuse a SELECT that may give other rows from the same tables."""
+    reason = definition.always_full or definition.full_when_changed
+    if reason is not None:
+        raise NotReadable(f"{reason}, so it may give other rows. Test such a view in another way.")
