@@ -65,7 +65,13 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="class")
-def dbt_profile_target(warehouse: Path) -> dict[str, Any]:
+def dbt_profile_target(lake_target: dict[str, Any]) -> dict[str, Any]:
+    return dict(lake_target)
+
+
+@pytest.fixture(scope="session")
+def lake_target(warehouse: Path) -> dict[str, Any]:
+    """The target of the profile of dbt's suites; dbt adds a schema for each class."""
     return {
         "type": "icebergmv",
         "method": "session",

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
-from dbt.adapters.icebergmv.docs import catalog_rows
+from dbt.adapters.icebergmv.docs import catalog_rows, catalog_table
 from dbt.adapters.icebergmv.maintenance.catalog.opening import open_catalog
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
@@ -95,3 +95,17 @@ def test_a_state_that_cannot_be_used_is_not_shown(
     properties = {**STATE.to_properties(), **edited}
     add_view(catalog, ("ns", "mv"), view_metadata(["select 1"], properties=properties), folder)
     assert shown(reader) == {"owner": "anna", "storage_table": "`lake`.`ns`.`__mv_storage__mv`"}
+
+
+def test_one_relation_is_shown_as_among_all(lake: tuple[SqlCatalog, CatalogReader, Path]) -> None:
+    catalog, reader, folder = lake
+    add_view(catalog, ("ns", "mv"), view_metadata(["select 1"], properties=STATE.to_properties()), folder)
+    (row,) = catalog_rows(reader, "ns")
+    found = catalog_table(reader, "ns", "mv")
+    assert found is not None
+    assert (found.metadata.type, found.metadata.owner) == ("materialized_view", "anna")
+    assert {name: column.type for name, column in found.columns.items()} == {"id": row["column_type"]}
+    assert {name: stat.value for name, stat in found.stats.items()} == {
+        key.split(":")[1]: value for key, value in row.items() if key.endswith(":value")
+    }
+    assert catalog_table(reader, "ns", "absent") is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from dbt.adapters.base.column import Column
 from dbt.adapters.spark.column import SparkColumn
 
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
@@ -11,7 +12,7 @@ from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 
 @dataclass
 class IcebergMVColumn(SparkColumn):
-    """A column with its Spark type text and its comment."""
+    """A column with its Spark type text and its comment. Spark's names of types are not those that dbt knows."""
 
     comment: str | None = None
 
@@ -19,3 +20,27 @@ class IcebergMVColumn(SparkColumn):
     def quoted(self) -> str:
         """The name in backticks, its own backticks doubled."""
         return qualified(self.column)
+
+    @property
+    def _type(self) -> str:
+        return self.dtype.lower().partition("(")[0].strip()
+
+    def is_string(self) -> bool:
+        """Return whether the column holds text."""
+        return self._type in ("string", "varchar", "char")
+
+    def is_float(self) -> bool:
+        """Return whether the column holds floating point numbers."""
+        return self._type in ("float", "real", "double")
+
+    def is_integer(self) -> bool:
+        """Return whether the column holds whole numbers."""
+        return self._type in ("tinyint", "byte", "smallint", "short", "int", "integer", "bigint", "long")
+
+    def is_numeric(self) -> bool:
+        """Return whether the column holds decimals."""
+        return self._type in ("decimal", "dec", "numeric")
+
+    def can_expand_to(self, other_column: Column) -> bool:  # noqa: ARG002
+        """Return False: text has no size in Iceberg, so dbt need not widen a column for it."""
+        return False

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from dbt_common.contracts.metadata import CatalogTable, ColumnMetadata, StatsItem, TableMetadata
 from pyiceberg.table import Table
 
-from dbt.adapters.icebergmv.listing import ListedRelation, list_relations, storage_table_name
+from dbt.adapters.icebergmv.listing import ListedRelation, list_relations, listed_relation, storage_table_name
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ColumnInfo, ViewInfo, table_columns
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
@@ -21,6 +22,28 @@ def catalog_rows(reader: CatalogReader, schema: str) -> Iterator[Row]:
     """Yield the docs rows of one schema. Raises CatalogUnavailable."""
     for relation in list_relations(reader, schema):
         yield from _relation_rows(reader, schema, relation)
+
+
+def catalog_table(reader: CatalogReader, schema: str, name: str) -> CatalogTable | None:
+    """Return what docs show of one relation, None when it is absent. Raises CatalogUnavailable."""
+    rows = list(_relation_rows(reader, schema, listed_relation(reader, schema, name)))
+    if not rows:
+        return None
+    first = rows[0]
+    names = ("type", "schema", "name", "database", "comment", "owner")
+    columns = {
+        row["column_name"]: ColumnMetadata(
+            row["column_type"], row["column_index"], row["column_name"], row["column_comment"]
+        )
+        for row in rows
+    }
+    return CatalogTable(TableMetadata(**{key: first[f"table_{key}"] for key in names}), columns, _stats_items(first))
+
+
+def _stats_items(row: Row) -> dict[str, StatsItem]:
+    names = [key.split(":")[1] for key in row if key.startswith("stats:") and key.endswith(":value")]
+    parts = ("label", "value", "include", "description")
+    return {name: StatsItem(name, **{part: row[f"stats:{name}:{part}"] for part in parts}) for name in names}
 
 
 def _relation_rows(reader: CatalogReader, schema: str, relation: ListedRelation) -> Iterator[Row]:

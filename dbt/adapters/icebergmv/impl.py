@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
+from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.impl import DEFAULT_BASE_BEHAVIOR_FLAGS, ConstraintSupport
 from dbt.adapters.base.relation import InformationSchema
+from dbt.adapters.capability import Capability, CapabilityDict, CapabilitySupport, Support
 from dbt.adapters.contracts.connection import AdapterResponse
 from dbt.adapters.contracts.relation import RelationConfig, RelationType
 from dbt.adapters.events.logging import AdapterLogger
@@ -17,6 +19,7 @@ from dbt.adapters.sql import SQLAdapter
 from dbt_common.behavior_flags import BehaviorFlag
 from dbt_common.clients.agate_helper import build_type_tester
 from dbt_common.contracts.constraints import ConstraintType
+from dbt_common.contracts.metadata import CatalogTable
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.changing_operations import ChangingOperationsMixin
@@ -24,7 +27,8 @@ from dbt.adapters.icebergmv.column import IcebergMVColumn
 from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager, direct_reader, new_handle
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
 from dbt.adapters.icebergmv.debug import catalog_report
-from dbt.adapters.icebergmv.docs import catalog_rows
+from dbt.adapters.icebergmv.docs import catalog_rows, catalog_table
+from dbt.adapters.icebergmv.freshness import last_modified
 from dbt.adapters.icebergmv.generic_tests import GenericTestsMixin
 from dbt.adapters.icebergmv.grants import BUILDING_COMMANDS, warn_of_grants
 from dbt.adapters.icebergmv.invocation import command
@@ -32,7 +36,7 @@ from dbt.adapters.icebergmv.listing import list_relations, rendered_storage_tabl
 from dbt.adapters.icebergmv.maintenance.catalog.over_spark.reader import SparkReader
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ColumnInfo, table_columns
 from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
-from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
+from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
 from dbt.adapters.icebergmv.maintenance.sql.names import split_name
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified, string_literal
@@ -83,6 +87,13 @@ class IcebergMVAdapter(
 
     # Iceberg tables made by CREATE TABLE AS carry no constraints.
     CONSTRAINT_SUPPORT = dict.fromkeys(ConstraintType, ConstraintSupport.NOT_SUPPORTED)
+
+    _capabilities = CapabilityDict(
+        dict.fromkeys(
+            (Capability.TableLastModifiedMetadata, Capability.GetCatalogForSingleRelation),
+            CapabilitySupport(Support.Full),
+        )
+    )
 
     def __init__(self, config: Any, mp_context: Any) -> None:
         super().__init__(config, mp_context)
@@ -193,11 +204,17 @@ class IcebergMVAdapter(
     def _make_match(
         self, relations_list: list[BaseRelation], database: str, schema: str, identifier: str
     ) -> list[BaseRelation]:
-        """Compare only relations of the name with dbt's rules, which take long over all those of a big project."""
+        """Compare only relations of the name with dbt's rules, which take long over all those of a big project.
+
+        Names are always quoted here, so a relation of exactly this name is the one, whatever `quoting` in the project
+        says of its case.
+        """
         if identifier:
             name = identifier.lower().strip("`")
             relations_list = [r for r in relations_list if str(r.identifier).lower().strip("`") == name]
-        return super()._make_match(relations_list, database, schema, identifier)
+        wanted = (database, schema, identifier)
+        exact = [r for r in relations_list if (r.database, r.schema, r.identifier) == wanted]
+        return exact or super()._make_match(relations_list, database, schema, identifier)
 
     def get_columns_in_relation(self, relation: BaseRelation) -> list[IcebergMVColumn]:  # type: ignore[override]
         """Return the columns of a relation, none when it is absent.
@@ -275,6 +292,25 @@ class IcebergMVAdapter(
         texts = {key for row in rows for key, value in row.items() if isinstance(value, str)}
         return agate.Table.from_object(rows, column_types=build_type_tester(texts, string_null_values=()))
 
+    def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
+        """Return what docs show of one relation, None when it is absent."""
+        reader = self.catalog_reader_of(relation.database)
+        return _ask(lambda: catalog_table(reader, str(relation.schema), str(relation.identifier)))
+
+    def calculate_freshness_from_metadata_batch(
+        self,
+        sources: Sequence[BaseRelation],
+        macro_resolver: object = None,  # noqa: ARG002
+    ) -> tuple[list[AdapterResponse | None], dict[BaseRelation, Any]]:
+        """Return when each source was changed last, from the snapshots in the catalog. No Spark."""
+        now = datetime.now(timezone.utc)
+
+        def found(source: BaseRelation) -> datetime | None:
+            reader = self.catalog_reader_of(source.database)
+            return _ask(lambda: last_modified(reader, str(source.schema), str(source.identifier)))
+
+        return [], {source: self._create_freshness_response(found(source), now) for source in sources}
+
     def _stored_columns(self, relation: BaseRelation) -> tuple[ColumnInfo, ...]:
         reader = self.catalog_reader_of(relation.database)
         schema, name = str(relation.schema), str(relation.identifier)
@@ -301,5 +337,5 @@ def _ask(question: Callable[[], Answer]) -> Answer:
     """Ask the catalog; an unknown failure is an error, never an empty answer."""
     try:
         return question()
-    except CatalogUnavailable as error:
+    except MaintenanceError as error:
         raise DbtRuntimeError(str(error)) from error

@@ -54,10 +54,17 @@ def list_relations(reader: CatalogReader, namespace: str) -> list[ListedRelation
         if is_storage
     )
     found = [ListedRelation(name, "table") for name in tables if name not in hidden]
-    return found + [
-        ListedRelation(view.name, "materialized_view" if is_materialized_view(view.properties) else "view", view)
-        for view in views
-    ]
+    return found + [_listed_view(view) for view in views]
+
+
+def listed_relation(reader: CatalogReader, namespace: str, name: str) -> ListedRelation:
+    """Return an entry of a schema as it would be listed, an absent one as a table. Raises CatalogUnavailable."""
+    view = reader.view(namespace, name)
+    return ListedRelation(name, "table") if view is None else _listed_view(view)
+
+
+def _listed_view(view: ViewInfo) -> ListedRelation:
+    return ListedRelation(view.name, "materialized_view" if is_materialized_view(view.properties) else "view", view)
 
 
 def storage_table_name(reader: CatalogReader, namespace: str, name: str) -> TableName | None:

@@ -22,3 +22,12 @@
     alter table {{ relation.render() }} alter column {{ adapter.quote(column_name) }} type {{ new_column_type }}
   {%- endcall -%}
 {%- endmacro %}
+
+
+{#
+  dbt-spark's gives the rows of DESCRIBE, which have no names of columns: a snapshot with `hard_deletes: new_record` would
+  leave the columns of a deleted row empty.
+#}
+{% macro icebergmv__get_columns_in_relation(relation) -%}
+  {{ return(adapter.get_columns_in_relation(relation)) }}
+{%- endmacro %}

@@ -1,14 +1,17 @@
 {#
-  dbt-spark's, with four differences that it has no hook for: a materialized view in the way is dropped, the temporary
-  view has the schema in its name and is dropped after use, the check of strategies asks for no file format, and the
-  statement names its columns.
+  dbt-spark's, with five differences that it has no hook for: a materialized view in the way is dropped, the temporary
+  view has the schema in its name and is dropped after use, the check of strategies asks for no file format, the
+  statement names its columns, and a project can have strategies of its own.
 #}
 {% materialization incremental, adapter='icebergmv', supported_languages=['sql', 'python'] -%}
   {%- set strategy = config.get('incremental_strategy') or 'append' -%}
-  {%- if strategy not in adapter.valid_incremental_strategies() -%}
+  {%- set custom = icebergmv_custom_strategy(strategy, context) -%}
+  {%- if custom is none and strategy not in adapter.valid_incremental_strategies() -%}
     {%- do exceptions.raise_compiler_error(
       "Cannot build " ~ this ~ ": the incremental strategy '" ~ strategy ~ "' is not known. Use one of "
-      ~ adapter.valid_incremental_strategies() | join(', ') ~ ".") -%}
+      ~ adapter.valid_incremental_strategies() | join(', ')
+      ~ '. For one of your own, dbt could not find an incremental strategy macro with the name "'
+      ~ icebergmv_strategy_macro(strategy) ~ '".') -%}
   {%- elif strategy == 'microbatch' and not config.get('partition_by') -%}
     {%- do exceptions.raise_compiler_error(
       "Cannot build " ~ this ~ ": a batch replaces whole partitions, and the model has none. "
@@ -48,7 +51,11 @@
     {%- set columns = process_schema_changes(on_schema_change, temporary, existing_relation)
       or adapter.get_columns_in_relation(existing_relation) -%}
     {%- call statement('main') -%}
+      {%- if custom is not none %}
+      {{ custom(icebergmv_strategy_arguments(temporary, target_relation, columns)) }}
+      {%- else %}
       {{ icebergmv_incremental_sql(strategy, temporary, target_relation, columns) }}
+      {%- endif %}
     {%- endcall -%}
   {%- endif -%}
   {%- if is_python or not rebuild -%}

@@ -23,3 +23,30 @@
 {% macro icebergmv__get_merge_update_columns(merge_update_columns, merge_exclude_columns, dest_columns) -%}
   {{ return(default__get_merge_update_columns(merge_update_columns, merge_exclude_columns, dest_columns)) }}
 {%- endmacro %}
+
+
+{# The name of the macro that dbt looks for, for a strategy of the project's own. #}
+{% macro icebergmv_strategy_macro(strategy) -%}
+  {{ return('get_incremental_' ~ strategy | replace('+', '_') ~ '_sql') }}
+{%- endmacro %}
+
+
+{# The macro of a strategy of the project's own, none where there is none. dbt itself has one for `delete+insert`. #}
+{% macro icebergmv_custom_strategy(strategy, context) -%}
+  {%- if strategy in adapter.valid_incremental_strategies() or strategy == 'delete+insert' -%}
+    {{ return(none) }}
+  {%- endif -%}
+  {{ return(context.get(icebergmv_strategy_macro(strategy))) }}
+{%- endmacro %}
+
+
+{# What dbt gives such a macro. #}
+{% macro icebergmv_strategy_arguments(temporary, target, columns) -%}
+  {{ return({
+    'target_relation': target,
+    'temp_relation': temporary,
+    'unique_key': config.get('unique_key'),
+    'dest_columns': columns,
+    'incremental_predicates': config.get('predicates') or config.get('incremental_predicates'),
+  }) }}
+{%- endmacro %}
