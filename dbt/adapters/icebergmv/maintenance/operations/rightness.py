@@ -46,7 +46,7 @@ def wrong_rows_query(catalog: CatalogReader, view: TableName, settings: Mapping[
             raise NotReadable(f"the last run was built with {state.partial}. Refresh it without.")
         changed = changed_settings(settings, state.settings)
         if changed:
-            raise NotReadable(f"{changed[0]} since the last refresh. Refresh it.")
+            raise NotReadable(f"the last refresh ran with other settings: {changed[0]}. Refresh it.")
         stored = stored_of(found, state, catalog.table(*state.storage_table[1:]))
         if isinstance(stored, str):
             raise NotReadable(f"{stored}. Refresh it.")
