@@ -34,6 +34,8 @@ VIEWS = {
     "one_branch": "select id, place from (select 'order' as source, id, rank() over (order by score, id) as place"
     " from {orders} union all select 'customer', id, id from {customers}) where source = 'customer'",
     "pairs": f"select count(distinct c.country, o.day) as n, count(*) as rows {JOINED}",
+    "best": "select c.country, c.id, (select max(o.amount) from {orders} o where o.customer = c.id) as best,"
+    " exists (select 1 from {orders} p where p.customer = c.id and p.score > 1) as well from {customers} c",
     "scores": f"select c.country, cast(max(o.score) as string) as best {JOINED} group by c.country",
 }
 # Changes one after the other, and how the views follow that are refreshed then; for others changes come together.
@@ -41,7 +43,7 @@ ROUNDS = {
     "one more order": (
         ["INSERT INTO {orders} VALUES (100, 1, date'2024-03-01', 5, 1.5D)"],
         {
-            **dict.fromkeys(["by_country", "large", "ranked", "scores", "busy", "below", "twice"], "overwrite"),
+            **dict.fromkeys(["by_country", "large", "ranked", "scores", "busy", "below", "twice", "best"], "overwrite"),
             **{
                 "never_ordered": "overwrite",
                 "above_all": "overwrite",
@@ -63,8 +65,8 @@ ROUNDS = {
             # Column bounds follow the customer of new orders here, the last by a hidden key.
             **{"never_ordered": "overwrite", "busy": "overwrite", "below": "overwrite", "above_all": "none"},
             **{"quiet": "overwrite", "branches": "overwrite", "one_branch": "none"},
-            # Partitions follow the days that are counted.
-            **{"pairs": "merge"},
+            # Partitions follow the days that are counted; the changed row names a customer that is not there.
+            **{"pairs": "merge", "best": "overwrite"},
         },
     ),
     "written again with the same rows": (
@@ -73,7 +75,7 @@ ROUNDS = {
     ),
     "to another customer": (
         ["UPDATE {orders} SET customer = 2 WHERE id = 3"],
-        dict.fromkeys(["by_country", "large", "ranked", "scores"], "overwrite"),
+        dict.fromkeys(["by_country", "large", "ranked", "scores", "best"], "overwrite"),
     ),
     "a customer of no country": (
         ["UPDATE {orders} SET customer = 4 WHERE id = 4"],

@@ -175,6 +175,32 @@ def test_where_asking_does_not_pay_it_is_asked_whether_any_row_changed(rows: int
     assert isinstance(plan, Full if rows else NoOp)
 
 
+@pytest.mark.parametrize("values", [[], ["EU", None], [f"r{n}" for n in range(1001)]])
+def test_where_asking_does_not_pay_the_changed_rows_name_the_keys_that_columns_follow(values: list[str | None]) -> None:
+    uses = " JOIN ".join(f"x AS x{n} USING (region)" for n in range(1, 7))
+    definition = analysed(
+        f"WITH x AS (SELECT region, sum(v) AS s FROM t GROUP BY region) SELECT region FROM x JOIN {uses}"
+    )
+    base = sized(ONE_DAY, 10)
+    questions = Questions(definition, definition.asked, OneTable(base), status(base), ())  # type: ignore[arg-type]
+    answers = questions.cheap_answers(ToAsk((0,)), lambda sql: [[v] for v in values])
+    plan = plan_refresh(definition, status(base), PlanRequest("auto", answers=answers))
+    if len(values) == 2:
+        assert isinstance(plan, Overwrite)
+        assert {TupleDomain.where({ColumnKey("region"): Domain.of("EU", None)})} == {*plan.region}
+    else:
+        assert isinstance(plan, Full if values else NoOp)
+
+
+def test_a_text_that_cannot_be_asked_has_no_keys_of_its_own() -> None:
+    base, definition = sized(ONE_DAY, 10), analysed("SELECT 1 AS icebergmv_copy_0, d FROM t")
+    questions = Questions(definition, definition.asked, OneTable(base), status(base), ())  # type: ignore[arg-type]
+    assert definition.asked.references == ()
+    assert definition.tracks_of(definition.uses_of(0)[0])
+    assert questions.answers(ToAsk((0,)), lambda sql: [[1]]) == {}
+    assert questions.cheap_answers(ToAsk((0,)), lambda sql: [[1]]) == {0: TOO_DEAR}
+
+
 @pytest.mark.parametrize("preferred", [frozenset[str](), frozenset(["id"]), frozenset(["id", "region"])])
 def test_no_question_is_asked_twice(preferred: frozenset[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Columns that the table is joined by may be those that partition the storage, or all that there are."""

@@ -38,6 +38,7 @@ EQUATED = view(
 )
 NOT_EXISTS = view("SELECT a.region, a.v FROM t0 a WHERE NOT EXISTS (SELECT 1 FROM t1 b WHERE b.v = a.v)")
 NOT_IN = view("SELECT a.region, a.v FROM t0 a WHERE a.v NOT IN (SELECT b.v FROM t1 b)")
+TIED_VALUE = view("SELECT a.id, a.v, (SELECT max(b.v) FROM t1 b WHERE b.id = a.id) AS m FROM t0 a")
 IN_OR = view("SELECT a.region, a.v FROM t0 a WHERE a.id > 5 OR a.v IN (SELECT b.v FROM t1 b)")
 TIED = view("SELECT a.region, a.v FROM t0 a WHERE a.v > (SELECT max(b.v) FROM t1 b WHERE b.region = a.region)")
 ABOVE = view("SELECT a.region, a.v FROM t0 a WHERE a.v >= (SELECT max(b.v) FROM t1 b)")
@@ -173,6 +174,9 @@ ASKING_MUTANTS: dict[str, Mutant] = {
     "the null-supplying side is taken for a key": Mutant((SUPPLIED,), reaching(every_column)),
     "one side of a full join is taken for a key": Mutant((FULL_JOINED,), reaching(every_column)),
     "the literal of another branch is heard": Mutant((BRANCHES,), reaching(with_another_branch)),
+    "a value of rows that went is looked for among those that came": Mutant(
+        (TIED_VALUE,), Planner(ask=said(lambda q: q.replace(CHANGED, ONLY_MORE)))
+    ),
     # Branches that a condition leaves nothing of.
     "the branch that is wanted is ruled out": Mutant((ONE_BRANCH,), ruled_out(0)),
     "a branch is ruled out by any comparison": Mutant((ANY_BRANCH,), ruled_out(1)),

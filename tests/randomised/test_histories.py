@@ -177,3 +177,18 @@ def test_functions_of_a_key_are_followed(spark_type: str, shape: str, text: str,
     tally = histories_of(sql, key, database, 5)
     kind = database.store(sql)["k"]
     assert bool(tally.incremental("this one")) == (spark_type not in TYPES_NOT_FOLLOWED or kind in ANSWERED)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT a.id, a.v, (SELECT max(b.v) FROM t0 b WHERE b.id = a.id) AS m FROM t0 a",
+        "SELECT a.id, a.v IN (SELECT b.w FROM t0 b WHERE b.id = a.id) AS m FROM t0 a",
+        "SELECT a.id, a.v, NOT EXISTS (SELECT 1 FROM t0 b WHERE b.id = a.id AND b.v > a.v) AS m FROM t0 a",
+        "SELECT id, count(*) AS c FROM t0 a GROUP BY id HAVING sum(v) > (SELECT avg(b.w) FROM t0 b WHERE b.id = a.id)",
+    ],
+)
+def test_a_value_that_is_tied_to_the_row_is_never_computed_anew_for_all(sql: str, database: Database) -> None:
+    """Its question has no answer, so the changed rows of its table name the rows that it is tied to."""
+    kinds = histories_of(sql, "d", database, 25).kinds["this one"]
+    assert (kinds["full"], kinds["overwrite"] > 9) == (0, True), kinds

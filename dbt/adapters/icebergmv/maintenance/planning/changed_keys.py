@@ -13,7 +13,7 @@ which its two ends differ; a row in which the old and the new rows differ does s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
@@ -21,7 +21,7 @@ from typing import Literal
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, ScalarSubquery
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, part_of, splice
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
@@ -38,7 +38,7 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_appended, read_pinned
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import RowChanges, are_few, columns_read
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
-from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, TupleDomain
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import image
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, identifier
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
@@ -100,11 +100,15 @@ class Questions:
         return found | {origin: answer for origin, answer in narrower if isinstance(answer, tuple)}
 
     def cheap_answers(self, to_ask: ToAsk, run: Spark) -> dict[int, Answer]:
-        """Return which of the needed references have no changed row, up to the first one that has."""
+        """Return what the needed references reach as far as their changed rows alone say it, up to one that fails.
+
+        That is the keys in these rows, or that there are none.
+        """
         found: dict[int, Answer] = {}
         for origin in to_ask.needed:
             copies = self.asked.copies_of(origin)
-            answer = self._without_rows(copies[0], run) if copies else None
+            own = None if to_ask.only_whether else self._own_keys(origin, run)
+            answer = own if isinstance(own, tuple) or not copies else self._without_rows(copies[0], run)
             if not isinstance(answer, tuple):
                 return {**found, origin: TOO_DEAR}
             found[origin] = answer
@@ -119,7 +123,7 @@ class Questions:
         if isinstance(own, tuple):
             return own
         answer = self._reached_by(origin, run)
-        if answer is TOO_MANY and origin not in self.own_keys_first:
+        if not isinstance(answer, tuple) and origin not in self.own_keys_first and not self.only_whether:
             own = self._own_keys(origin, run)
         return own if isinstance(own, tuple) else answer
 
@@ -129,25 +133,33 @@ class Questions:
         Every output row depends only on base rows that lead to its value of such a column. None where some use of the
         reference has no such column, or its values cannot be listed.
         """
-        reference = self.asked.references[self.asked.copies_of(origin)[0]]
-        source = self.bases.of(reference).source
-        changed = None if source is None else self._changed_rows(reference, source)
-        types = {} if source is None else {c.name: c.type for c in schema_columns(source.table_schema)}
-        reached: list[TupleDomain] = []
-        for use in self.definition.uses_of(origin):
-            tracks = [(k, t) for k, found in self.definition.tracks_of(use).items() for t in found]
-            keys = [(k, t) for k, t in tracks if all(step.only_adds_null for step in t.function)]
-            listed = [(k, t) for k, t in keys if internal_form(types.get(t.column, ""), "") is not None]
-            if changed is None or not listed:
+        copies = self.asked.copies_of(origin)
+        source = self.bases.of(self.asked.references[copies[0]]).source if copies else None
+        changed = None if source is None else self._changed_rows(self.asked.references[copies[0]], source)
+        if source is None or changed is None:
+            return None
+        types = {c.name: c.type for c in schema_columns(source.table_schema)}
+        keys = [self._key_of(use, types) for use in self.definition.uses_of(origin)]
+        followed = [key for key in keys if key is not None]
+        if len(followed) < len(keys):
+            return None
+        values: dict[str, Domain] = {}
+        for column in dict.fromkeys(track.column for _, track in followed):
+            value = internal_form(types[column], identifier(column))
+            found = values_of(f"SELECT DISTINCT {value} FROM {changed}", run)
+            if isinstance(found, NotListed):
                 return None
-            joined = self._join_keys(origin)
-            name, track = min(listed, key=lambda key: (key[0] not in self.preferred, key[0] not in joined, key[0]))
-            value = internal_form(types[track.column], identifier(track.column))
-            values = values_of(f"SELECT DISTINCT {value} FROM {changed}", run)
-            if isinstance(values, NotListed):
-                return None
-            reached += [] if values.is_none else [TupleDomain.where({ColumnKey(name): image(track.function, values)})]
-        return tuple(reached)
+            values[column] = found
+        regions = [(name, image(track.function, values[track.column])) for name, track in followed]
+        return tuple(TupleDomain.where({ColumnKey(name): domain}) for name, domain in regions if not domain.is_none)
+
+    def _key_of(self, use: Occurrence, types: Mapping[str, str]) -> tuple[str, Track] | None:
+        """Return the column by which a use of a table is followed best, of those whose values can be listed."""
+        tracks = [(k, t) for k, found in self.definition.tracks_of(use).items() for t in found]
+        keys = [(k, t) for k, t in tracks if all(step.only_adds_null for step in t.function)]
+        listed = [(k, t) for k, t in keys if internal_form(types.get(t.column, ""), "") is not None]
+        joined = self._join_keys(use.index)
+        return min(listed, key=lambda key: (key[0] not in self.preferred, key[0] not in joined, key[0]), default=None)
 
     def _join_keys(self, origin: int) -> frozenset[str]:
         """Return the columns that follow a reference and others, which it is joined to: few rows have their values."""

@@ -162,7 +162,8 @@ def _keys_of(definition: ViewDefinition, status: MaterializedViewStatus, request
     bases = [b for b in status.stale if not asked or _any_in(b, asked)]
     names = " and ".join(b.base.name[2] for b in bases)
     pays = request.policy != "auto" or asking_pays(definition.asked, asked, status)
-    if pays and not to_ask.only_whether:
+    uses = [use for index in to_ask.needed for use in definition.uses_of(index)]
+    if (pays or all(map(definition.tracks_of, uses))) and not to_ask.only_whether:
         return f"the keys of the changed rows of {names}"
     keys = " and, if groups cannot be merged, the keys of those that did" if to_ask.only_whether else ""
     return f"whether a row of {names} changed{keys}"
