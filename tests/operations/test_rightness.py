@@ -93,7 +93,9 @@ def test_what_may_give_other_rows(stage: Stage, sql: str, why: str) -> None:
 
 def test_what_is_gone(stage: Stage) -> None:
     stage.refresh(TOTALS)
-    assert "with other settings: spark.sql.ansi.enabled is false, and was not set" in refused(stage, {**SETTINGS, "spark.sql.ansi.enabled": "false"})
+    assert "with other settings: spark.sql.ansi.enabled is false, and was not set" in refused(
+        stage, {**SETTINGS, "spark.sql.ansi.enabled": "false"}
+    )
     view = stage.catalog.views["sales"]
     stage.catalog.views["sales"] = replace(view, sql="SELECT 1")
     assert refused(stage) == "the view was redefined by hand. Refresh it."
