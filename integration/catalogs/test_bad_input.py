@@ -39,7 +39,7 @@ def project(folder: Path, properties: Mapping[str, Any]) -> LakeProject:
     place = {"type": "icebergmv", "catalog": "lake", "schema": "ns", "threads": 1}
     target = {**place, "catalog_properties": dict(properties)}
     made = LakeProject(folder / "project", target)
-    made.model("v", "select 1 as a")
+    made.model("v", "select 1 as a", layout="view")
     return made
 
 
@@ -95,7 +95,7 @@ def test_the_address_is_that_of_the_protocol(guarded: Gate, tmp_path: Path) -> N
 def test_a_server_without_views(server: str, tmp_path: Path) -> None:
     with gate(server, has_views=False) as made:
         message = refused(project(tmp_path, properties(made)))
-    assert "Cannot refresh lake.ns.v: the catalog lake offers no views. Use one that has views" in message
+    assert "Cannot refresh lake.ns.v: the catalog lake offers no views. Leave layout out" in message
 
 
 def test_a_login_that_is_right(guarded: Gate, tmp_path: Path) -> None:

@@ -10,16 +10,13 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager
+from integration.support.dying import dies_before
 from integration.support.lake import LakeProject
 from integration.support.spark_settings import BRIEF_JVM
 
@@ -85,31 +82,6 @@ def _base(lake: LakeProject, name: str) -> str:
     return table
 
 
-class _Dead(Exception):
-    """A process that is gone: nothing it would still do reaches Spark."""
-
-
-@contextmanager
-def _dies_before(step: int) -> Iterator[dict[str, list[str]]]:
-    """Let the n-th statement of each model and all after it fail, clean-up included, as after a kill.
-
-    Yield what was run, by model.
-    """
-    add_query, run = IcebergMVConnectionManager.add_query, defaultdict[str, list[str]](list)
-
-    def counted(self: Any, sql: str, *arguments: Any, **named: Any) -> Any:
-        kind, _, name = str(self.get_thread_connection().name).rpartition(".")
-        if kind.startswith("model"):
-            if len(run[name]) + 1 >= step:
-                raise _Dead("killed")
-            run[name].append(" ".join(sql.rsplit("*/", maxsplit=1)[-1].split()[:3]))
-        return add_query(self, sql, *arguments, **named)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(IcebergMVConnectionManager, "add_query", counted)
-        yield run
-
-
 NEW, BETWEEN_GRAINS = ("killed_create", "killed_table_in_the_way"), "killed_between_grains"
 CHANGED = ("killed_overwrite", "killed_delete_and_insert")
 REPLACED = "killed_replace"
@@ -127,7 +99,7 @@ def test_killed_before_any_statement(lake: LakeProject) -> None:
         for name in playing:
             _prepare(lake, name, tables[name], step)
         before = {name: _rows(lake, name) for name in playing}
-        with _dies_before(step) as run:
+        with dies_before(step) as run:
             lake.dbt("run", "--select", *playing)
         died = [name for name in playing if name in lake.failures()]
         published = {name for name in died if any("VIEW" in statement for statement in run[name])}
@@ -168,7 +140,7 @@ def test_killed_while_the_storage_is_partitioned_otherwise(lake: LakeProject) ->
     lake.sql(f"INSERT INTO {table} SELECT date'2023-01-01' + cast(id as int), 1 FROM range(101)")
     for step in itertools.count(1):
         _prepare(lake, name, table, step)
-        with _dies_before(step) as run:
+        with dies_before(step) as run:
             lake.dbt("run", "--select", name)
         died = name in lake.failures()
         made = run[name].count("CREATE OR REPLACE")  # the storage table, the same table again, the view

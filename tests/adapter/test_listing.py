@@ -5,7 +5,9 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from dbt.adapters.icebergmv.listing import list_relations, rendered_storage_table
+from pyiceberg.schema import Schema
+
+from dbt.adapters.icebergmv.listing import list_relations, names_of_tables_to_open, rendered_storage_table
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo
 
 
@@ -33,7 +35,10 @@ class FakeReader:
 
     def table(self, namespace: str, name: str) -> Any:
         self.opened.append(name)
-        return SimpleNamespace(properties=self.tables[name]) if name in self.tables else None
+        if name not in self.tables:
+            return None
+        metadata = SimpleNamespace(current_snapshot_id=None, table_uuid="uuid")
+        return SimpleNamespace(properties=self.tables[name], metadata=metadata, schema=Schema)
 
 
 def materialized(storage: str) -> dict[str, str]:
@@ -84,3 +89,30 @@ def test_storage_table_of_a_view() -> None:
         "plain": None,
         "absent": None,
     }
+
+
+def test_tables_that_are_materialized_views() -> None:
+    """Only tables that a model may make one are opened."""
+    reader = FakeReader(
+        tables={
+            "mv": {"icebergmv.storage-of": "`lake`.`a`.`mv`"},
+            "moved": {"icebergmv.storage-of": "`lake`.`a`.`mv`"},
+            "plain": {},
+            "source": {},
+            "__mv_storage__mv__next": {"icebergmv.storage-of": "`lake`.`a`.`mv`"},
+        },
+        views={},
+    )
+    shown = {r.name: r.kind for r in list_relations(reader, "a", {"mv", "moved", "plain"})}
+    assert shown == {"mv": "materialized_view", "moved": "table", "plain": "table", "source": "table"}
+    assert "source" not in reader.opened
+    found = {name: rendered_storage_table(reader, "a", name) for name in reader.tables}
+    assert found == {**dict.fromkeys(reader.tables), "mv": "`lake`.`a`.`mv`"}
+
+
+def test_models_whose_tables_are_opened() -> None:
+    def node(identifier: str, materialized: str) -> Any:
+        return SimpleNamespace(identifier=identifier, config=SimpleNamespace(materialized=materialized))
+
+    nodes = [node("MV", "materialized_view"), node("inc", "incremental"), node("t", "table")]
+    assert names_of_tables_to_open([*nodes, SimpleNamespace(config=None)]) == {"MV", "mv", "inc"}

@@ -18,7 +18,7 @@ from dbt.adapters.icebergmv.impl import IcebergMVConfig
 from dbt.adapters.icebergmv.view_settings import CHECKS, OF_OTHERS, check_settings
 
 OURS = [f.name for f in fields(IcebergMVConfig)]
-WITHOUT_CHECK = {"layout", "storage_schema", "storage_table_prefix"}
+WITHOUT_CHECK = {"storage_schema", "storage_table_prefix"}
 """Any text will do, or the refresh itself says what it allows."""
 
 
@@ -141,7 +141,6 @@ def test_a_name_is_told_once_for_all_models_that_have_it() -> None:
         "sort",
         "sql_header",
         "table_type",
-        "target_lag",
         "unique_tmp_table_suffix",
         "my_own_setting",
     ],

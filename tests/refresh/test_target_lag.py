@@ -90,6 +90,25 @@ def test_a_run_that_found_nothing_changed_does_not_renew_the_age(stage: Stage) -
     assert refreshed(stage, minutes=1)[0].kind == "overwrite"
 
 
+def test_a_view_of_which_something_was_said_is_left_alone(stage: Stage) -> None:
+    """What was said is recorded beside the configuration, and is none."""
+    limited = Model(f"{HOURLY.sql} LIMIT 100", HOURLY.columns, LAG)
+    stage.refresh(limited)
+    recorded = stage.catalog.views[VIEW[2]].properties["icebergmv.config"]
+    assert "LIMIT may pick other rows" in recorded
+    assert refreshed(stage, limited, minutes=12)[0].reason.startswith("refreshed 12 minutes ago")
+
+
+def test_a_view_that_is_a_table_is_left_alone_unless_another_wrote_into_it(stage: Stage) -> None:
+    hourly = Model(config={**LAG, "layout": "table"})
+    stage.refresh(hourly)
+    sell("EU")(stage.tables())
+    assert refreshed(stage, hourly, minutes=12)[0].reason.startswith("refreshed 12 minutes ago")
+    table = stage.tables()[VIEW[2]]
+    table.append(table.scan().to_arrow())
+    assert refreshed(stage, hourly)[0].kind == "full"
+
+
 @pytest.mark.parametrize("minutes", [-1, -60 * 24 * 400])
 def test_a_refresh_in_the_future_is_a_wrong_clock(stage: Stage, minutes: int) -> None:
     stage.refresh(HOURLY)

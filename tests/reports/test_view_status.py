@@ -256,7 +256,7 @@ def test_a_catalog_without_views(stage: Stage) -> None:
     stage.catalog.has_views = False
     found = look(stage)
     assert (found.state, found.next) == ("error", None)
-    assert str(found.error).startswith("the catalog lake offers no views. Use one that has views (REST, ")
+    assert str(found.error).startswith("the catalog lake offers no views. Leave layout out, ")
     with pytest.raises(InvalidConfig, match=r"^Cannot refresh lake\.ns\.sales: the catalog lake offers no views\. "):
         inspect(stage.catalog, stage.request(BY_REGION))
 

@@ -5,9 +5,11 @@ It computes nothing: rows that are written are a row of nothing but NULL. Real S
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import pyarrow as pa
 from pyiceberg.catalog.sql import SqlCatalog
@@ -36,6 +38,9 @@ _NAME = r"`lake`\.`ns`\.`(?P<name>\w+)`"
 _TABLE = rf"table => '{_NAME}'"
 _TEXT = r"'(?:[^'\\]|\\.)*'"
 _PROPERTY = re.compile(r"'((?:[^'\\]|\\.)*)' = '((?:[^'\\]|\\.)*)'")
+_OPTION = rf"`[^`]+` = {_TEXT}"
+_OPTION_PARTS = re.compile(r"`([^`]+)` = '((?:[^'\\]|\\.)*)'")
+_SUMMARY = "snapshot-property."
 _HIDDEN = rf"(?:{HIDDEN_STATE}|{HIDDEN_KEY})\w+"
 _PROPERTIES = rf"TBLPROPERTIES \((?P<properties>(?:, |{_TEXT}| = )*)\)"
 
@@ -91,12 +96,14 @@ class RecordingSpark:
             r" AS SELECT (?P<columns>.*?) FROM": (self._create_table),
             rf"ALTER TABLE {_NAME} CREATE BRANCH `(?P<branch>\w+)` AS OF VERSION (?P<snapshot>\d+) ": self._branch,
             rf"ALTER TABLE {_NAME} DROP BRANCH IF EXISTS `(?P<branch>\w+)`": self._drop_branch,
-            rf"ALTER TABLE {_NAME} (?:UN)?SET TBLPROPERTIES": lambda found: None,
+            rf"ALTER TABLE {_NAME} (?P<un>UN)?SET TBLPROPERTIES \((?P<properties>.*)\)$": self._set_properties,
             rf"REFRESH TABLE {_NAME}$": lambda found: None,
             rf"DROP TABLE IF EXISTS {_NAME} PURGE$": lambda found: self.catalog.iceberg.drop_table(
                 f"ns.{found['name']}"
             ),
-            rf"INSERT INTO {_NAME}\.`branch_(?P<branch>\w+)` ": self._insert,
+            rf"INSERT INTO {_NAME}\.`branch_(?P<branch>\w+)` WITH \((?P<options>(?:, |{_OPTION})*)\)(?P<rows>.*)": (
+                self._insert
+            ),
             rf"DELETE FROM {_NAME}\.`branch_(?P<branch>\w+)` ": self._delete,
             rf"CALL `lake`\.system\.fast_forward\({_TABLE}, .* to => '(?P<branch>\w+)'\)": self._fast_forward,
             rf"CALL `lake`\.system\.set_current_snapshot\({_TABLE}, snapshot_id => (?P<id>\d+)\)": self._set_main,
@@ -104,6 +111,10 @@ class RecordingSpark:
                 self._publish
             ),
             rf"ALTER VIEW {_NAME} SET {_PROPERTIES}": self._alter_view,
+            rf"DROP VIEW IF EXISTS {_NAME}$": lambda found: self.catalog.views.__delitem__(found["name"]),
+            rf"DROP TABLE IF EXISTS {_NAME}": self._drop_table,
+            rf"ALTER TABLE {_NAME} RENAME TO `ns`\.`(?P<to>\w+)`$": self._rename,
+            rf"COMMENT ON TABLE {_NAME} IS ": lambda found: None,
         }
 
     def _described(self, sql: str) -> Sequence[Sequence[object]]:
@@ -119,7 +130,9 @@ class RecordingSpark:
 
     def _create_table(self, found: re.Match[str]) -> None:
         name = f"ns.{found['name']}"
+        before: Mapping[str, str] = {}
         if self.catalog.iceberg.table_exists(name):
+            before = self.catalog.iceberg.load_table(name).properties
             self.catalog.iceberg.drop_table(name)
         hidden = [(column, "bigint") for column in re.findall(rf"`({_HIDDEN})`", found["columns"])]
         columns = enumerate([*self.columns, *hidden], start=1)
@@ -128,9 +141,10 @@ class RecordingSpark:
         keys = [] if found["by"] is None else [key.strip("`") for key in found["by"].split(", ")]
         spec = PartitionSpec(*(PartitionField(ids[k], 1000 + n, IdentityTransform(), k) for n, k in enumerate(keys)))
         table = self.catalog.iceberg.create_table(
-            name, Schema(*fields), partition_spec=spec, properties=properties_in(found["properties"])
+            name, Schema(*fields), partition_spec=spec, properties={**before, **properties_in(found["properties"])}
         )
         table.append(pa.table([[]] * len(fields), schema=schema_to_pyarrow(table.schema())))
+        committed_as(table, "overwrite")
 
     def _branch(self, found: re.Match[str]) -> None:
         self._table(found).manage_snapshots().create_branch(int(found["snapshot"]), found["branch"]).commit()
@@ -140,8 +154,28 @@ class RecordingSpark:
 
     def _insert(self, found: re.Match[str]) -> None:
         table = self._table(found)
-        row = pa.table([[None]] * len(table.schema().fields), schema=schema_to_pyarrow(table.schema()))
-        table.append(row, branch=found["branch"])
+        cells: list[object] = [] if found["rows"].endswith(" WHERE false") else [None]
+        row = pa.table([cells] * len(table.schema().fields), schema=schema_to_pyarrow(table.schema()))
+        summary = {
+            key.removeprefix(_SUMMARY): unescaped(text)
+            for key, text in re.findall(_OPTION_PARTS, found["options"])
+            if key.startswith(_SUMMARY)
+        }
+        table.append(row, branch=found["branch"], snapshot_properties=summary)
+
+    def _drop_table(self, found: re.Match[str]) -> None:
+        if self.catalog.iceberg.table_exists(f"ns.{found['name']}"):
+            self.catalog.iceberg.drop_table(f"ns.{found['name']}")
+
+    def _rename(self, found: re.Match[str]) -> None:
+        self.catalog.iceberg.rename_table(f"ns.{found['name']}", f"ns.{found['to']}")
+
+    def _set_properties(self, found: re.Match[str]) -> None:
+        with self._table(found).transaction() as transaction:
+            if found["un"]:
+                transaction.remove_properties(*(unescaped(key[1:-1]) for key in re.findall(_TEXT, found["properties"])))
+            else:
+                transaction.set_properties(properties_in(found["properties"]))
 
     def _delete(self, found: re.Match[str]) -> None:
         self._table(found).delete(AlwaysTrue(), branch=found["branch"])
@@ -166,6 +200,16 @@ class RecordingSpark:
         view = self.catalog.views[found["name"]]
         properties = {**view.properties, **properties_in(found["properties"])}
         self.catalog.views[found["name"]] = replace(view, properties=properties)
+
+
+def committed_as(table: Table, operation: str) -> None:
+    """Let the current snapshot of a table be of another operation: PyIceberg itself commits few of them."""
+    file = Path(table.refresh().metadata_location.removeprefix("file://"))
+    metadata = json.loads(file.read_text())
+    for snapshot in metadata["snapshots"]:
+        if snapshot["snapshot-id"] == metadata["current-snapshot-id"]:
+            snapshot["summary"]["operation"] = operation
+    file.write_text(json.dumps(metadata))
 
 
 def properties_in(text: str) -> dict[str, str]:

@@ -18,4 +18,4 @@ def catalog_report(chosen: ChosenReader, schema: str, supports_views: bool) -> I
         reader.view(schema, views[0])
     yield f"in the schema {schema}: {len(entries) - len(views)} tables, {len(views)} views"
     if not (supports_views and reader.has_views):
-        yield "The catalog has no views, so it can have no materialized views"
+        yield "The catalog has no views: materialized views are tables (layout: table)"

@@ -14,6 +14,7 @@ from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import OWNER_KEY, ViewState, read_state
+from dbt.adapters.icebergmv.maintenance.status.table_layout import table_as_view
 
 Row = dict[str, Any]
 
@@ -48,13 +49,17 @@ def _stats_items(row: Row) -> dict[str, StatsItem]:
 
 def _relation_rows(reader: CatalogReader, schema: str, relation: ListedRelation) -> Iterator[Row]:
     columns: tuple[ColumnInfo, ...]
-    if relation.view is not None:
-        columns, properties, comment = relation.view.columns, relation.view.properties, relation.view.comment
-        stats = _refresh_stats(reader, schema, relation.view) if relation.kind == "materialized_view" else {}
-    else:
+    view, kind, table = relation.view, relation.kind, None
+    if view is None:
         table = reader.table(schema, relation.name)
         if table is None:
             return
+        view = table_as_view((reader.name, schema, relation.name), table)
+        kind = kind if view is None else "materialized_view"
+    if view is not None:
+        columns, properties, comment = view.columns, view.properties, view.comment
+        stats = _refresh_stats(reader, schema, view) if kind == "materialized_view" else {}
+    elif table is not None:
         columns, properties, comment = table_columns(table), table.properties, table.properties.get("comment")
         stats = _size_stats(table)
     for index, column in enumerate(columns):
@@ -62,7 +67,7 @@ def _relation_rows(reader: CatalogReader, schema: str, relation: ListedRelation)
             "table_database": reader.name,
             "table_schema": schema,
             "table_name": relation.name,
-            "table_type": relation.kind,
+            "table_type": kind,
             "table_comment": comment,
             "table_owner": properties.get(OWNER_KEY) or properties.get("owner"),
             "column_name": column.name,

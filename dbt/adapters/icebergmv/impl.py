@@ -32,7 +32,7 @@ from dbt.adapters.icebergmv.freshness import last_modified
 from dbt.adapters.icebergmv.generic_tests import GenericTestsMixin
 from dbt.adapters.icebergmv.grants import BUILDING_COMMANDS, warn_of_grants
 from dbt.adapters.icebergmv.invocation import command
-from dbt.adapters.icebergmv.listing import list_relations, rendered_storage_table
+from dbt.adapters.icebergmv.listing import list_relations, names_of_tables_to_open, rendered_storage_table
 from dbt.adapters.icebergmv.maintenance.catalog.over_spark.reader import SparkReader
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ColumnInfo, table_columns
 from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
@@ -40,6 +40,7 @@ from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
 from dbt.adapters.icebergmv.maintenance.sql.names import split_name
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified, string_literal
+from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
 from dbt.adapters.icebergmv.materialized_views import BEHAVIOR_FLAGS, MaterializedViewMixin
 from dbt.adapters.icebergmv.operations import OperationsMixin
 from dbt.adapters.icebergmv.python_models import run_model
@@ -98,6 +99,7 @@ class IcebergMVAdapter(
     def __init__(self, config: Any, mp_context: Any) -> None:
         super().__init__(config, mp_context)
         self._readers: Remembered[ChosenReader] = Remembered(100)
+        self._may_be_views: frozenset[str] = frozenset()
 
     @property
     def credentials(self) -> IcebergMVCredentials:  # type: ignore[override]
@@ -167,6 +169,7 @@ class IcebergMVAdapter(
             warn_of_grants(nodes)
         if command() in VIEW_COMMANDS:
             check_settings(nodes, (field.name for field in fields(IcebergMVConfig)))
+        self._may_be_views = names_of_tables_to_open(nodes)
         super().set_relations_cache(nodes, clear, required_schemas)
 
     @available
@@ -188,7 +191,7 @@ class IcebergMVAdapter(
         """Return tables, views and materialized views of a schema; an absent schema is empty."""
         database = schema_relation.database or self.credentials.database
         schema = str(schema_relation.schema)
-        found = _ask(lambda: list_relations(self.catalog_reader_of(database), schema))
+        found = _ask(lambda: list_relations(self.catalog_reader_of(database), schema, self._may_be_views))
         return [
             self.Relation.create(
                 database=database,
@@ -315,7 +318,7 @@ class IcebergMVAdapter(
         reader = self.catalog_reader_of(relation.database)
         schema, name = str(relation.schema), str(relation.identifier)
         if relation.type in {RelationType.View, RelationType.MaterializedView}:
-            view = reader.view(schema, name)
+            view = found_view(reader, (reader.name, schema, name))
             return () if view is None else view.columns
         table = reader.table(schema, name)
         if table is not None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Literal, TypeVar
+
+from dbt.adapters.contracts.relation import RelationConfig
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
@@ -16,6 +18,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     storage_table_of,
     view_of_storage,
 )
+from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, found_view, table_as_view
 
 # Only tables named like this are opened to see whether they are storage: opening every table of a big schema
 # would make each run slow. Storage of a view in the same schema is known from the view, whatever its name.
@@ -23,6 +26,7 @@ STORAGE_PREFIXES = ("__mv_storage__", "$materialized_view_storage$")
 PARALLEL_READS = 8
 
 RelationKind = Literal["table", "view", "materialized_view"]
+MATERIALIZED_VIEW: RelationKind = "materialized_view"
 In = TypeVar("In")
 Out = TypeVar("Out")
 
@@ -36,8 +40,12 @@ class ListedRelation:
     view: ViewInfo | None = None
 
 
-def list_relations(reader: CatalogReader, namespace: str) -> list[ListedRelation]:
+def list_relations(
+    reader: CatalogReader, namespace: str, may_be_views: Container[str] = frozenset()
+) -> list[ListedRelation]:
     """Return the relations of a schema, without the storage tables behind materialized views.
+
+    `may_be_views` are names whose tables are opened to see whether they are materialized views (layout `table`).
 
     An absent schema is empty. Raises CatalogUnavailable when the catalog or a view's metadata cannot be read.
     """
@@ -53,13 +61,19 @@ def list_relations(reader: CatalogReader, namespace: str) -> list[ListedRelation
         for name, is_storage in zip(suspects, _parallel(_storage_test(reader, namespace), suspects), strict=True)
         if is_storage
     )
-    found = [ListedRelation(name, "table") for name in tables if name not in hidden]
+    shown = [name for name in tables if name not in hidden]
+    asked = [name for name in shown if name in may_be_views]
+    of_tables = dict(zip(asked, _parallel(_view_of_table(reader, namespace), asked), strict=True))
+    found = [
+        ListedRelation(name, "table" if (view := of_tables.get(name)) is None else "materialized_view", view)
+        for name in shown
+    ]
     return found + [_listed_view(view) for view in views]
 
 
 def listed_relation(reader: CatalogReader, namespace: str, name: str) -> ListedRelation:
     """Return an entry of a schema as it would be listed, an absent one as a table. Raises CatalogUnavailable."""
-    view = reader.view(namespace, name)
+    view = found_view(reader, (reader.name, namespace, name))
     return ListedRelation(name, "table") if view is None else _listed_view(view)
 
 
@@ -67,12 +81,25 @@ def _listed_view(view: ViewInfo) -> ListedRelation:
     return ListedRelation(view.name, "materialized_view" if is_materialized_view(view.properties) else "view", view)
 
 
+def names_of_tables_to_open(nodes: Iterable[RelationConfig]) -> frozenset[str]:
+    """Return the names under which a table may be a materialized view, to models that would do other things with it."""
+    wanted = (MATERIALIZED_VIEW, "incremental")
+    return frozenset(
+        name
+        for node in nodes
+        if node.config is not None and str(getattr(node.config, "materialized", "")) in wanted
+        for name in (str(node.identifier), str(node.identifier).lower())
+    )
+
+
 def storage_table_name(reader: CatalogReader, namespace: str, name: str) -> TableName | None:
     """Return (catalog, schema, table) of the storage behind a materialized view, None when it has none to drop.
 
     A table that belongs to another view is never returned: the name comes from a property that people can edit.
     """
-    view, schema = reader.view(namespace, name), (reader.name, namespace)
+    view, schema = found_view(reader, (reader.name, namespace, name)), (reader.name, namespace)
+    if isinstance(view, TableView):
+        return (*schema, name)
     storage = None if view is None else storage_table_of(view.properties, schema)
     if storage is None or storage[0] != reader.name:
         return None
@@ -99,6 +126,14 @@ def _storage_test(reader: CatalogReader, namespace: str) -> Callable[[str], bool
         return table is not None and is_storage_table(table.properties)
 
     return test
+
+
+def _view_of_table(reader: CatalogReader, namespace: str) -> Callable[[str], ViewInfo | None]:
+    def look(name: str) -> ViewInfo | None:
+        table = reader.table(namespace, name)
+        return None if table is None else table_as_view((reader.name, namespace, name), table)
+
+    return look
 
 
 def _parallel(read: Callable[[In], Out], items: list[In]) -> list[Out]:

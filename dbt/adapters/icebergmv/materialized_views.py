@@ -19,7 +19,7 @@ from dbt.adapters.icebergmv.contract import ContractCheck, declared_columns
 from dbt.adapters.icebergmv.invocation import partial_inputs
 from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash, single_statement
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import partition_by_texts
-from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, naming
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, InvalidConfig, MaintenanceError, naming
 from dbt.adapters.icebergmv.maintenance.lake import Lake, Spark
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, left_alone, nothing_done
@@ -42,7 +42,9 @@ from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
 from dbt.adapters.icebergmv.maintenance.status.time_spans import time_span
 from dbt.adapters.icebergmv.maintenance.status.view_config import (
     ConfigurationChanges,
+    Layout,
     ViewConfig,
+    layout,
     refresh_policy,
 )
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
@@ -169,12 +171,8 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
     ) -> RefreshRequest:
         """Return what a run asks for a model's view. Raises InvalidConfig."""
         config: Mapping[str, Any] = model["config"]
-        _refuse_unsupported(config)
         database, schema, identifier = view
-        if not self.credentials.catalog_settings(database).supports_views:
-            raise InvalidConfig(
-                f"the catalog {database} has no views: its jdbc.schema-version is V0. Upgrade it to V1."
-            )
+        chosen = self._layout(config, database)
         statement = single_statement(sql)
         settings = meaning_settings(self.credentials.session_conf())
         if settings.get(ESCAPED_LITERALS, "false").lower() == "true":
@@ -182,17 +180,15 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
         persist = config.get("persist_docs") or {}
         columns: Mapping[str, Any] = model.get("columns") or {}
         partition_by = config.get("partition_by")
+        prefix = config.get("storage_table_prefix") or DEFAULT_STORAGE_PREFIX
+        storage = (database, str(config.get("storage_schema") or schema), f"{prefix}{identifier}")
         return RefreshRequest(
             view=view,
             sql=statement,
             default_namespace=self.credentials.schema,
             config=ViewConfig(
                 definition_hash=definition_hash(statement),
-                storage_table=(
-                    database,
-                    str(config.get("storage_schema") or schema),
-                    f"{config.get('storage_table_prefix') or DEFAULT_STORAGE_PREFIX}{identifier}",
-                ),
+                storage_table=view if chosen == "table" else storage,
                 partition_by=None if partition_by is None else partition_by_texts(partition_by),
                 tblproperties={str(k): setting_text(v) for k, v in (config.get("tblproperties") or {}).items()},
                 comment=(model.get("description") or None) if persist.get("relation") else None,
@@ -203,28 +199,49 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
                 refresh_policy=refresh_policy(config.get("refresh_policy") or "auto"),
                 incremental=self.behavior.materialized_view_connector_driven_refresh_enabled.no_warn,
                 refresh_on_run=true_or_false("refresh_on_run", config.get("refresh_on_run"), True),
-                stale_read_behavior=self._stale_read_behavior(config),
+                stale_read_behavior=self._stale_read_behavior(config, chosen),
                 staleness_window=staleness_window(config.get("staleness_window")),
                 definition_below_rows=definition_below_rows(config.get("definition_below_rows")),
                 target_lag=time_span("target_lag", config.get("target_lag")),
+                layout=chosen,
             ),
             owner=_user(),
             rebuild=_why_rebuilt(config) if full_refresh else None,
             partial=partial_inputs(),
         )
 
-    def _stale_read_behavior(self, config: Mapping[str, Any]) -> StaleReadBehavior:
+    def _layout(self, config: Mapping[str, Any], database: str) -> Layout:
+        """Return the layout of a model: as configured, else a view where the catalog has views."""
+        wanted = None if config.get("layout") is None else layout(config["layout"])
+        supports_views = self.credentials.catalog_settings(database).supports_views
+        if wanted == "view" and not supports_views:
+            raise InvalidConfig(
+                f"the catalog {database} has no views: its jdbc.schema-version is V0. Upgrade it to V1, or leave "
+                "layout out."
+            )
+        if wanted is not None:
+            return wanted
+        try:
+            return "view" if supports_views and self.catalog_reader_of(database).has_views else "table"
+        except (CatalogUnavailable, DbtRuntimeError):
+            # What is wrong with the catalog is said by who looks into it next.
+            return "view"
+
+    def _stale_read_behavior(self, config: Mapping[str, Any], chosen: Layout) -> StaleReadBehavior:
         wanted = stale_read_behavior(config.get("stale_read_behavior") or "use_data_table")
-        return wanted if self.behavior.materialized_view_stitching_enabled.no_warn else "use_data_table"
+        if not self.behavior.materialized_view_stitching_enabled.no_warn:
+            return "use_data_table"
+        if chosen == "table" and wanted != "use_data_table":
+            asked = "layout is table" if config.get("layout") else "its catalog has no views, so that layout is table"
+            raise InvalidConfig(
+                f"stale_read_behavior {wanted} needs a view, and {asked}. Leave out stale_read_behavior, or use layout "
+                "view in a catalog that has views."
+            )
+        return wanted
 
 
 def _changed(changes: ConfigurationChanges) -> str:
     return ", ".join((*changes.rebuild, *changes.alter))
-
-
-def _refuse_unsupported(config: Mapping[str, Any]) -> None:
-    if config.get("layout", "view") != "view":
-        raise InvalidConfig(f"layout {config.get('layout')!r} is not available yet. Leave it out, or set it to view.")
 
 
 @contextmanager

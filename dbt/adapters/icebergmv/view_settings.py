@@ -24,7 +24,8 @@ from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
     stale_read_behavior,
     staleness_window,
 )
-from dbt.adapters.icebergmv.maintenance.status.view_config import refresh_policy
+from dbt.adapters.icebergmv.maintenance.status.time_spans import time_span
+from dbt.adapters.icebergmv.maintenance.status.view_config import layout, refresh_policy
 from dbt.adapters.icebergmv.warning import several, warn
 
 MATERIALIZATION = "materialized_view"
@@ -37,6 +38,8 @@ CHECKS: Mapping[str, Callable[[Any], object]] = {
     "stale_read_behavior": stale_read_behavior,
     "staleness_window": staleness_window,
     "definition_below_rows": definition_below_rows,
+    "target_lag": lambda value: time_span("target_lag", value),
+    "layout": layout,
 }
 """What reads the value of a setting; it raises InvalidConfig for one that is not allowed."""
 

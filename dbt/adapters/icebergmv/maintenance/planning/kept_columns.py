@@ -28,7 +28,11 @@ def as_far_as_of_use(view: View) -> View:
     They are of use where some base table has partitions that no output column follows.
     """
     definition, bases = view.definition, view.bases
-    if definition.merging is None or not definition.merging.hidden or stored_hidden(view.storage):
+    if definition.merging is None or not definition.merging.hidden:
+        return view
+    if not view.request.config.keeps_hidden_columns:
+        return _without_merging(view)
+    if stored_hidden(view.storage):
         return view
     sources = [(r.index, bases.of(r).source) for r in definition.references if not r.pinned]
     is_of_use = any(
@@ -52,7 +56,7 @@ def with_states(view: View, columns: Columns) -> tuple[View, Columns]:
 
 def wants_more_keys(view: View) -> bool:
     """Return whether the definition should have hidden keys that it does not have."""
-    return bool(keys_of_today(view.definition, view.bases))
+    return view.request.config.keeps_hidden_columns and bool(keys_of_today(view.definition, view.bases))
 
 
 def keeps(storage: Table | None, hidden: tuple[Column, ...], definition: ViewDefinition) -> bool:

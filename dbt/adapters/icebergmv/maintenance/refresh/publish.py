@@ -18,6 +18,7 @@ from dbt.adapters.icebergmv.maintenance.status.pinned_view import has_moved, sql
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX, ViewState
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE, StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, is_view_table
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan, over_columns, read_text
 
 BACKUP_SUFFIX = "__dbt_backup"
@@ -68,8 +69,7 @@ def publish_text(
         properties=state.to_properties(),
     )
     _check_not_overtaken(lake, view, stored)
-    is_table_there = isinstance(view, NewView) and view.table_in_the_way
-    with _out_of_the_way(lake, made.name) if is_table_there else nullcontext():
+    with _out_of_the_way(lake, made.name) if is_table_in_the_way(view) else nullcontext():
         _create_view(lake, view, made)
     return text.behavior
 
@@ -111,13 +111,17 @@ def _check_not_overtaken(lake: Lake, view: Inspection, stored: StoredRows) -> No
         raise lost_race(stored.name)
 
 
+def is_table_in_the_way(view: Inspection) -> bool:
+    """Return whether a table has the name of the view: another one, or the rows of the view in another layout."""
+    return isinstance(view.found, TableView) or (isinstance(view, NewView) and view.table_in_the_way)
+
+
 def _create_view(lake: Lake, view: Inspection, made: statements.View) -> None:
     try:
         lake.spark(statements.create_view(made))
     except Exception as error:
         # Whatever the statement failed of, a view that another refresh moved meanwhile is the reason that counts.
-        is_table_there = isinstance(view, NewView) and view.table_in_the_way
-        if not is_table_there and has_moved(lake.catalog, made.name, view.found):
+        if not is_table_in_the_way(view) and has_moved(lake.catalog, made.name, view.found):
             raise lost_race(view.request.config.storage_table) from error
         raise
 
@@ -134,6 +138,14 @@ def _out_of_the_way(lake: Lake, view: TableName) -> Iterator[None]:
             lake.spark(statements.rename_table(backup, view))
         raise
     lake.spark(statements.drop_table(backup, purge=False))
+
+
+def drop_backup(lake: Lake, view: TableName) -> None:
+    """Drop the table that the view was in another layout, where the refresh that put it out of the way has died."""
+    name = (view[0], view[1], view[2] + BACKUP_SUFFIX)
+    table = lake.catalog.table(name[1], name[2])
+    if table is not None and is_view_table(view, table.properties):
+        lake.spark(statements.drop_table(name, purge=True))
 
 
 def _free_name(lake: Lake, view: TableName) -> TableName:

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from datetime import datetime, timezone
 
-from pyiceberg.table import Table
 from typing_extensions import assert_never
 
-from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField, stored_partitioning
-from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, RefreshConflict, first_line, naming
+from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict, naming
 from dbt.adapters.icebergmv.maintenance.lake import Lake
-from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED
-from dbt.adapters.icebergmv.maintenance.planning.plan import Merge
 from dbt.adapters.icebergmv.maintenance.planning.policy import enforce
 from dbt.adapters.icebergmv.maintenance.planning.settle import (
     PlanOptions,
@@ -24,25 +18,15 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import (
     settle,
     settle_build,
 )
-from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_partitioning, misfit_to_write
-from dbt.adapters.icebergmv.maintenance.planning.write import ReplaceAll, distribution_of, write_of
-from dbt.adapters.icebergmv.maintenance.refresh.publish import is_outdated, publish_view, record, republish
+from dbt.adapters.icebergmv.maintenance.planning.storage_fit import misfit_to_write
+from dbt.adapters.icebergmv.maintenance.refresh.layouts import layout_of
+from dbt.adapters.icebergmv.maintenance.refresh.publish import is_outdated
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, done, nothing_done
 from dbt.adapters.icebergmv.maintenance.refresh.shortcomings import recorded_config, say
-from dbt.adapters.icebergmv.maintenance.refresh.state_after import moved, refresh_state, state_after
-from dbt.adapters.icebergmv.maintenance.refresh.statements import drop_table
+from dbt.adapters.icebergmv.maintenance.refresh.state_after import moved
 from dbt.adapters.icebergmv.maintenance.refresh.static_stitching import leave
-from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
-    drop_unneeded_branches,
-    load_storage,
-    write_storage,
-)
-from dbt.adapters.icebergmv.maintenance.refresh.storage_table import (
-    alter_storage,
-    make_storage,
-    partition_otherwise,
-)
-from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
+from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage
+from dbt.adapters.icebergmv.maintenance.refresh.written import NotMerged, iso
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,
     LostView,
@@ -51,19 +35,9 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import (
     inspect,
 )
 from dbt.adapters.icebergmv.maintenance.status.session_settings import check_session
-from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan, read_plan
 
 ATTEMPTS = 3
-
-
-class _NotMerged(Exception):
-    """Groups could not be merged; nothing was written."""
-
-    def __init__(self, error: Exception) -> None:
-        words = "an extreme went, or a sum or an average would not be exact"
-        first = words if NOT_MERGED in str(error) else first_line(error)
-        super().__init__(f"groups were not merged: {first}")
 
 
 def refresh(lake: Lake, inspection: Inspection, reads: ReadPlan) -> RefreshResult:
@@ -83,7 +57,7 @@ def refresh(lake: Lake, inspection: Inspection, reads: ReadPlan) -> RefreshResul
 
 
 def _refresh_once(lake: Lake, inspection: Inspection, reads: ReadPlan) -> RefreshResult:
-    started_at = _iso(inspection.looked_at)
+    started_at = iso(inspection.looked_at)
     match inspection:
         case NewView() | LostView():
             return _build(lake, inspection, reads, started_at)
@@ -114,7 +88,7 @@ def _bring_up_to_date(lake: Lake, view: RefreshedView, reads: ReadPlan, started_
         return _alter_only(lake, settled, reads)
     try:
         return _carry_out(lake, view, settled, reads, started_at)
-    except _NotMerged as error:
+    except NotMerged as error:
         again = settle(lake, view, replace(options, merges=False), misfit_to_write)
         if isinstance(again, Unchanged):
             raise AssertionError("groups that change cannot be merged, and yet nothing changes") from error
@@ -139,56 +113,8 @@ def _reads_of(inspected: Inspection, settled: Inspection, reads: ReadPlan) -> Re
 
 
 def _write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> RefreshResult:
-    view = settled.view
-    storage = view.request.config.storage_table
-    if settled.makes_storage:
-        make_storage(lake, settled)
-    elif not isinstance(view, NewView):
-        alter_storage(lake, view)
-    start = _start(settled, load_storage(lake, storage))
-    state_option = {"snapshot-property.refresh-state": refresh_state(view, started_at)}
-    try:
-        options = {**state_option, **distribution_of(settled, start)}
-        stored = write_storage(lake, start, write_of(settled, start), options)
-    except MaintenanceError:
-        raise
-    except Exception as error:
-        # The statement itself finds out that some group cannot be merged exactly. It may also fail of values that no
-        # full refresh meets: rows of two tables that were never there together, a sum that overflows on the way.
-        if isinstance(settled.plan, Merge):
-            raise _NotMerged(error) from error
-        raise
-    coarser = coarser_partitioning(settled, stored)
-    if coarser is not None:
-        settled = replace(settled, plan=replace(settled.plan, reason=_with_grain(settled, stored, coarser)))
-        rows = partition_otherwise(lake, settled, stored, coarser)
-        start = _start(settled, load_storage(lake, storage))
-        stored = write_storage(lake, start, ReplaceAll(rows), state_option)
-    times = (started_at, _iso(utc_now()))
-    state = state_after(settled, stored, times, recorded_config(view, reads))
-    behavior = publish_view(lake, view, reads, state, stored)
-    drop_unneeded_branches(lake, storage, lake.catalog.view(*view.request.view[1:]))
-    if not isinstance(view, NewView) and view.state.storage_table != storage:
-        lake.spark(drop_table(view.state.storage_table, purge=True))
-    return done(settled, stored, start.snapshot_id, behavior)
-
-
-def _with_grain(settled: Settled, stored: StoredRows, coarser: Sequence[PartitionField]) -> str:
-    """Return the reason of a plan, and the partitioning that its rows get in place of the derived one."""
-    by = f"partitioned by {', '.join(f.ddl() for f in coarser)}" if coarser else "not partitioned"
-    derived = ", ".join(f.ddl() for f in stored_partitioning(stored.table))
-    return f"{settled.plan.reason}; {by}, as the rows are too few for {derived}"
-
-
-def _start(settled: Settled, table: Table) -> StoredRows:
-    """Return the rows to build on: those that the view pins, unless the table was made anew."""
-    view, storage = settled.view, settled.view.request.config.storage_table
-    if isinstance(view, RefreshedView) and not settled.makes_storage:
-        return StoredRows(storage, table, view.state.storage_snapshot_id)
-    head = table.metadata.current_snapshot_id
-    if head is None:
-        raise RefreshConflict(f"the storage table of {view.request.name} was replaced meanwhile. Run again.")
-    return StoredRows(storage, table, head)
+    made = layout_of(settled.view.request.config).write(lake, settled, reads, started_at)
+    return done(made.settled, made.stored, made.start, made.behavior)
 
 
 def _alter_only(lake: Lake, settled: Unchanged, reads: ReadPlan) -> RefreshResult:
@@ -197,23 +123,20 @@ def _alter_only(lake: Lake, settled: Unchanged, reads: ReadPlan) -> RefreshResul
     say(lake, view, reads)
     alter_storage(lake, view)
     state = moved(view, recorded_config(view, reads))
-    behavior = republish(lake, view, reads, state)
+    behavior = layout_of(view.request.config).republish(lake, view, reads, state)
     altered = ", ".join(view.changes.alter)
     return nothing_done(view, f"{reason}; {altered}" if altered else reason, behavior)
 
 
 def _record_moved(lake: Lake, view: RefreshedView, reads: ReadPlan, reason: str) -> RefreshResult:
     """Record the new snapshot ids of bases whose rows did not change (compaction, a DELETE that matched nothing)."""
-    behavior = view.state.stale_read_behavior
+    behavior, layout = view.state.stale_read_behavior, layout_of(view.request.config)
     state = moved(view, recorded_config(view, reads))
+    layout.finish(lake, view)
     if is_outdated(view, reads):
         say(lake, view, reads)
-        behavior = republish(lake, view, reads, state)
+        behavior = layout.republish(lake, view, reads, state)
     elif view.status.has_moved:
         say(lake, view, reads)
-        record(lake, view, state)
+        layout.record(lake, view, state)
     return nothing_done(view, reason, behavior)
-
-
-def _iso(moment: datetime) -> str:
-    return moment.astimezone(timezone.utc).isoformat(timespec="milliseconds")

@@ -78,10 +78,11 @@ def left_alone(view: RestingView) -> RefreshResult:
     )
 
 
-def done(settled: Settled, stored: StoredRows, start: int, behavior: str) -> RefreshResult:
-    """Return the result of a refresh that built the stored rows on the snapshot `start`."""
+def done(settled: Settled, stored: StoredRows, start: int | None, behavior: str) -> RefreshResult:
+    """Return the result of a refresh that built the stored rows on the snapshot `start`, on none where that is None."""
     table, snapshot_id, base_tables = stored.table, stored.snapshot_id, settled.view.status.base_tables
     written, deleted, size = _written(table, start, snapshot_id)
+    before, after = set() if start is None else partitions_of(table, start), partitions_of(table, snapshot_id)
     return RefreshResult(
         kind=settled.plan.kind,
         reason=settled.plan.reason,
@@ -93,8 +94,8 @@ def done(settled: Settled, stored: StoredRows, start: int, behavior: str) -> Ref
         rows_deleted=deleted,
         bytes_written=size,
         estimated_bytes=estimated_bytes(settled),
-        stale_partitions=len(changed_partitions(table, start, snapshot_id)),
-        total_partitions=len(partitions_of(table, start) | partitions_of(table, snapshot_id)),
+        stale_partitions=len(after if start is None else changed_partitions(table, start, snapshot_id)),
+        total_partitions=len(before | after),
         base_partitions={b.base.name: n for b in base_tables if (n := _partitions(b.base)) is not None},
         partition_by=tuple(f.ddl() for f in stored_partitioning(table)),
     )
@@ -111,7 +112,7 @@ def _partitions(base: BaseTable) -> int | None:
     return len(partitions_of(source.table, snapshot_id)) if count_files(manifests) <= COUNTED_FILES else None
 
 
-def _written(table: Table, start: int, snapshot_id: int) -> tuple[int, int, int]:
+def _written(table: Table, start: int | None, snapshot_id: int) -> tuple[int, int, int]:
     """Return rows written, rows deleted and bytes of new files, by the snapshots after `start` up to `snapshot_id`.
 
     An overwrite is one snapshot. DELETE + INSERT are two, of which the first may copy rows that stay: what it adds

@@ -9,10 +9,8 @@ from collections.abc import Iterator
 
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, NewView
+from dbt.adapters.icebergmv.maintenance.status.view_config import SAID
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan
-
-SAID = "said"
-"""Key of the recorded configuration."""
 
 
 def say(lake: Lake, view: Inspection, reads: ReadPlan) -> None:

@@ -4,40 +4,52 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
 
-def state_after(
-    settled: Settled, stored: StoredRows, times: tuple[str, str], config: Mapping[str, object]
-) -> ViewState:
-    """Return the state of a view whose plan was carried out between two times (ISO 8601), leaving the stored rows.
+@dataclass(frozen=True)
+class Recording:
+    """What is recorded of a refresh besides its plan: when it began and ended (ISO 8601), and the configuration."""
 
-    `config` is the configuration to be recorded.
-    """
+    started_at: str
+    refreshed_at: str
+    config: Mapping[str, object]
+
+
+def state_after(settled: Settled, stored: StoredRows, recording: Recording) -> ViewState:
+    """Return the state of a view whose plan was carried out, leaving the stored rows."""
+    uuid = str(stored.table.metadata.table_uuid)
+    state = state_of_rows(settled, stored.name, recording)
+    return replace(state, storage_uuid=uuid, storage_snapshot_id=stored.snapshot_id)
+
+
+def state_of_rows(settled: Settled, storage: TableName, recording: Recording) -> ViewState:
+    """Return the state of a view whose rows come into a table by the very commit that records it: it has no id yet."""
     view, plan = settled.view, settled.plan
     request = view.request
     partial = request.partial
     return ViewState(
         definition="" if partial else request.sql,
         definition_hash="" if partial else request.config.definition_hash,
-        storage_table=stored.name,
-        storage_uuid=str(stored.table.metadata.table_uuid),
-        storage_snapshot_id=stored.snapshot_id,
+        storage_table=storage,
+        storage_uuid="",
+        storage_snapshot_id=0,
         base_tables=() if partial else _base_tables(view),
         refresh_kind=plan.kind,
         refresh_reason=plan.reason,
-        started_at=times[0],
-        refreshed_at=times[1],
+        started_at=recording.started_at,
+        refreshed_at=recording.refreshed_at,
         owner=request.owner,
         settings=request.config.settings,
-        config=config,
+        config=recording.config,
         partial=partial,
         views=() if partial else view.views,
         clock={} if partial else _clock(view),

@@ -14,6 +14,7 @@ from dbt.adapters.icebergmv.maintenance.planning.write import (
     ReplaceAll,
     ReplacePartitions,
     ReplaceRows,
+    Rows,
     Write,
 )
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
@@ -47,10 +48,20 @@ def create_storage(
 
     Old snapshots stay readable, so a view that pins one is not disturbed.
     """
+    return create_table(storage, Rows(tuple(columns), query, "false"), partitioning, tblproperties)
+
+
+def create_table(
+    table: TableName, rows: Rows, partitioning: Sequence[PartitionField], tblproperties: Mapping[str, str]
+) -> str:
+    """Return the statement that makes a table of rows, in place of another one if there is one. It is one commit."""
+    select = select_from(rows.query, column_list(rows.columns))
+    if rows.where is not None:
+        select = f"{select} WHERE {rows.where}"
     partitioned = f" PARTITIONED BY ({', '.join(f.ddl() for f in partitioning)})" if partitioning else ""
     return (
-        f"CREATE OR REPLACE TABLE {qualified(*storage)} USING iceberg{partitioned}"
-        f" TBLPROPERTIES ({_properties(tblproperties)}) AS {select_from(query, column_list(columns))} WHERE false"
+        f"CREATE OR REPLACE TABLE {qualified(*table)} USING iceberg{partitioned}"
+        f" TBLPROPERTIES ({_properties(tblproperties)}) AS {select}"
     )
 
 
@@ -141,6 +152,21 @@ def set_view_properties(view: TableName, properties: Mapping[str, str]) -> str:
 def drop_table(table: TableName, purge: bool) -> str:
     """Return the statement that drops a table, with its files if `purge`."""
     return f"DROP TABLE IF EXISTS {qualified(*table)}{' PURGE' if purge else ''}"
+
+
+def drop_view(view: TableName) -> str:
+    """Return the statement that drops a view."""
+    return f"DROP VIEW IF EXISTS {qualified(*view)}"
+
+
+def set_table_comment(table: TableName, comment: str) -> str:
+    """Return the statement that describes a table."""
+    return f"COMMENT ON TABLE {qualified(*table)} IS {string_literal(comment)}"
+
+
+def set_column_comment(table: TableName, column: str, comment: str) -> str:
+    """Return the statement that describes a column."""
+    return f"ALTER TABLE {qualified(*table)} ALTER COLUMN {identifier(column)} COMMENT {string_literal(comment)}"
 
 
 def rename_table(table: TableName, to: TableName) -> str:

@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.plan import NoOp
-from dbt.adapters.icebergmv.maintenance.refresh.publish import ViewText, publish_text, republish
+from dbt.adapters.icebergmv.maintenance.refresh.layouts import layout_of
+from dbt.adapters.icebergmv.maintenance.refresh.publish import ViewText, publish_text
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, nothing_done
 from dbt.adapters.icebergmv.maintenance.refresh.shortcomings import recorded_config, say
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import take_main_back
@@ -38,7 +39,8 @@ def leave(lake: Lake, view: RefreshedView, reads: ReadPlan) -> RefreshResult:
         return nothing_done(view, _REASON, behavior)
     say(lake, view, reads)
     alter_storage(lake, view)
-    behavior = republish(lake, view, reads, replace(view.state, config=recorded_config(view, reads)))
+    state = replace(view.state, config=recorded_config(view, reads))
+    behavior = layout_of(config).republish(lake, view, reads, state)
     return nothing_done(view, f"{_REASON}; {', '.join(view.changes.alter)}", behavior)
 
 

@@ -19,7 +19,6 @@ from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 
 from pyiceberg.table import Table
-from pyiceberg.table.metadata import TableMetadata
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
@@ -56,7 +55,7 @@ def write_storage(lake: Lake, start: StoredRows, write: Write, options: Mapping[
     `options` are Iceberg's for the rows that are written. Raises RefreshConflict when another refresh moved main
     meanwhile; the branch is dropped then, as on any error.
     """
-    storage, branch, before = start.name, new_branch_name(), start.table.metadata
+    storage, branch = start.name, new_branch_name()
     try:
         take_main_back(lake, start)
         lake.spark(statements.create_branch(storage, branch, start.snapshot_id))
@@ -66,7 +65,7 @@ def write_storage(lake: Lake, start: StoredRows, write: Write, options: Mapping[
     except BaseException as error:
         with suppress(Exception):
             lake.spark(statements.drop_branch(storage, branch))
-        if isinstance(error, Exception) and _is_overtaken(lake, storage, before, error):
+        if isinstance(error, Exception) and _is_overtaken(lake, start, branch, error):
             raise lost_race(storage) from error
         raise
     table = load_storage(lake, storage)
@@ -76,13 +75,15 @@ def write_storage(lake: Lake, start: StoredRows, write: Write, options: Mapping[
     return StoredRows(storage, table, written.snapshot_id)
 
 
-def _is_overtaken(lake: Lake, storage: TableName, before: TableMetadata, error: Exception) -> bool:
+def _is_overtaken(lake: Lake, start: StoredRows, branch: str, error: Exception) -> bool:
     """Return whether a statement failed because another refresh got in between.
 
-    Two first builds at once show in the table's UUID: the later CREATE OR REPLACE makes a new table.
+    Two first builds at once show in the table's UUID: the later CREATE OR REPLACE makes a new table. One that replaces
+    the table while this refresh writes may take the branch with it.
     """
-    uuid = load_storage(lake, storage).metadata.table_uuid
-    return uuid != before.table_uuid or _is_commit_conflict(error)
+    before, now = start.table.metadata, load_storage(lake, start.name).metadata
+    is_replaced = branch not in now.refs and now.current_snapshot_id != before.current_snapshot_id
+    return is_replaced or now.table_uuid != before.table_uuid or _is_commit_conflict(error)
 
 
 def _is_commit_conflict(error: Exception) -> bool:

@@ -34,13 +34,13 @@ def make_storage(lake: Lake, settled: Settled) -> None:
     Raises RefreshConflict when another refresh made it meanwhile.
     """
     name, before = settled.view.request.config.storage_table, settled.view.storage
-    with _alone(lake, name, before):
+    with alone(lake, name, before):
         if name[1] != settled.view.request.view[1]:
             lake.spark(statements.create_namespace(name))
-        if _inherits_a_transform(settled):
+        if inherits_a_transform(settled, settled.view.storage):
             lake.spark(_create_statement(settled, [_PLACEHOLDER], f"SELECT 1 AS {_PLACEHOLDER}", ()))
             before = lake.catalog.table(name[1], name[2])
-    with _alone(lake, name, before):
+    with alone(lake, name, before):
         lake.spark(_create_statement(settled, settled.stored_names, query_of(settled), partitioning_of(settled)))
 
 
@@ -50,8 +50,14 @@ def partition_otherwise(lake: Lake, settled: Settled, stored: StoredRows, fields
     Raises RefreshConflict as `make_storage` does.
     """
     query = view_query(stored.name, settled.stored_names, stored.snapshot_id)
-    with _alone(lake, stored.name, stored.table):
+    with alone(lake, stored.name, stored.table):
         lake.spark(_create_statement(settled, settled.stored_names, query, fields))
+    return gathered(settled, stored, fields)
+
+
+def gathered(settled: Settled, stored: StoredRows, fields: Sequence[PartitionField]) -> Rows:
+    """Return the rows that are stored, to be written into partitions by some fields, or into few files."""
+    query = view_query(stored.name, settled.stored_names, stored.snapshot_id)
     if fields:
         return Rows(settled.stored_names, query)
     # Iceberg does not gather rows that are not partitioned: each task that reads some of the many files writes one.
@@ -60,7 +66,7 @@ def partition_otherwise(lake: Lake, settled: Settled, stored: StoredRows, fields
 
 
 @contextmanager
-def _alone(lake: Lake, name: TableName, before: Table | None) -> Iterator[None]:
+def alone(lake: Lake, name: TableName, before: Table | None) -> Iterator[None]:
     """Raise RefreshConflict for an error, if the table is another one than before: another refresh made it."""
     try:
         yield
@@ -74,7 +80,7 @@ def _alone(lake: Lake, name: TableName, before: Table | None) -> Iterator[None]:
         raise
 
 
-def _inherits_a_transform(settled: Settled) -> bool:
+def inherits_a_transform(settled: Settled, storage: Table | None) -> bool:
     """Return whether a new column would be partitioned, in a former spec, by a transform that its type may not take.
 
     CREATE OR REPLACE keeps the field id of a column that keeps its name, and Iceberg cannot read a former partition
@@ -82,7 +88,6 @@ def _inherits_a_transform(settled: Settled) -> bool:
     first replacement without the column it gets a new id. Old snapshots are read under their own schemas, so readers
     of the view notice neither.
     """
-    storage = settled.view.storage
     if storage is None:
         return False
     wanted = {c.name.lower(): c.type for c in (*settled.columns, *settled.hidden)}
@@ -94,11 +99,15 @@ def _inherits_a_transform(settled: Settled) -> bool:
 def _create_statement(
     settled: Settled, columns: Sequence[str], query: str, partitioning: Sequence[PartitionField]
 ) -> str:
+    name, properties = settled.view.request.config.storage_table, storage_properties(settled)
+    return statements.create_storage(name, columns, query, partitioning, properties)
+
+
+def storage_properties(settled: Settled) -> dict[str, str]:
+    """Return the properties that a new table with the rows of a view gets."""
     config = settled.view.request.config
     properties = {**_DEFAULT_PROPERTIES, **config.tblproperties, STORAGE_OF: settled.view.request.name}
-    if settled.hidden:
-        properties.update(hidden_properties(settled.view.definition))
-    return statements.create_storage(config.storage_table, columns, query, partitioning, properties)
+    return {**properties, **hidden_properties(settled.view.definition)} if settled.hidden else properties
 
 
 def alter_storage(lake: Lake, view: LostView | RefreshedView) -> None:

@@ -38,6 +38,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, 
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, resting_view
 from dbt.adapters.icebergmv.maintenance.status.stale_since import stale_since
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
+from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 
 State: TypeAlias = Literal["fresh", "stale", "new", "lost", "error"]
@@ -280,7 +281,7 @@ def _base_table(base: BaseTableStatus) -> BaseTableReport:
 def _state(catalog: CatalogReader, name: TableName) -> ViewState | None:
     """Return what is recorded of a view, None where that cannot be read."""
     try:
-        view = catalog.view(name[1], name[2])
+        view = found_view(catalog, name)
         recorded = view is not None and is_materialized_view(view.properties)
         return read_state(show(name), view.properties) if view is not None and recorded else None
     except MaintenanceError:

@@ -32,16 +32,19 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     ExpandedView,
     ViewState,
     is_materialized_view,
+    is_storage_table,
     read_state,
     storage_table_of,
 )
 from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc, not_understood
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus, status_of
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, found_view
 from dbt.adapters.icebergmv.maintenance.status.view_config import (
     ConfigurationChanges,
     ViewConfig,
     configuration_changes,
+    recorded_layout,
 )
 from dbt.adapters.icebergmv.maintenance.status.view_expansion import ExpandedSql, expand, redefined
 
@@ -97,11 +100,12 @@ class NewView(_Inspected):
     """A view that no refresh is recorded of.
 
     `found` is another view of its name, or one whose state cannot be read in a run that rebuilds it.
-    `table_in_the_way`: a table has its name.
+    `table_in_the_way`: a table has its name. `why` it must be built.
     """
 
     found: ViewInfo | None = None
     table_in_the_way: bool = False
+    why: str = "first build"
 
     @property
     def changes(self) -> ConfigurationChanges:
@@ -111,7 +115,7 @@ class NewView(_Inspected):
     @property
     def rebuild(self) -> str:
         """Return why the contents must be built."""
-        return self.request.rebuild_reason or "first build"
+        return self.request.rebuild_reason or self.why
 
 
 @dataclass(frozen=True)
@@ -169,7 +173,7 @@ def inspect(catalog: CatalogReader, request: RefreshRequest) -> Inspection:
     names the view.
     """
     with naming("refresh", request.name):
-        _refuse_without_views(catalog)
+        _refuse_without_views(catalog, request.config)
         return _inspect(catalog, request, _Text())
 
 
@@ -207,16 +211,16 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
     moment = request.now()
     bases = BaseTables(catalog)
     utc = is_utc(request.config.settings)
-    view = catalog.view(namespace, name)
+    view = found_view(catalog, request.view)
     state = state_of(view, request)
-    storage_name = request.config.storage_table
-    storage = catalog.table(storage_name[1], storage_name[2])
+    storage = _storage(catalog, request)
     expanded = ExpandedSql(request.sql)
     if text.expand_views:
         expanded = expand(request.sql, request.default_namespace, bases, utc)
     clock = clock_of(request.config.settings, moment)
     analysis = Analysis(without_wrapping(expanded.sql), request.default_namespace, bases, utc, clock)
-    definition = analysis.definition(text.keys, storage if _is_kept(request, state) else None)
+    keys = text.keys if request.config.keeps_hidden_columns else "none"
+    definition = analysis.definition(keys, storage if _is_kept(request, state) else None)
     setting = not_understood(request.config.settings)
     if setting is not None:
         definition = replace(definition, always_full=f"the session setting {setting} may change what its SQL means")
@@ -227,11 +231,14 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
     status = status_of(definition, bases, state)
     known = (request, definition, bases, status, expanded.views, storage)
     if view is None or state is None:
-        in_the_way = view is None and catalog.table(namespace, name) is not None
-        return NewView(*known, view, table_in_the_way=in_the_way, looked_at=moment)
+        is_table = isinstance(view, TableView) or (view is None and catalog.table(namespace, name) is not None)
+        why = "its table has no readable state of a refresh" if isinstance(view, TableView) else "first build"
+        return NewView(*known, view, is_table, why, looked_at=moment)
     is_partial = state.partial is not None or request.partial is not None
     changes = ConfigurationChanges() if is_partial else configuration_changes(request.config, state)
-    stored = stored_of(view, state, storage)
+    stored = (
+        stored_of(view, state, storage) if recorded_layout(state) == request.config.layout else "it has another layout"
+    )
     if isinstance(stored, str):
         return LostView(*known, view, state, changes, stored, looked_at=moment)
     said = redefined(expanded.views, state)
@@ -243,7 +250,7 @@ def inspect_recorded(catalog: CatalogReader, name: TableName) -> LostView | Refr
 
     Raises NotReadable for what is no materialized view, and where rows of its SELECT would not be those of the view.
     """
-    view = catalog.view(name[1], name[2])
+    view = found_view(catalog, name)
     if view is None or not is_materialized_view(view.properties):
         raise NotReadable("it is not a materialized view of the catalog. Name one as catalog.schema.view.")
     state = read_state(show(name), view.properties)
@@ -251,7 +258,9 @@ def inspect_recorded(catalog: CatalogReader, name: TableName) -> LostView | Refr
         raise NotReadable("the view was redefined by hand. Query it as the view that it is, or refresh it.")
     if state.partial is not None:
         raise NotReadable(f"the last run was built with {state.partial}. Refresh it without.")
-    config = ViewConfig(state.definition_hash, state.storage_table, settings=state.settings)
+    config = ViewConfig(
+        state.definition_hash, state.storage_table, settings=state.settings, layout=recorded_layout(state)
+    )
     request = RefreshRequest(name, definition_in_full(state, catalog.name), name[1], config, state.owner)
     inspection = _inspect(catalog, request, _Text())
     if isinstance(inspection, NewView):
@@ -302,14 +311,24 @@ def stored_of(view: ViewInfo, state: ViewState, storage: Table | None) -> Stored
     if storage.metadata.snapshot_by_id(state.storage_snapshot_id) is None:
         return f"its storage table has expired the snapshot {state.storage_snapshot_id}"
     if not is_published(view, state):
-        return "the view was redefined by hand"
+        return (view.foreign if isinstance(view, TableView) else None) or "the view was redefined by hand"
     return StoredRows(state.storage_table, storage, state.storage_snapshot_id)
 
 
-def _refuse_without_views(catalog: CatalogReader) -> None:
-    if not catalog.has_views:
+def _storage(catalog: CatalogReader, request: RefreshRequest) -> Table | None:
+    """Return the table with the name of the storage table, but no other table that is to make way for the view."""
+    name = request.config.storage_table
+    table = catalog.table(name[1], name[2])
+    if table is None or name != request.view:
+        return table
+    is_ours = is_storage_table(table.properties) and table.metadata.current_snapshot_id is not None
+    return table if is_ours else None
+
+
+def _refuse_without_views(catalog: CatalogReader, config: ViewConfig) -> None:
+    if config.layout == "view" and not catalog.has_views:
         raise InvalidConfig(
-            f"the catalog {catalog.name} offers no views. Use one that has views (REST, Hive, JDBC in layout V1). If "
+            f"the catalog {catalog.name} offers no views. Leave layout out, or set it to table. If "
             "it is a REST server that has them and does not say so, add `view-endpoints-supported: true` to "
             "`catalog_properties`."
         )

@@ -9,6 +9,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, Vie
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
+from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, found_view
 
 
 def view_query(storage: TableName, columns: Sequence[str], snapshot_id: int) -> str:
@@ -24,7 +25,7 @@ def sql_hash(sql: str) -> str:
 
 def has_moved(catalog: CatalogReader, name: TableName, expected: ViewInfo | None) -> bool:
     """Return whether a view is no longer what was read before (None: absent)."""
-    now = catalog.view(name[1], name[2])
+    now = found_view(catalog, name)
     if now is None or expected is None:
         return now is not expected
     return (now.uuid, now.properties) != (expected.uuid, expected.properties)
@@ -32,6 +33,8 @@ def has_moved(catalog: CatalogReader, name: TableName, expected: ViewInfo | None
 
 def is_published(view: ViewInfo, state: ViewState) -> bool:
     """Return whether the SQL of the view is what its state describes; CREATE OR REPLACE VIEW keeps the properties."""
+    if isinstance(view, TableView):
+        return view.foreign is None
     if state.view_sql_hash:
         return sql_hash(view.sql) == state.view_sql_hash
     names = [c.name for c in view.columns]

@@ -17,8 +17,10 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import (
 )
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
 from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc
+from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
 from dbt.adapters.icebergmv.maintenance.status.time_spans import ago, span
 from dbt.adapters.icebergmv.maintenance.status.view_config import (
+    SAID,
     ConfigurationChanges,
     ViewConfig,
     configuration_changes,
@@ -56,10 +58,10 @@ def resting_view(catalog: CatalogReader, request: RefreshRequest, now: datetime)
     storage table that a refresh left unfinished. Without `refresh_on_run` there is no refresh that could wait.
     """
     config = request.config
-    if config.target_lag is None or not config.refresh_on_run or request.rebuild_reason or not catalog.has_views:
+    if config.target_lag is None or not config.refresh_on_run or request.rebuild_reason:
         return None
     with naming("refresh", request.name):
-        found = catalog.view(*request.view[1:])
+        found = found_view(catalog, request.view)
         state = state_of(found, request)
         if found is None or state is None or not _is_young(state, config.target_lag, now):
             return None
@@ -84,8 +86,8 @@ def _is_young(state: ViewState, lag: int, now: datetime) -> bool:
 
 def _is_as_asked(config: ViewConfig, state: ViewState) -> bool:
     """Return whether the view was built as the model says now, in all that is recorded of it."""
-    wanted = config.recorded()
-    is_same = all(wanted.get(key) == state.config.get(key) for key in wanted.keys() | state.config.keys())
+    wanted, had = config.recorded(), {key: value for key, value in state.config.items() if key != SAID}
+    is_same = all(wanted.get(key) == had.get(key) for key in wanted.keys() | had.keys())
     return state.partial is None and is_same and not configuration_changes(config, state)
 
 

@@ -12,9 +12,15 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import DEFINITION_BELOW_ROWS, StaleReadBehavior
 
 RefreshPolicy = Literal["auto", "incremental", "incremental_strict", "full"]
+Layout = Literal["view", "table"]
+SAID = "said"
+"""Key of the recorded configuration: what people were told that the view cannot have (refresh/shortcomings.py)."""
+
+_LAYOUT_KEY = "layout"
 _BEFORE = {"stale-read-behavior": "use_data_table"}
 """What states of former versions, which did not record it, were built with."""
 
+_LAYOUTS: tuple[Layout, ...] = ("view", "table")
 _POLICIES: tuple[RefreshPolicy, ...] = ("auto", "incremental", "incremental_strict", "full")
 
 
@@ -25,7 +31,8 @@ class ViewConfig:
     `settings` are the session settings that change what the SQL means. `staleness_window` is in seconds. Readers who
     are to get current rows get the definition where the base tables have fewer than `definition_below_rows`.
     A run leaves rows alone that are younger than `target_lag` seconds (resting.py).
-    Without `incremental` every refresh is a full one, whatever the policy.
+    Without `incremental` every refresh is a full one, whatever the policy. With the layout `table` the storage table
+    has the name of the view, and is what people read.
     """
 
     definition_hash: str
@@ -42,6 +49,7 @@ class ViewConfig:
     staleness_window: int | None = None
     definition_below_rows: int = DEFINITION_BELOW_ROWS
     target_lag: int | None = None
+    layout: Layout = "view"
 
     def recorded(self) -> dict[str, object]:
         """Return the part that is kept in the state to be compared with the next run's."""
@@ -52,6 +60,7 @@ class ViewConfig:
             "column-comments": dict(self.column_comments),
             "stale-read-behavior": self.stale_read_behavior,
             "staleness-window": self.staleness_window,
+            **({} if self.layout == "view" else {_LAYOUT_KEY: self.layout}),
         }
         # These shape the SQL of the view alone, which every look at it brings up to date.
         others = {
@@ -59,6 +68,11 @@ class ViewConfig:
             "refresh-on-run": (self.refresh_on_run, True),
         }
         return {**shown, **{key: value for key, (value, default) in others.items() if value != default}}
+
+    @property
+    def keeps_hidden_columns(self) -> bool:
+        """Return whether the storage table may have columns that readers do not see."""
+        return self.layout == "view"
 
 
 @dataclass(frozen=True)
@@ -78,7 +92,9 @@ def configuration_changes(config: ViewConfig, state: ViewState) -> Configuration
     rebuild = []
     if config.definition_hash != state.definition_hash:
         rebuild.append("the SELECT changed")
-    if config.storage_table != state.storage_table:
+    if config.layout != recorded_layout(state):
+        rebuild.append(f"the layout is to be {config.layout}")
+    elif config.storage_table != state.storage_table:
         rebuild.append(f"the storage table is to be {show(config.storage_table)}")
     if wanted["partition-by"] != had.get("partition-by"):
         rebuild.append(f"partition_by is {_fields(wanted['partition-by'])}, and was {_fields(had.get('partition-by'))}")
@@ -118,6 +134,16 @@ def changed_settings(wanted: Mapping[str, str], had: Mapping[str, str]) -> list[
         for key in sorted(wanted.keys() | had.keys())
         if wanted.get(key) != had.get(key)
     ]
+
+
+def recorded_layout(state: ViewState) -> Layout:
+    """Return the layout that a view has."""
+    return "table" if state.config.get(_LAYOUT_KEY) == "table" else "view"
+
+
+def layout(value: object) -> Layout:
+    """Return a layout. Raises InvalidConfig for a word that is none."""
+    return one_of(_LAYOUTS, "layout", value)
 
 
 def refresh_policy(value: object) -> RefreshPolicy:

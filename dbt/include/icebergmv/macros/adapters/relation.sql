@@ -2,9 +2,11 @@
   {%- if relation.type == 'materialized_view' -%}
     {#- Asked first: it is written on the view. The view goes first, so that no reader finds it without its rows. -#}
     {%- set storage_table = adapter.storage_table_of(relation) -%}
-    {%- call statement('drop_relation', auto_begin=False) -%}
-      drop view if exists {{ relation }}
-    {%- endcall -%}
+    {%- if storage_table != relation.render() -%}
+      {%- call statement('drop_relation', auto_begin=False) -%}
+        drop view if exists {{ relation }}
+      {%- endcall -%}
+    {%- endif -%}
     {%- if storage_table -%}
       {%- call statement('drop_storage_table', auto_begin=False) -%}
         drop table if exists {{ storage_table }} purge

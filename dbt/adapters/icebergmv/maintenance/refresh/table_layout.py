@@ -1,0 +1,183 @@
+"""The layout `table`: the table has the name of the view, and the snapshot of a refresh carries its state.
+
+A refresh is written on a branch, the state with the last rows of it. `fast_forward` moves main to the branch: the
+atomic point, and the compare-and-swap that lets one of two refreshers win. A table of other columns is made by one
+CREATE OR REPLACE … AS SELECT, with the state among its properties (status/table_layout.py).
+
+A view has the name that the table is to have? The table is made under another name first; then the view goes and the
+table gets its name. Between the two there is nothing under the name.
+"""
+
+from __future__ import annotations
+
+from pyiceberg.table import Table
+
+from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
+from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_partitioning
+from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, Rows
+from dbt.adapters.icebergmv.maintenance.refresh import statements
+from dbt.adapters.icebergmv.maintenance.refresh.made_table import REPLACES, made_again, made_table
+from dbt.adapters.icebergmv.maintenance.refresh.shortcomings import recorded_config
+from dbt.adapters.icebergmv.maintenance.refresh.state_after import Recording, refresh_state, state_of_rows
+from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
+    drop_unneeded_branches,
+    load_storage,
+    lost_race,
+    new_branch_name,
+    write_storage,
+)
+from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage
+from dbt.adapters.icebergmv.maintenance.refresh.written import Published, now, with_grain, write_plan
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.pinned_view import has_moved
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, view_of_storage
+from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
+from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.table_layout import (
+    STATE_KEY,
+    TableView,
+    found_view,
+    state_text,
+    table_as_view,
+)
+from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan
+
+_BEHAVIOR: StaleReadBehavior = "use_data_table"
+
+
+def write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Published:
+    """Write the rows of a plan, and the state with them."""
+    if settled.makes_storage:
+        return _made(lake, settled, reads, started_at)
+    view = settled.view
+    start = _start(view)
+    if not isinstance(view, NewView):
+        alter_storage(lake, view)
+    state = state_of_rows(settled, view.request.view, _recording(view, reads, started_at))
+    stored = write_plan(lake, settled, start, _options(view, state))
+    _tidy(lake, view)
+    return Published(settled, stored, start.snapshot_id, _BEHAVIOR)
+
+
+def republish(lake: Lake, view: RefreshedView, reads: ReadPlan, state: ViewState) -> StaleReadBehavior:  # noqa: ARG001
+    """Record another state of the rows that are stored, and describe the table as the model does."""
+    record(lake, view, state)
+    return _BEHAVIOR
+
+
+def finish(lake: Lake, view: RefreshedView) -> None:
+    """Drop what the table took the place of, where the refresh that made it has died."""
+    if REPLACES in view.stored.table.properties:
+        _tidy(lake, view)
+
+
+def record(lake: Lake, view: RefreshedView, state: ViewState) -> None:
+    """Record another state of the rows that are stored, with a snapshot that changes no row."""
+    write_storage(lake, view.stored, _no_rows(view.stored), {_option(STATE_KEY): state_text(state)})
+    _tidy(lake, view)
+
+
+def _no_rows(stored: StoredRows) -> AddRows:
+    return AddRows(Rows(stored.columns, stored.query, "false"))
+
+
+def _start(view: Inspection) -> StoredRows:
+    """Return what main was when the view was inspected: main moves from there, or not at all."""
+    table, name = view.storage, view.request.view
+    head = None if table is None else table.metadata.current_snapshot_id
+    if table is None or head is None:
+        raise RefreshConflict(f"the table {show(name)} was replaced meanwhile. Run again.")
+    return StoredRows(name, table, head)
+
+
+def _made(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Published:
+    """Make the table, with its rows and its state, by one statement."""
+    view = settled.view
+    is_view_there = view.found is not None and not isinstance(view.found, TableView)
+    name = _staging(view.request.view) if is_view_there else view.request.view
+    if has_moved(lake.catalog, view.request.view, view.found):
+        raise lost_race(view.request.view)
+    stored = made_table(lake, settled, name, _recording(view, reads, started_at))
+    coarser = coarser_partitioning(settled, stored)
+    if coarser is not None:
+        settled = with_grain(settled, stored, coarser)
+        stored = made_again(lake, settled, stored, coarser, _recording(view, reads, started_at))
+    if is_view_there:
+        if has_moved(lake.catalog, view.request.view, view.found):
+            raise lost_race(view.request.view)
+        lake.spark(statements.drop_view(view.request.view))
+        lake.spark(statements.rename_table(name, view.request.view))
+        stored = StoredRows(view.request.view, load_storage(lake, view.request.view), stored.snapshot_id)
+    recorded = table_as_view(view.request.view, stored.table)
+    if recorded is None or not recorded.properties:
+        state = stored.table.properties[STATE_KEY]
+        stored = write_storage(lake, stored, _no_rows(stored), {_option(STATE_KEY): state})
+    # The branch keeps the state from being expired with its snapshot, once the table is compacted.
+    lake.spark(statements.create_branch(view.request.view, new_branch_name(), stored.snapshot_id))
+    _tidy(lake, view)
+    return Published(settled, stored, None, _BEHAVIOR)
+
+
+def _recording(view: Inspection, reads: ReadPlan, started_at: str) -> Recording:
+    return Recording(started_at, now(), recorded_config(view, reads))
+
+
+def _options(view: Inspection, state: ViewState) -> dict[str, str]:
+    return {
+        _option("refresh-state"): refresh_state(view, state.started_at),
+        _option(STATE_KEY): state_text(state),
+    }
+
+
+def _option(key: str) -> str:
+    return f"snapshot-property.{key}"
+
+
+def _staging(view: TableName) -> TableName:
+    return (view[0], view[1], f"__mv_storage__{view[2]}__next")
+
+
+def _tidy(lake: Lake, view: Inspection) -> None:
+    """Describe the table as the model does, and drop what it replaced and what nobody needs any more.
+
+    The rows are published. Whatever dies here is done by the next refresh.
+    """
+    name = view.request.view
+    _describe(lake, view)
+    table = load_storage(lake, name)
+    if isinstance(view, NewView | LostView):
+        staging = _staging(name)
+        _drop_replaced(lake, lake.catalog.table(staging[1], staging[2]), name)
+        _drop_if_ours(lake, staging, name)
+    if REPLACES in table.properties:
+        _drop_replaced(lake, table, name)
+        lake.spark(statements.unset_table_properties(name, [REPLACES]))
+    drop_unneeded_branches(lake, name, found_view(lake.catalog, name))
+
+
+def _drop_replaced(lake: Lake, table: Table | None, view: TableName) -> None:
+    replaced = None if table is None else table.properties.get(REPLACES)
+    if replaced is not None:
+        _drop_if_ours(lake, parse_name(replaced), view)
+
+
+def _drop_if_ours(lake: Lake, table: TableName, view: TableName) -> None:
+    found = lake.catalog.table(table[1], table[2])
+    if found is not None and table != view and view_of_storage(found.properties) == view:
+        lake.spark(statements.drop_table(table, purge=True))
+
+
+def _describe(lake: Lake, view: Inspection) -> None:
+    config, name = view.request.config, view.request.view
+    table = load_storage(lake, name)
+    comment = config.comment or ""
+    if "comment" not in config.tblproperties and comment != table.properties.get("comment", ""):
+        lake.spark(statements.set_table_comment(name, comment))
+    wanted = {column.lower(): text for column, text in config.column_comments.items()}
+    for field in table.schema().fields:
+        text = wanted.get(field.name.lower(), "")
+        if text != (field.doc or ""):
+            lake.spark(statements.set_column_comment(name, field.name, text))

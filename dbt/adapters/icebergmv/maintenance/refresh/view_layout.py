@@ -1,0 +1,73 @@
+"""The layout `view`: a storage table with the rows, and a view that pins a snapshot of it and carries the state."""
+
+from __future__ import annotations
+
+from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
+from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_partitioning
+from dbt.adapters.icebergmv.maintenance.planning.write import ReplaceAll
+from dbt.adapters.icebergmv.maintenance.refresh.publish import (
+    drop_backup,
+    is_table_in_the_way,
+    publish_view,
+    record,
+    republish,
+)
+from dbt.adapters.icebergmv.maintenance.refresh.shortcomings import recorded_config
+from dbt.adapters.icebergmv.maintenance.refresh.state_after import Recording, refresh_state, state_after
+from dbt.adapters.icebergmv.maintenance.refresh.statements import drop_table
+from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
+    drop_unneeded_branches,
+    load_storage,
+    write_storage,
+)
+from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage, make_storage, partition_otherwise
+from dbt.adapters.icebergmv.maintenance.refresh.written import Published, now, with_grain, write_plan
+from dbt.adapters.icebergmv.maintenance.status.inspection import NewView, RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan
+
+__all__ = ["finish", "record", "republish", "write"]
+
+
+def finish(lake: Lake, view: RefreshedView) -> None:
+    """Do nothing: what a dead refresh leaves here goes with the next one that writes."""
+
+
+def write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Published:
+    """Write the rows of a plan into the storage table, and publish the view."""
+    view = settled.view
+    storage = view.request.config.storage_table
+    if settled.makes_storage:
+        make_storage(lake, settled)
+    elif not isinstance(view, NewView):
+        alter_storage(lake, view)
+    start = _start(settled, lake)
+    state_option = {"snapshot-property.refresh-state": refresh_state(view, started_at)}
+    stored = write_plan(lake, settled, start, state_option)
+    coarser = coarser_partitioning(settled, stored)
+    if coarser is not None:
+        settled = with_grain(settled, stored, coarser)
+        rows = partition_otherwise(lake, settled, stored, coarser)
+        start = _start(settled, lake)
+        stored = write_storage(lake, start, ReplaceAll(rows), state_option)
+    state = state_after(settled, stored, Recording(started_at, now(), recorded_config(view, reads)))
+    behavior = publish_view(lake, view, reads, state, stored)
+    drop_unneeded_branches(lake, storage, lake.catalog.view(*view.request.view[1:]))
+    if not isinstance(view, NewView) and view.state.storage_table != storage and not is_table_in_the_way(view):
+        lake.spark(drop_table(view.state.storage_table, purge=True))
+    drop_backup(lake, view.request.view)
+    return Published(settled, stored, start.snapshot_id, behavior)
+
+
+def _start(settled: Settled, lake: Lake) -> StoredRows:
+    """Return the rows to build on: those that the view pins, unless the table was made anew."""
+    view, storage = settled.view, settled.view.request.config.storage_table
+    table = load_storage(lake, storage)
+    if isinstance(view, RefreshedView) and not settled.makes_storage:
+        return StoredRows(storage, table, view.state.storage_snapshot_id)
+    head = table.metadata.current_snapshot_id
+    if head is None:
+        raise RefreshConflict(f"the storage table of {view.request.name} was replaced meanwhile. Run again.")
+    return StoredRows(storage, table, head)

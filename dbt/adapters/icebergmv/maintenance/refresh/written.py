@@ -1,0 +1,70 @@
+"""Rows that a plan has written, and what a layout does with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timezone
+
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField, stored_partitioning
+from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, first_line
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED
+from dbt.adapters.icebergmv.maintenance.planning.plan import Merge
+from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
+from dbt.adapters.icebergmv.maintenance.planning.write import distribution_of, write_of
+from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import write_storage
+from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
+from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
+from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+
+
+class NotMerged(MaintenanceError):
+    """Groups could not be merged; nothing was written."""
+
+    def __init__(self, error: Exception) -> None:
+        words = "an extreme went, or a sum or an average would not be exact"
+        first = words if NOT_MERGED in str(error) else first_line(error)
+        super().__init__(f"groups were not merged: {first}")
+
+
+@dataclass(frozen=True)
+class Published:
+    """A plan that was carried out, and the rows that it left, built on the snapshot `start` (None: on none)."""
+
+    settled: Settled
+    stored: StoredRows
+    start: int | None
+    behavior: StaleReadBehavior
+
+
+def write_plan(lake: Lake, settled: Settled, start: StoredRows, options: Mapping[str, str]) -> StoredRows:
+    """Write the rows of a plan over given ones; `options` are Iceberg's. Raises NotMerged and RefreshConflict."""
+    try:
+        return write_storage(lake, start, write_of(settled, start), {**options, **distribution_of(settled, start)})
+    except MaintenanceError:
+        raise
+    except Exception as error:
+        # The statement itself finds out that some group cannot be merged exactly. It may also fail of values that no
+        # full refresh meets: rows of two tables that were never there together, a sum that overflows on the way.
+        if isinstance(settled.plan, Merge):
+            raise NotMerged(error) from error
+        raise
+
+
+def with_grain(settled: Settled, stored: StoredRows, coarser: Sequence[PartitionField]) -> Settled:
+    """Return the plan with the partitioning in its reason that its rows get in place of the derived one."""
+    by = f"partitioned by {', '.join(f.ddl() for f in coarser)}" if coarser else "not partitioned"
+    derived = ", ".join(f.ddl() for f in stored_partitioning(stored.table))
+    reason = f"{settled.plan.reason}; {by}, as the rows are too few for {derived}"
+    return replace(settled, plan=replace(settled.plan, reason=reason))
+
+
+def iso(moment: datetime) -> str:
+    """Return a moment as states record it."""
+    return moment.astimezone(timezone.utc).isoformat(timespec="milliseconds")
+
+
+def now() -> str:
+    """Return the time as states record it."""
+    return iso(utc_now())

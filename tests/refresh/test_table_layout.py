@@ -1,0 +1,243 @@
+"""The layout `table`: what is written, when it is published, and what a rival or a dead run leaves behind."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+from dbt.adapters.icebergmv.maintenance.lake import Lake, Spark
+from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
+from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
+from dbt.adapters.icebergmv.maintenance.status.inspection import (
+    LostView,
+    NewView,
+    RefreshedView,
+    RefreshRequest,
+    inspect,
+    inspect_recorded,
+)
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
+from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, found_view
+from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
+from tests.refresh.refreshes import DAYS, ROWS, STORAGE, VIEW, Change, Model, Stage, sell
+from tests.support.recording_spark import RecordingSpark
+
+
+class Dead(Exception):
+    """The process is gone."""
+
+
+def request(stage: Stage, model: Model) -> RefreshRequest:
+    return stage.request(replace(model, config={**model.config, "layout": "table"}))
+
+
+def play(stage: Stage, model: Model, spark: Spark | None = None) -> tuple[RefreshResult, list[str]]:
+    """Refresh the view of a model as a table; return the outcome, and what Spark was given."""
+    recorder = RecordingSpark(stage.catalog, model.columns)
+    inspection = inspect(stage.catalog, request(stage, model))
+    return refresh(Lake(stage.catalog, spark or recorder), inspection, read_plan(inspection)), recorder.said
+
+
+def dying(stage: Stage, step: int) -> tuple[Spark, list[str]]:
+    """Return a Spark that dies before the n-th statement, and what it has run."""
+    recorder, ran = RecordingSpark(stage.catalog, Model().columns), list[str]()
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        if len(ran) + 1 >= step:
+            raise Dead
+        ran.append(sql)
+        return recorder(sql)
+
+    return spark, ran
+
+
+def view(stage: Stage) -> TableView:
+    found = found_view(stage.catalog, VIEW)
+    assert isinstance(found, TableView)
+    return found
+
+
+def names(stage: Stage) -> set[str]:
+    tables = {".".join(name[1:]) for name in stage.catalog.iceberg.list_tables("ns")}
+    return (tables | set(stage.catalog.views)) - {"orders", "regions"}
+
+
+def first_words(said: Sequence[str]) -> list[str]:
+    """Return the statements that change something, each by its first two words."""
+    return [" ".join(s.split()[:2]) for s in said if not s.startswith(("SET", "DESCRIBE"))]
+
+
+def test_a_first_build_is_one_commit_of_rows_and_state(stage: Stage) -> None:
+    result, said = play(stage, Model())
+    assert (result.kind, result.storage_table) == ("full", VIEW)
+    assert first_words(said)[0] == "CREATE OR"
+    assert not any("VIEW" in s for s in said)
+    state = read_state("v", view(stage).properties)
+    assert (state.refresh_reason, state.storage_table) == ("first build", VIEW)
+    assert names(stage) == {VIEW[2]}
+    assert play(stage, Model()) == (play(stage, Model())[0], [])
+
+
+@pytest.mark.parametrize(
+    ("model", "kind", "written"),
+    [
+        (ROWS, "append", ["INSERT INTO"]),
+        (Model(), "overwrite", ["INSERT INTO"]),
+        (Model(config={"partition_by": ()}), "overwrite", ["DELETE FROM", "INSERT INTO"]),
+    ],
+)
+def test_a_refresh_is_published_by_main(stage: Stage, model: Model, kind: str, written: list[str]) -> None:
+    play(stage, model)
+    append_to_main(stage)
+    play(stage, model)
+    sell("EU", None)({"orders": stage.tables()["orders"]})
+    result, said = play(stage, model)
+    assert result.kind == kind
+    branch, *rows, forward, tidied = [s for s in said if not s.startswith(("SET", "DESCRIBE"))]
+    assert first_words(rows) == written
+    assert "CREATE BRANCH" in branch
+    assert "fast_forward" in forward
+    assert "DROP BRANCH" in tidied
+    assert "`snapshot-property.icebergmv.state` = " in rows[-1]
+    assert read_state("v", view(stage).properties).refresh_kind == kind
+    assert play(stage, model)[0].kind == "none"
+
+
+def test_ids_that_move_are_recorded_without_rows(stage: Stage) -> None:
+    play(stage, Model())
+    sell()({"orders": stage.tables()["orders"]})
+    result, said = play(stage, Model())
+    assert result.kind == "none"
+    assert next(s for s in said if s.startswith("INSERT")).endswith(" WHERE false")
+    assert play(stage, Model())[1] == []
+
+
+def test_no_column_is_hidden(stage: Stage) -> None:
+    """An average is merged by a sum and a count, which readers would see."""
+    play(stage, DAYS)
+    sell("EU", None)({"orders": stage.tables()["orders"]})
+    inspection = inspect(stage.catalog, request(stage, DAYS))
+    assert isinstance(inspection, RefreshedView)
+    assert [f.name for f in inspection.stored.table.schema().fields] == ["day", "total", "mean"]
+    assert not inspection.definition.keys
+
+
+def append_to_main(stage: Stage) -> None:
+    table = stage.catalog.iceberg.load_table(".".join(VIEW[1:]))
+    table.append(table.scan().to_arrow())
+
+
+def test_rows_of_others_are_replaced(stage: Stage) -> None:
+    play(stage, Model())
+    append_to_main(stage)
+    inspection = inspect(stage.catalog, request(stage, Model()))
+    assert isinstance(inspection, LostView)
+    result, said = play(stage, Model())
+    assert result.kind == "full"
+    assert result.reason.startswith("its table was written (append) by something else than a refresh")
+    assert "REPLACE WHERE true" in "".join(said)
+    assert play(stage, Model())[0].kind == "none"
+
+
+def test_a_table_that_somebody_replaced_is_made_anew(stage: Stage) -> None:
+    play(stage, Model())
+    RecordingSpark(stage.catalog, Model().columns)(
+        "CREATE OR REPLACE TABLE `lake`.`ns`.`sales` USING iceberg TBLPROPERTIES ('a' = 'b') AS SELECT 1 FROM x"
+    )
+    append_to_main(stage)
+    table = stage.catalog.iceberg.load_table("ns.sales")
+    with table.transaction() as transaction:
+        transaction.remove_properties("icebergmv.state")
+    inspection = inspect(stage.catalog, request(stage, Model()))
+    assert isinstance(inspection, NewView)
+    assert play(stage, Model())[0].reason == "its table has no readable state of a refresh"
+    assert play(stage, Model())[0].kind == "none"
+
+
+def test_a_rival_makes_the_refresh_start_again(stage: Stage) -> None:
+    """Another refresh moves main after the rows are written on a branch."""
+    play(stage, ROWS)
+    sell("EU")({"orders": stage.tables()["orders"]})
+    recorder, rival = RecordingSpark(stage.catalog, ROWS.columns), list[RefreshResult]()
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        if "fast_forward" in sql and not rival:
+            rival.append(play(stage, ROWS)[0])
+            raise RuntimeError("Cannot fast-forward: main is not an ancestor of the branch")
+        return recorder(sql)
+
+    result, _ = play(stage, ROWS, spark)
+    assert (rival[0].kind, result.kind) == ("append", "none")
+    table = stage.catalog.iceberg.load_table("ns.sales")
+    assert len(table.metadata.refs) == 2, "main, and the branch of the winner"
+
+
+def test_killed_before_any_statement(stage: Stage) -> None:
+    """Rows and state are those of one refresh whenever a run dies, and the next run is right."""
+    play(stage, Model())
+    for step in itertools.count(1):
+        sell("EU", None)({"orders": stage.tables()["orders"]})
+        before = view(stage)
+        spark, ran = dying(stage, step)
+
+        try:
+            play(stage, Model(), spark)
+        except Dead:
+            is_published = any("fast_forward" in s for s in ran)
+            assert (view(stage).properties != before.properties) == is_published
+            assert view(stage).foreign is None
+            assert play(stage, Model())[0].kind == ("none" if is_published else "overwrite")
+        else:
+            return
+
+
+def to(layout: str) -> Callable[[Stage], RefreshResult]:
+    return lambda stage: play(stage, Model())[0] if layout == "table" else stage.refresh(Model())[0]
+
+
+@pytest.mark.parametrize(("before", "after"), [("view", "table"), ("table", "view")])
+def test_the_layout_is_switched(stage: Stage, before: str, after: str) -> None:
+    to(before)(stage)
+    wanted = request(stage, Model()) if after == "table" else stage.request(Model())
+    inspection = inspect(stage.catalog, wanted)
+    assert isinstance(inspection, LostView)
+    assert inspection.changes.rebuild == (f"the layout is to be {after}",)
+    result = to(after)(stage)
+    assert (result.kind, result.reason) == ("full", f"the layout is to be {after}")
+    assert names(stage) == ({VIEW[2]} if after == "table" else {VIEW[2], STORAGE[2]})
+    assert to(after)(stage).kind == "none"
+
+
+def test_killed_while_it_becomes_a_table(stage: Stage) -> None:
+    for step in itertools.count(1):
+        to("view")(stage)
+        spark, ran = dying(stage, step)
+
+        try:
+            play(stage, Model(), spark)
+        except Dead:
+            play(stage, Model())
+            assert names(stage) == {VIEW[2]}, ran
+        else:
+            return
+
+
+def test_a_recorded_view_is_read_without_its_model(stage: Stage) -> None:
+    play(stage, ROWS)
+    found = inspect_recorded(stage.catalog, VIEW)
+    assert isinstance(found, RefreshedView)
+    assert "VERSION AS OF" in found.stored.query
+
+
+def test_a_catalog_without_views(stage: Stage) -> None:
+    stage.catalog.has_views = False
+    with pytest.raises(InvalidConfig, match=r"offers no views\. Leave layout out, or set it to table"):
+        inspect(stage.catalog, stage.request(Model()))
+    assert play(stage, Model())[0].kind == "full"
+    change: Change = sell("EU")
+    change({"orders": stage.tables()["orders"]})
+    assert play(stage, Model())[0].kind == "overwrite"
