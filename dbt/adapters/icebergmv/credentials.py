@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from dbt.adapters.contracts.connection import Credentials
@@ -81,6 +81,7 @@ class IcebergMVCredentials(Credentials):
         self.server_side_parameters = {str(key): setting_text(value) for key, value in parameters.items()}
         self.jars = [jar if is_coordinate(jar) else absolute_path(jar, directory) for jar in self.jars]
         self._project_dir = directory
+        self._drivers: tuple[str, ...] = ()
         # An error now, and not at the first statement of a long run.
         self.catalog_settings(self.database)
         if self.method != "session":
@@ -132,14 +133,26 @@ class IcebergMVCredentials(Credentials):
             )
         return catalog_settings(catalog, None, properties, self._project_dir)
 
+    def add_catalog(self, name: str, properties: Mapping[str, Any]) -> None:
+        """Describe one more catalog in Iceberg's own names, as if the profile did. Raises InvalidCatalog."""
+        if self.is_known_catalog(name):
+            raise InvalidCatalog("the profile describes a catalog of this name. Describe it in one of the two places.")
+        texts = {str(key): setting_text(value) for key, value in properties.items()}
+        settings = catalog_settings(name, None, texts, self._project_dir)
+        # As for the profile's own: a cached table would hide what another process committed.
+        uncached = {f"spark.sql.catalog.{name}.cache-enabled": "false"}
+        self.server_side_parameters = {**self.server_side_parameters, **uncached, **settings.spark_conf()}
+        self._drivers = (*self._drivers, *settings.drivers)
+
     def session_conf(self) -> dict[str, str]:
         """Return the settings of every Spark session of this profile."""
         return session_conf(self.database, self.schema, self.server_side_parameters)
 
     def spark_request(self) -> SparkRequest:
         """Return what the profile asks of Spark inside the dbt process."""
+        own = self.catalog_settings(self.database)
         return SparkRequest(
-            catalog=self.catalog_settings(self.database),
+            catalog=replace(own, drivers=tuple(dict.fromkeys((*own.drivers, *self._drivers)))),
             schema=self.schema,
             parameters=tuple(self.server_side_parameters.items()),
             jars=tuple(self.jars),

@@ -22,6 +22,7 @@ from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.contracts.metadata import CatalogTable
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.icebergmv.catalog_integrations import CatalogIntegrationsMixin
 from dbt.adapters.icebergmv.changing_operations import ChangingOperationsMixin
 from dbt.adapters.icebergmv.column import IcebergMVColumn
 from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager, direct_reader, new_handle
@@ -77,7 +78,13 @@ class IcebergMVConfig(SparkConfig):
 
 
 class IcebergMVAdapter(
-    GenericTestsMixin, OperationsMixin, ChangingOperationsMixin, MaterializedViewMixin, SeedMixin, SparkAdapter
+    GenericTestsMixin,
+    OperationsMixin,
+    ChangingOperationsMixin,
+    MaterializedViewMixin,
+    SeedMixin,
+    CatalogIntegrationsMixin,
+    SparkAdapter,
 ):
     """Spark and Iceberg, with three-part names and a catalog that is read without a JVM."""
 
@@ -125,6 +132,7 @@ class IcebergMVAdapter(
         credentials = self.credentials
 
         def choose() -> ChosenReader:
+            self.describe_catalog(catalog)
             # An error of the profile comes before one of the catalog.
             credentials.catalog_settings(catalog)
             ways = Ways(

@@ -1,9 +1,5 @@
 {% macro icebergmv__generate_database_name(custom_database_name=none, node=none) -%}
-  {%- if custom_database_name is none -%}
-    {%- do return(target.database) -%}
-  {%- else -%}
-    {%- do return(custom_database_name | trim) -%}
-  {%- endif -%}
+  {%- do return(adapter.catalog_of(custom_database_name, node)) -%}
 {%- endmacro %}
 
 
