@@ -37,6 +37,7 @@ REFUSALS = (
     Refusal("duplicate_star", "select *, 1 as k from {b}", {}, ["two columns named", "AS"]),
     Refusal("unnamed", "select k, count(*) from {b} group by k", {}, ["no name", "COUNT(*)", "AS"]),
     Refusal("layout", "select k from {b}", {"layout": "table"}, ["layout", "not available"]),
+    Refusal("dialects", "select k from {b}", {"view_dialects": ["trino"]}, ["view_dialects", "storage table"]),
     Refusal(
         "reserved",
         "with icebergmv_base_0 as (select k from {b}) select k from icebergmv_base_0",

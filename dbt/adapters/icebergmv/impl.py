@@ -75,6 +75,7 @@ class IcebergMVConfig(SparkConfig):
     staleness_window: str | None = None
     definition_below_rows: int | None = None
     target_lag: str | None = None
+    view_dialects: list[str] | None = None
 
 
 class IcebergMVAdapter(

@@ -171,6 +171,7 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
     ) -> RefreshRequest:
         """Return what a run asks for a model's view. Raises InvalidConfig."""
         config: Mapping[str, Any] = model["config"]
+        _refuse_unsupported(config)
         database, schema, identifier = view
         chosen = self._layout(config, database)
         statement = single_statement(sql)
@@ -242,6 +243,15 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
 
 def _changed(changes: ConfigurationChanges) -> str:
     return ", ".join((*changes.rebuild, *changes.alter))
+
+
+def _refuse_unsupported(config: Mapping[str, Any]) -> None:
+    if config.get("view_dialects"):
+        raise InvalidConfig(
+            "`view_dialects` is not available: Spark publishes a view in its own dialect alone, and another one would "
+            "be a second commit, between which engines would read other rows. Remove it; other engines read the "
+            "storage table (docs/catalogs.md, Other engines)."
+        )
 
 
 @contextmanager
