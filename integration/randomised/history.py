@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from dbt.adapters.icebergmv.maintenance.status.view_config import Layout
 from integration.randomised.tables import COLUMN_LIST, KEYS, KeyColumn, Table
 
 
@@ -104,13 +105,14 @@ Step = Change | Refresh | Crash | Interleave | Read | Look | Alter
 
 @dataclass(frozen=True)
 class History:
-    """Everything that happens, in order; `seed` says where it came from."""
+    """Everything that happens, in order; `seed` says where it came from. `layout` is that of all views."""
 
     seed: str
     key: str
     tables: tuple[Table, ...]
     views: tuple[View, ...]
     steps: tuple[Step, ...]
+    layout: Layout = "view"
 
     @property
     def key_column(self) -> KeyColumn:
@@ -119,9 +121,17 @@ class History:
     def with_steps(self, steps: tuple[Step, ...]) -> History:
         return replace(self, steps=steps)
 
+    def as_tables(self) -> History:
+        """Return the history of views with the layout `table`, which readers see as they were last refreshed."""
+        views = tuple(replace(view, behavior="use_data_table") for view in self.views)
+        steps = tuple(step for step in self.steps if not isinstance(step, Alter))
+        readable = ("use_data_table", LITERAL)
+        looks = tuple(s for s in steps if not isinstance(s, Look) or s.behavior in readable)
+        return replace(self, views=views, steps=looks, layout="table")
+
     def describe(self) -> str:
         """Return the history as text that a person can follow."""
-        lines = [f"history {self.seed} about the column {self.key}"]
+        lines = [f"history {self.seed} about the column {self.key}, layout {self.layout}"]
         for table in self.tables:
             rows = "".join(f"\n    {row}" for row in table.rows)
             lines.append("; ".join(table.create()).replace("{t}", table.name) + f" with ({COLUMN_LIST}) of{rows}")

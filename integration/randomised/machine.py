@@ -38,7 +38,7 @@ class Machine:
         run = lake.session(_conf(generated))
         settings = meaning_settings({str(row[0]): str(row[1]) for row in run("SET")})
         self.suffix = f"h{next(_numbers)}"
-        self.world = World(run, lake.reader(), f"{lake.schema}_{self.suffix}", settings)
+        self.world = World(run, lake.reader(), f"{lake.schema}_{self.suffix}", settings, history.layout)
         self.specs = {t.name: [t.partition_by] for t in history.tables}
         self.subjects = [self._subject(i) for i in range(len(history.views))]
         self.looker = Looker(
@@ -311,7 +311,7 @@ class Machine:
         for subject in level:
             model = f"{subject.name}_{self.suffix}"
             config: dict[str, object] = {"schema": self.suffix, "alias": subject.name, "refresh_policy": "incremental"}
-            config["stale_read_behavior"] = subject.behavior
+            config |= {"stale_read_behavior": subject.behavior, "layout": self.world.layout}
             if subject.partition_by is not None:
                 config["partition_by"] = list(subject.partition_by)
             self.lake.model(model, subject.sql, **config)

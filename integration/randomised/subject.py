@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pyiceberg.manifest import DataFileContent
 from pyiceberg.table import Table as IcebergTable
 
-from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
 from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash
 from dbt.adapters.icebergmv.maintenance.lake import Lake, Spark
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
@@ -18,7 +18,8 @@ from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
 from dbt.adapters.icebergmv.maintenance.sql.names import show
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshRequest, inspect
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE, stale_read_behavior
-from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
+from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
+from dbt.adapters.icebergmv.maintenance.status.view_config import Layout, ViewConfig
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from integration.randomised.shapes import Shape
 
@@ -51,6 +52,7 @@ class World:
     reader: CatalogReader
     namespace: str
     settings: dict[str, str]
+    layout: Layout = "view"
 
     def spark(self, sql: str) -> list[tuple[object, ...]]:
         return [tuple(row) for row in self.run(sql)]
@@ -60,6 +62,10 @@ class World:
 
     def table(self, name: str) -> IcebergTable | None:
         return self.reader.table(self.namespace, name)
+
+    def view(self, name: str) -> ViewInfo | None:
+        """Return what has the name of a materialized view."""
+        return found_view(self.reader, (CATALOG, self.namespace, name))
 
     def rows(self, query: str) -> Rows:
         """Return the rows of a query as a bag; the two zeros of doubles are one value in Spark."""
@@ -145,7 +151,7 @@ class Subject:
 
     @property
     def storage(self) -> str:
-        return f"__mv_storage__{self.name}"
+        return self.name if self.world.layout == "table" else f"__mv_storage__{self.name}"
 
     @property
     def request(self) -> RefreshRequest:
@@ -162,6 +168,7 @@ class Subject:
             refresh_policy="incremental",
             stale_read_behavior=stale_read_behavior(behavior),
             definition_below_rows=0,
+            layout=world.layout,
         )
         return RefreshRequest((CATALOG, world.namespace, self.name), self.sql, world.namespace, config, "tester")
 
@@ -172,7 +179,7 @@ class Subject:
 
     def properties(self) -> dict[str, str] | None:
         """Return what is recorded with the published view, None when there is no view."""
-        view = self.world.reader.view(self.world.namespace, self.name)
+        view = self.world.view(self.name)
         return None if view is None else dict(view.properties)
 
     def recorded_cut(self) -> Cut | None:
@@ -250,7 +257,7 @@ class Subject:
 
     def columns(self) -> str:
         """Return the columns of the published view as SQL."""
-        view = self.world.reader.view(self.world.namespace, self.name)
+        view = self.world.view(self.name)
         assert view is not None
         return ", ".join(f"`{c.name}`" for c in view.columns)
 

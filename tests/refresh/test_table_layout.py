@@ -233,6 +233,37 @@ def test_a_recorded_view_is_read_without_its_model(stage: Stage) -> None:
     assert "VERSION AS OF" in found.stored.query
 
 
+def test_comments_of_the_model_are_those_of_the_table(stage: Stage) -> None:
+    described = Model(config={"comment": "It's sales", "column_comments": {"REGION": "where"}})
+    play(stage, described)
+    assert view(stage).comment == "It's sales"
+    assert [c.comment for c in view(stage).columns] == ["where", None]
+    assert play(stage, described)[1] == []
+    result, said = play(stage, Model())
+    assert (result.kind, view(stage).comment) == ("none", "")
+    assert [c.comment or "" for c in view(stage).columns] == ["", ""]
+    assert not any("REPLACE" in s for s in said)
+    assert play(stage, Model())[1] == []
+
+
+def test_a_state_that_no_property_can_record(stage: Stage) -> None:
+    """Somebody wrote before Spark read the table: its sequence numbers are further than was known."""
+    play(stage, Model())
+    recorder = RecordingSpark(stage.catalog, ROWS.columns)
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        found = recorder(
+            sql.replace("'icebergmv.built-at-sequence-number' = '", "'icebergmv.built-at-sequence-number' = '7")
+        )
+        return found
+
+    result, said = play(stage, ROWS, spark)
+    assert (result.kind, said) == ("full", [])
+    assert sum(s.endswith(" WHERE false") for s in recorder.said) == 1
+    assert "icebergmv.built-at-sequence-number" not in stage.catalog.iceberg.load_table("ns.sales").properties
+    assert play(stage, ROWS) == (play(stage, ROWS)[0], [])
+
+
 def test_a_catalog_without_views(stage: Stage) -> None:
     stage.catalog.has_views = False
     with pytest.raises(InvalidConfig, match=r"offers no views\. Leave layout out, or set it to table"):

@@ -114,7 +114,8 @@ class RecordingSpark:
             rf"DROP VIEW IF EXISTS {_NAME}$": lambda found: self.catalog.views.__delitem__(found["name"]),
             rf"DROP TABLE IF EXISTS {_NAME}": self._drop_table,
             rf"ALTER TABLE {_NAME} RENAME TO `ns`\.`(?P<to>\w+)`$": self._rename,
-            rf"COMMENT ON TABLE {_NAME} IS ": lambda found: None,
+            rf"COMMENT ON TABLE {_NAME} IS (?P<text>{_TEXT})$": self._comment,
+            rf"ALTER TABLE {_NAME} ALTER COLUMN `(?P<column>\w+)` COMMENT (?P<text>{_TEXT})$": self._comment,
         }
 
     def _described(self, sql: str) -> Sequence[Sequence[object]]:
@@ -176,6 +177,15 @@ class RecordingSpark:
                 transaction.remove_properties(*(unescaped(key[1:-1]) for key in re.findall(_TEXT, found["properties"])))
             else:
                 transaction.set_properties(properties_in(found["properties"]))
+
+    def _comment(self, found: re.Match[str]) -> None:
+        text, column = unescaped(found["text"][1:-1]), found.groupdict().get("column")
+        with self._table(found).transaction() as transaction:
+            if column is None:
+                transaction.set_properties({"comment": text})
+            else:
+                with transaction.update_schema() as update:
+                    update.update_column(column, doc=text)
 
     def _delete(self, found: re.Match[str]) -> None:
         self._table(found).delete(AlwaysTrue(), branch=found["branch"])

@@ -213,17 +213,14 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
 
     def _layout(self, config: Mapping[str, Any], database: str) -> Layout:
         """Return the layout of a model: as configured, else a view where the catalog has views."""
-        wanted = None if config.get("layout") is None else layout(config["layout"])
-        supports_views = self.credentials.catalog_settings(database).supports_views
-        if wanted == "view" and not supports_views:
+        if not self.credentials.catalog_settings(database).supports_views:
             raise InvalidConfig(
-                f"the catalog {database} has no views: its jdbc.schema-version is V0. Upgrade it to V1, or leave "
-                "layout out."
+                f"the catalog {database} has no views: its jdbc.schema-version is V0. Upgrade it to V1."
             )
-        if wanted is not None:
-            return wanted
+        if config.get("layout") is not None:
+            return layout(config["layout"])
         try:
-            return "view" if supports_views and self.catalog_reader_of(database).has_views else "table"
+            return "view" if self.catalog_reader_of(database).has_views else "table"
         except (CatalogUnavailable, DbtRuntimeError):
             # What is wrong with the catalog is said by who looks into it next.
             return "view"

@@ -37,6 +37,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, 
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.table_layout import (
+    BUILT_KEY,
     STATE_KEY,
     TableView,
     found_view,
@@ -110,10 +111,15 @@ def _made(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Pub
             raise lost_race(view.request.view)
         lake.spark(statements.drop_view(view.request.view))
         lake.spark(statements.rename_table(name, view.request.view))
-        stored = StoredRows(view.request.view, load_storage(lake, view.request.view), stored.snapshot_id)
+        table = load_storage(lake, view.request.view)
+        if table.metadata.current_snapshot_id != stored.snapshot_id:
+            # Another refresh has made the table under the other name again: rows and state are its own.
+            raise lost_race(view.request.view)
+        stored = StoredRows(view.request.view, table, stored.snapshot_id)
     recorded = table_as_view(view.request.view, stored.table)
     if recorded is None or not recorded.properties:
         state = stored.table.properties[STATE_KEY]
+        lake.spark(statements.unset_table_properties(stored.name, [BUILT_KEY]))
         stored = write_storage(lake, stored, _no_rows(stored), {_option(STATE_KEY): state})
     # The branch keeps the state from being expired with its snapshot, once the table is compacted.
     lake.spark(statements.create_branch(view.request.view, new_branch_name(), stored.snapshot_id))
@@ -171,7 +177,11 @@ def _drop_if_ours(lake: Lake, table: TableName, view: TableName) -> None:
 
 
 def _describe(lake: Lake, view: Inspection) -> None:
+    """Write the comments of the model, where it has some or had."""
     config, name = view.request.config, view.request.view
+    had = {} if isinstance(view, NewView) else view.state.config
+    if not any((config.comment, config.column_comments, had.get("comment"), had.get("column-comments"))):
+        return
     table = load_storage(lake, name)
     comment = config.comment or ""
     if "comment" not in config.tblproperties and comment != table.properties.get("comment", ""):
