@@ -18,7 +18,7 @@ from dbt.adapters.icebergmv.impl import IcebergMVConfig
 from dbt.adapters.icebergmv.view_settings import CHECKS, OF_OTHERS, check_settings
 
 OURS = [f.name for f in fields(IcebergMVConfig)]
-WITHOUT_CHECK = {"storage_schema", "storage_table_prefix"}
+WITHOUT_CHECK = {"storage_schema", "storage_table_prefix", "view_dialects"}
 """Any text will do, or the refresh itself says what it allows."""
 
 

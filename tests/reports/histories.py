@@ -38,6 +38,7 @@ MODELS: dict[str, Model] = {
     "some": Model("SELECT id, region FROM orders LIMIT 5", (("id", "bigint"), ("region", "string"))),
     "stitched": reading("use_stitching"),
     "left": Model(config={"refresh_on_run": False}),
+    "clustered": Model(config={"cluster_by": ("total DESC",)}),
     "lagging": Model(config={"target_lag": 7200}),
     "lagging_stitched": reading("use_stitching", target_lag=7200),
     "strict": Model(
@@ -54,6 +55,7 @@ CONFIGS: tuple[Mapping[str, Any], ...] = (
     {"partition_by": ()},
     {"comment": "other words"},
     {"target_lag": 3600},
+    {"cluster_by": ()},
 )
 
 Tables = Mapping[str, Table]

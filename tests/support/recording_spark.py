@@ -18,6 +18,7 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
+from pyiceberg.table.sorting import NullOrder
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DateType, DoubleType, IcebergType, LongType, NestedField, StringType
 
@@ -97,6 +98,7 @@ class RecordingSpark:
             rf"ALTER TABLE {_NAME} CREATE BRANCH `(?P<branch>\w+)` AS OF VERSION (?P<snapshot>\d+) ": self._branch,
             rf"ALTER TABLE {_NAME} DROP BRANCH IF EXISTS `(?P<branch>\w+)`": self._drop_branch,
             rf"ALTER TABLE {_NAME} (?P<un>UN)?SET TBLPROPERTIES \((?P<properties>.*)\)$": self._set_properties,
+            rf"ALTER TABLE {_NAME} WRITE (?P<how>UNORDERED|.*?ORDERED BY (?P<order>.*))": self._order,
             rf"REFRESH TABLE {_NAME}$": lambda found: None,
             rf"DROP TABLE IF EXISTS {_NAME} PURGE$": lambda found: self.catalog.iceberg.drop_table(
                 f"ns.{found['name']}"
@@ -146,6 +148,12 @@ class RecordingSpark:
         )
         table.append(pa.table([[]] * len(fields), schema=schema_to_pyarrow(table.schema())))
         committed_as(table, "overwrite")
+
+    def _order(self, found: re.Match[str]) -> None:
+        with self._table(found).update_sort_order() as update:
+            for column, direction, nulls in re.findall(r"`(\w+)` (ASC|DESC) NULLS (FIRST|LAST)", found["order"] or ""):
+                place = NullOrder(f"nulls-{nulls.lower()}")
+                (update.asc if direction == "ASC" else update.desc)(column, IdentityTransform(), place)
 
     def _branch(self, found: re.Match[str]) -> None:
         self._table(found).manage_snapshots().create_branch(int(found["snapshot"]), found["branch"]).commit()

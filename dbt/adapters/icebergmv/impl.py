@@ -76,6 +76,7 @@ class IcebergMVConfig(SparkConfig):
     definition_below_rows: int | None = None
     target_lag: str | None = None
     view_dialects: list[str] | None = None
+    cluster_by: str | list[str] | None = None
 
 
 class IcebergMVAdapter(

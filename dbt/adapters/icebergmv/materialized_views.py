@@ -17,6 +17,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.contract import ContractCheck, declared_columns
 from dbt.adapters.icebergmv.invocation import partial_inputs
+from dbt.adapters.icebergmv.maintenance.definition.clustering import cluster_by_texts
 from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash, single_statement
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import partition_by_texts
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, InvalidConfig, MaintenanceError, naming
@@ -205,6 +206,7 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
                 definition_below_rows=definition_below_rows(config.get("definition_below_rows")),
                 target_lag=time_span("target_lag", config.get("target_lag")),
                 layout=chosen,
+                cluster_by=cluster_by_texts(config.get("cluster_by")),
             ),
             owner=_user(),
             rebuild=_why_rebuilt(config) if full_refresh else None,

@@ -16,6 +16,7 @@ from dbt.adapters.contracts.relation import RelationConfig
 from dbt.adapters.spark.impl import SparkConfig
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.icebergmv.maintenance.definition.clustering import cluster_by_texts
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import partition_by_texts
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.status.config_words import true_or_false
@@ -40,6 +41,7 @@ CHECKS: Mapping[str, Callable[[Any], object]] = {
     "definition_below_rows": definition_below_rows,
     "target_lag": lambda value: time_span("target_lag", value),
     "layout": layout,
+    "cluster_by": cluster_by_texts,
 }
 """What reads the value of a setting; it raises InvalidConfig for one that is not allowed."""
 

@@ -50,7 +50,7 @@ def partition_by_texts(value: object) -> tuple[str, ...]:
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, (list, tuple)) or not all(isinstance(t, str) for t in texts):
         raise InvalidConfig(f"partition_by is {value!r}. Give a transform such as days(ts), or a list of them.")
-    return tuple(part.strip() for t in texts for part in _split(t))
+    return tuple(part.strip() for t in texts for part in split_list(t))
 
 
 def parse_partition_by(texts: Iterable[str], columns: Sequence[str]) -> tuple[PartitionField, ...]:
@@ -183,8 +183,8 @@ def _is_as_coarse(step: Monotone, period: Period) -> bool:
     return step.constant_within is not None and divides(period, step.constant_within)
 
 
-def _split(text: str) -> list[str]:
-    """Split at the commas outside parentheses and backticks."""
+def split_list(text: str) -> list[str]:
+    """Return the parts between the commas outside parentheses and backticks."""
     parts, depth, quoted, start = [], 0, False, 0
     for position, character in enumerate(text):
         if character == "`":

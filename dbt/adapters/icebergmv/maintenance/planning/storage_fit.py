@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import table_columns
+from dbt.adapters.icebergmv.maintenance.definition.clustering import SortColumn, parse_cluster_by
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partition_grain import (
     Grain,
@@ -18,6 +19,7 @@ from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
     parse_partition_by,
     stored_partitioning,
 )
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, describe, other_columns
@@ -25,8 +27,10 @@ from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
 
 PARTITIONED_OTHERWISE = "its storage table is partitioned otherwise"
+_NESTED = ("array<", "map<", "struct<", "variant", "geometry", "geography")
 
 
 def misfit_to_write(lake: Lake, view: Inspection, columns: Sequence[Column]) -> str | None:
@@ -81,6 +85,18 @@ def partitioning_of(settled: Settled) -> tuple[PartitionField, ...]:
         if view.stored.row_count is not None and stays_coarser(stored, view.stored.row_count, grains):
             return stored
     return derived
+
+
+def order_of(config: ViewConfig, columns: Sequence[Column]) -> tuple[SortColumn, ...]:
+    """Return the write order of rows with these columns. Raises InvalidConfig for what rows cannot be ordered by."""
+    types = {c.name: c.type for c in columns if not is_hidden(c.name)}
+    order = parse_cluster_by(config.cluster_by, [*types])
+    for sort in order:
+        if types[sort.column].startswith(_NESTED):
+            raise InvalidConfig(
+                f"cluster_by has {sort.column}, which is {types[sort.column]}. Name a column of one value."
+            )
+    return order
 
 
 def coarser_partitioning(settled: Settled, stored: StoredRows) -> tuple[PartitionField, ...] | None:

@@ -9,7 +9,7 @@ from pyiceberg.table import Table
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
-from dbt.adapters.icebergmv.maintenance.planning.storage_fit import partitioning_of
+from dbt.adapters.icebergmv.maintenance.planning.storage_fit import order_of, partitioning_of
 from dbt.adapters.icebergmv.maintenance.planning.write import Rows, query_of
 from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.refresh.state_after import Recording, state_of_rows
@@ -34,8 +34,9 @@ REPLACES = f"{PREFIX}replaces"
 def made_table(lake: Lake, settled: Settled, name: TableName, recording: Recording) -> StoredRows:
     """Make a table of some name with the rows of a plan, and the state of the view.
 
-    Raises RefreshConflict when another refresh made it meanwhile.
+    Raises RefreshConflict when another refresh made it meanwhile, InvalidConfig before anything is written.
     """
+    order_of(settled.view.request.config, settled.columns)
     before = lake.catalog.table(name[1], name[2])
     if inherits_a_transform(settled, before):
         # An error of a reader is better than a table without rows, which a replacement in two steps would show.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from typing_extensions import assert_never
 
+from dbt.adapters.icebergmv.maintenance.definition.clustering import SortColumn
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField
 from dbt.adapters.icebergmv.maintenance.planning.write import (
     DELETE_MODE_KEY,
@@ -73,6 +75,24 @@ def set_table_properties(storage: TableName, properties: Mapping[str, str]) -> s
 def unset_table_properties(storage: TableName, keys: Sequence[str]) -> str:
     """Return the statement that removes properties of the storage table."""
     return f"ALTER TABLE {qualified(*storage)} UNSET TBLPROPERTIES ({', '.join(string_literal(k) for k in keys)})"
+
+
+Spread: TypeAlias = Literal["by partition", "by range", "as told"]
+_ORDERED: Mapping[Spread, str] = {
+    "by partition": "DISTRIBUTED BY PARTITION LOCALLY ORDERED BY",
+    "by range": "ORDERED BY",
+    "as told": "LOCALLY ORDERED BY",
+}
+
+
+def order_rows(storage: TableName, order: Sequence[SortColumn], spread: Spread) -> str:
+    """Return the statement that orders the rows that are written from now on; by nothing: they come as they are.
+
+    Rows are spread over the tasks that sort them by partition, by ranges of the order, so that no file of a task has
+    values of another's, or as the table is told otherwise.
+    """
+    how = f"{_ORDERED[spread]} {', '.join(sort.ddl() for sort in order)}" if order else "UNORDERED"
+    return f"ALTER TABLE {qualified(*storage)} WRITE {how}"
 
 
 def create_branch(storage: TableName, branch: str, snapshot_id: int) -> str:

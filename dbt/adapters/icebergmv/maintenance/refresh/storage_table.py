@@ -7,13 +7,16 @@ from contextlib import contextmanager
 
 from pyiceberg.table import Table
 
-from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField
+from dbt.adapters.icebergmv.maintenance.catalog.reader import table_columns
+from dbt.adapters.icebergmv.maintenance.definition.clustering import stored_order
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField, stored_partitioning
 from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import hidden_properties
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
-from dbt.adapters.icebergmv.maintenance.planning.storage_fit import partitioning_of
-from dbt.adapters.icebergmv.maintenance.planning.write import Rows, query_of
+from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.planning.storage_fit import order_of, partitioning_of
+from dbt.adapters.icebergmv.maintenance.planning.write import DISTRIBUTION_KEY, Rows, query_of
 from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
@@ -21,6 +24,7 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, Refre
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_OF
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
 
 # A fanout writer keeps a file open, and its buffers in memory, for every partition of a full refresh.
 _DEFAULT_PROPERTIES = {"write.spark.fanout.enabled": "false"}
@@ -31,8 +35,9 @@ _PLACEHOLDER = "icebergmv_no_column"
 def make_storage(lake: Lake, settled: Settled) -> None:
     """Create the storage table, or give it the columns and partitioning of the definition; it holds no rows then.
 
-    Raises RefreshConflict when another refresh made it meanwhile.
+    Raises RefreshConflict when another refresh made it meanwhile, InvalidConfig before anything is written.
     """
+    order_of(settled.view.request.config, settled.columns)
     name, before = settled.view.request.config.storage_table, settled.view.storage
     with alone(lake, name, before):
         if name[1] != settled.view.request.view[1]:
@@ -42,6 +47,7 @@ def make_storage(lake: Lake, settled: Settled) -> None:
             before = lake.catalog.table(name[1], name[2])
     with alone(lake, name, before):
         lake.spark(_create_statement(settled, settled.stored_names, query_of(settled), partitioning_of(settled)))
+        order_rows(lake, settled.view.request.config, settled.view.storage)
 
 
 def partition_otherwise(lake: Lake, settled: Settled, stored: StoredRows, fields: Sequence[PartitionField]) -> Rows:
@@ -52,6 +58,7 @@ def partition_otherwise(lake: Lake, settled: Settled, stored: StoredRows, fields
     query = view_query(stored.name, settled.stored_names, stored.snapshot_id)
     with alone(lake, stored.name, stored.table):
         lake.spark(_create_statement(settled, settled.stored_names, query, fields))
+        order_rows(lake, settled.view.request.config, settled.view.storage)
     return gathered(settled, stored, fields)
 
 
@@ -111,7 +118,7 @@ def storage_properties(settled: Settled) -> dict[str, str]:
 
 
 def alter_storage(lake: Lake, view: LostView | RefreshedView) -> None:
-    """Bring the properties of the storage table to what the model asks for."""
+    """Bring the properties of the storage table, and the order of rows to come, to what the model asks for."""
     config, storage = view.request.config, view.storage
     if storage is None:
         return
@@ -122,3 +129,32 @@ def alter_storage(lake: Lake, view: LostView | RefreshedView) -> None:
         lake.spark(statements.set_table_properties(config.storage_table, new))
     if gone:
         lake.spark(statements.unset_table_properties(config.storage_table, gone))
+    order_rows(lake, config, storage)
+
+
+def order_rows(lake: Lake, config: ViewConfig, before: Table | None) -> None:
+    """Have the rows that are written from now on ordered as the model asks; `before` is the table that it was.
+
+    A table that is made anew has no order, also where it had one, but keeps how rows were spread over tasks for it.
+    """
+    table = lake.catalog.table(*config.storage_table[1:])
+    if table is None:
+        return
+    order = order_of(config, [Column(c.name, c.type) for c in table_columns(table)])
+    told = config.tblproperties.get(DISTRIBUTION_KEY)
+    if order != stored_order(table):
+        spread: statements.Spread = (
+            "as told" if told is not None else "by partition" if stored_partitioning(table) else "by range"
+        )
+        lake.spark(statements.order_rows(config.storage_table, order, spread))
+    elif before is None or not stored_order(before):
+        return
+    if not order:
+        lake.spark(_distribution_of_before(config.storage_table, told))
+
+
+def _distribution_of_before(storage: TableName, told: str | None) -> str:
+    """Return the statement that undoes what the order, or none, has said of how rows are spread over tasks."""
+    if told is None:
+        return statements.unset_table_properties(storage, [DISTRIBUTION_KEY])
+    return statements.set_table_properties(storage, {DISTRIBUTION_KEY: told})

@@ -28,7 +28,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
     new_branch_name,
     write_storage,
 )
-from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage
+from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage, order_rows
 from dbt.adapters.icebergmv.maintenance.refresh.written import Published, now, with_grain, write_plan
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView
@@ -152,6 +152,8 @@ def _tidy(lake: Lake, view: Inspection) -> None:
     The rows are published. Whatever dies here is done by the next refresh.
     """
     name = view.request.view
+    # A table that was made anew has no order yet.
+    order_rows(lake, view.request.config, view.storage)
     _describe(lake, view)
     table = load_storage(lake, name)
     if isinstance(view, NewView | LostView):

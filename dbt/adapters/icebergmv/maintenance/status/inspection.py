@@ -10,6 +10,7 @@ from typing import TypeAlias, TypeVar, cast
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
+from dbt.adapters.icebergmv.maintenance.definition.clustering import parse_cluster_by
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_partition_by
@@ -225,8 +226,10 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
     if setting is not None:
         definition = replace(definition, always_full=f"the session setting {setting} may change what its SQL means")
     _refuse_self_reference(definition, request.view, catalog.name, expanded.views)
-    if definition.columns is not None and request.config.partition_by is not None:
-        parse_partition_by(request.config.partition_by, [c.name for c in definition.columns if not is_hidden(c.name)])
+    if definition.columns is not None:
+        names = [c.name for c in definition.columns if not is_hidden(c.name)]
+        parse_partition_by(request.config.partition_by or (), names)
+        parse_cluster_by(request.config.cluster_by, names)
     _refuse_foreign_storage(catalog, request, storage)
     status = status_of(definition, bases, state)
     known = (request, definition, bases, status, expanded.views, storage)

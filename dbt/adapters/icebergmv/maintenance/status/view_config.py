@@ -30,6 +30,7 @@ class ViewConfig:
 
     `settings` are the session settings that change what the SQL means. `staleness_window` is in seconds. Readers who
     are to get current rows get the definition where the base tables have fewer than `definition_below_rows`.
+    `cluster_by` is the write order of the storage table, a column a text.
     A run leaves rows alone that are younger than `target_lag` seconds (resting.py).
     Without `incremental` every refresh is a full one, whatever the policy. With the layout `table` the storage table
     has the name of the view, and is what people read.
@@ -50,6 +51,7 @@ class ViewConfig:
     definition_below_rows: int = DEFINITION_BELOW_ROWS
     target_lag: int | None = None
     layout: Layout = "view"
+    cluster_by: tuple[str, ...] = ()
 
     def recorded(self) -> dict[str, object]:
         """Return the part that is kept in the state to be compared with the next run's."""
@@ -62,10 +64,11 @@ class ViewConfig:
             "staleness-window": self.staleness_window,
             **({} if self.layout == "view" else {_LAYOUT_KEY: self.layout}),
         }
-        # These shape the SQL of the view alone, which every look at it brings up to date.
+        # The first two shape the SQL of the view alone, which every look at it brings up to date.
         others = {
             "definition-below-rows": (self.definition_below_rows, DEFINITION_BELOW_ROWS),
             "refresh-on-run": (self.refresh_on_run, True),
+            "cluster-by": ([*self.cluster_by], []),
         }
         return {**shown, **{key: value for key, (value, default) in others.items() if value != default}}
 
@@ -110,6 +113,8 @@ def _altered(wanted: Mapping[str, object], had: Mapping[str, object]) -> Iterato
             yield f"{words} changed ({', '.join(names)})"
     if wanted["comment"] != had.get("comment"):
         yield "the description changed"
+    if wanted.get("cluster-by") != had.get("cluster-by"):
+        yield f"cluster_by is {_texts(wanted.get('cluster-by'))}, and was {_texts(had.get('cluster-by'))}"
     for key, unit in (("stale-read-behavior", ""), ("staleness-window", " seconds")):
         if wanted[key] != had.get(key):
             now, before = (f"{v}{unit}" if v is not None else "not set" for v in (wanted[key], had.get(key)))
@@ -120,6 +125,11 @@ def _differing(now: object, before: object) -> list[str]:
     """Return the names that two maps do not give the same value."""
     one, other = (dict(values) if isinstance(values, Mapping) else {} for values in (now, before))
     return sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
+
+
+def _texts(recorded: object) -> str:
+    """Return a recorded list of texts as people write it."""
+    return ", ".join(map(str, recorded)) if isinstance(recorded, list) else "not set"
 
 
 def _fields(recorded: object) -> str:
