@@ -40,7 +40,7 @@ def test_much_of_it_is_certain(foretold: tuple[int, Foretelling]) -> None:
     """A forecast that leaves everything open is never wrong, and of no use."""
     seed, found = foretold
     print(found.certain, found.open)
-    assert found.certain.keys() >= {"none", "append", "overwrite", "full"}, f"RANDOMISED_SEED={seed}"
+    assert found.certain.keys() >= {"none", "append", "overwrite"}, f"RANDOMISED_SEED={seed}"
     assert found.certain.total() > found.open.total(), f"RANDOMISED_SEED={seed}"
     assert found.open["merge"] > 0
 

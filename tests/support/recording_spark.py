@@ -150,6 +150,10 @@ class RecordingSpark:
         committed_as(table, "overwrite")
 
     def _order(self, found: re.Match[str]) -> None:
+        spread = {"UNORDERED": "none", "ORDERED BY": "range", "DISTRIBUTED BY PARTITION LOCALLY ORDERED BY": "hash"}
+        mode = spread.get(found["how"].split(" `")[0])
+        if mode is not None:
+            self._table(found).transaction().set_properties({"write.distribution-mode": mode}).commit_transaction()
         with self._table(found).update_sort_order() as update:
             for column, direction, nulls in re.findall(r"`(\w+)` (ASC|DESC) NULLS (FIRST|LAST)", found["order"] or ""):
                 place = NullOrder(f"nulls-{nulls.lower()}")
