@@ -97,7 +97,8 @@ def test_groups_are_merged(sql: str, database: Database) -> None:
         "SELECT count(*) AS c, sum(n) AS s FROM (SELECT v, sum(id) OVER (PARTITION BY v) AS n FROM t0) q WHERE n > 2",
         "SELECT count(a.id) AS l, count(b.id) AS r, count(*) AS c FROM t0 a FULL JOIN t0 b ON a.v = b.id",
         "WITH c AS (SELECT DISTINCT region, v FROM t0) SELECT count(*) AS c FROM c x JOIN c y ON x.v = y.v",
-        "SELECT count(DISTINCT a.v) AS d, count(*) AS c FROM t0 a WHERE NOT EXISTS (SELECT 1 FROM t0 b WHERE b.id = a.v)",
+        "SELECT count(DISTINCT a.v) AS d, count(*) AS c FROM t0 a "
+        "WHERE NOT EXISTS (SELECT 1 FROM t0 b WHERE b.id = a.v)",
         "SELECT count(*) AS c FROM t0 a "
         "WHERE NOT EXISTS (SELECT 1 FROM t0 b WHERE b.id = a.v AND b.region IS NOT NULL)",
     ],
