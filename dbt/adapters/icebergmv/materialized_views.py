@@ -248,8 +248,8 @@ def _refuse_unsupported(config: Mapping[str, Any]) -> None:
     if config.get("view_dialects"):
         raise InvalidConfig(
             "`view_dialects` is not available: Spark publishes a view in its own dialect alone, and another one would "
-            "be a second commit, between which engines would read other rows. Remove it; other engines read the "
-            "storage table (docs/catalogs.md, Other engines)."
+            "be a second commit, between which engines would read other rows. Remove it, and use layout table, "
+            "which every engine reads (docs/catalogs.md, Other engines)."
         )
 
 
