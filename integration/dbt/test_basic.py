@@ -39,9 +39,9 @@ SIZE_STATS = {
     },
     "bytes": {
         "id": "bytes",
-        "label": "Bytes",
+        "label": "Size in bytes",
         "value": AnyInteger(),
-        "description": "Size of the current snapshot's files",
+        "description": "Size of its files",
         "include": True,
     },
 }

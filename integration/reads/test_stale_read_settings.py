@@ -161,7 +161,7 @@ def test_settings_are_altered_where_rows_are_left_alone(lake: LakeProject, order
     insert(lake, orders)
     lake.model("left", DAILY.format(t=orders), refresh_on_run=False, stale_read_behavior="use_view_query")
     response = lake.run("--select", "left")["left"]
-    assert response["refresh_kind"] == "none" and "stale_read_behavior changed" in response["refresh_reason"]
+    assert response["refresh_kind"] == "none" and "stale_read_behavior is use_view_query" in response["refresh_reason"]
     assert rows(lake, "left") != before
     lake.assert_equals_definition("left")
 

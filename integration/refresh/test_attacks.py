@@ -102,15 +102,14 @@ def test_session_setting_changed_by_a_hook_is_refused(lake: LakeProject) -> None
     base = f"lake.{lake.schema}.zoned_base"
     lake.sql(f"CREATE TABLE {base} (ts timestamp) USING iceberg PARTITIONED BY (days(ts))")
     lake.sql(f"INSERT INTO {base} VALUES (timestamp'2024-01-01 02:00:00Z')")
-    lake.model(
-        "zoned",
-        f"select date(ts) as d, count(*) as n from {base} group by 1",
-        pre_hook="set time zone 'America/New_York'",
-    )
+    sql = f"select date(ts) as d, count(*) as n from {base} group by 1"
+    lake.model("zoned", sql, pre_hook="set time zone 'America/New_York'")
     try:
         message = lake.fail("--select", "zoned")
     finally:
-        lake.sql("SET TIME ZONE 'UTC'")
+        # In dbt's session, which need not be the one of this test.
+        lake.model("zoned", sql, pre_hook="set time zone 'UTC'")
+        lake.run("--select", "zoned")
     assert "spark.sql.session.timeZone" in message
     assert "server_side_parameters" in message
 
@@ -119,10 +118,11 @@ def test_session_variable_and_substitution(lake: LakeProject) -> None:
     base = f"lake.{lake.schema}.vars_base"
     lake.sql(f"CREATE TABLE {base} (k int) USING iceberg PARTITIONED BY (k)")
     lake.sql(f"INSERT INTO {base} VALUES (1), (2), (9)")
-    lake.sql("DECLARE OR REPLACE VARIABLE cutoff INT DEFAULT 1")
-    lake.model("by_variable", f"select k from {base} where k > cutoff")
+    declare, sql = "DECLARE OR REPLACE VARIABLE cutoff INT DEFAULT {}", f"select k from {base} where k > cutoff"
+    lake.model("by_variable", sql, pre_hook=declare.format(1))
     lake.run("--select", "by_variable")
-    lake.sql("SET VARIABLE cutoff = 5")
+    lake.model("by_variable", sql, pre_hook=declare.format(5))
+    lake.sql(declare.format(5))
     assert lake.run("--select", "by_variable")["by_variable"]["refresh_kind"] == "full"
     lake.assert_equals_definition("by_variable")
 

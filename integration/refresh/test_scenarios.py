@@ -256,7 +256,7 @@ def test_refresh_policy_full(daily: Daily) -> None:
 
 def test_refresh_policy_incremental_strict(base: Daily) -> None:
     daily = base
-    daily.model(f"select count(distinct v) as n from {daily.base}", refresh_policy="incremental_strict")
+    daily.model(f"select percentile(v, 0.5) as n from {daily.base}", refresh_policy="incremental_strict")
     assert "no output column follows a column of any base table" in daily.fail(), "the error comes when it is built"
     assert daily.entries() == {daily.base.split(".")[-1]}, "something was made"
     assert daily.run("--full-refresh")["refresh_kind"] == "full"
