@@ -36,7 +36,6 @@ REFUSALS = (
     Refusal("duplicate", "select k, v, v as K from {b}", {}, ["two columns named", "AS"]),
     Refusal("duplicate_star", "select *, 1 as k from {b}", {}, ["two columns named", "AS"]),
     Refusal("unnamed", "select k, count(*) from {b} group by k", {}, ["no name", "COUNT(*)", "AS"]),
-    Refusal("layout", "select k from {b}", {"layout": "tabel"}, ["layout", "view, table"]),
     Refusal("dialects", "select k from {b}", {"view_dialects": ["trino"]}, ["view_dialects", "layout table"]),
     Refusal(
         "reserved",
