@@ -331,7 +331,9 @@ class Machine:
     def _remove_files(self) -> None:
         location = next((t.location() for n in self.specs if (t := self.world.table(n)) is not None), None)
         if location is not None:
-            shutil.rmtree(Path(location.removeprefix("file:")).parent, ignore_errors=True)
+            # Views have no data; a view without its metadata would be in the way of what looks at all views.
+            for data in Path(location.removeprefix("file:")).parent.glob("*/data"):
+                shutil.rmtree(data.parent, ignore_errors=True)
 
 
 def run_history(lake: LakeProject, history: History, statistics: Statistics | None = None) -> None:

@@ -14,6 +14,7 @@ from datetime import datetime, timezone
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo, summary_count
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.statements import drop_table
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
@@ -55,8 +56,8 @@ def loose_storage(
 ) -> tuple[LooseStorage, ...]:
     """Return the storage tables in some schemas that their views do not read, in the order of their names.
 
-    Tables that changed in the last `older_than` seconds are kept. Raises CatalogUnavailable when anything of the
-    catalog cannot be read: what is not known to be an orphan is none.
+    Tables that changed in the last `older_than` seconds are kept, and all of them while a view of the catalog cannot be
+    read: what is not known to be an orphan is none. Raises CatalogUnavailable when the catalog cannot list its content.
     """
     found = {
         name: (table, reason)
@@ -115,20 +116,30 @@ def _why_loose(catalog: CatalogReader, name: TableName, table: Table) -> str | N
     return None if _knows(view, catalog.name, name) else "its view reads another table"
 
 
-def _all_views(catalog: CatalogReader) -> Iterator[tuple[str, ViewInfo]]:
+def _all_views(catalog: CatalogReader) -> Iterator[tuple[str, ViewInfo | None]]:
+    """Yield the views of a catalog; None for one whose metadata file is lost, or cannot be read."""
     for schema in catalog.namespaces():
         for entry in catalog.entries(schema):
-            view = catalog.view(schema, entry.name) if entry.kind == "view" else None
-            if view is not None:
-                yield show((catalog.name, schema, entry.name)), view
+            if entry.kind != "view":
+                continue
+            shown = show((catalog.name, schema, entry.name))
+            try:
+                view = catalog.view(schema, entry.name)
+            except CatalogUnavailable:
+                yield shown, None
+            else:
+                if view is not None:
+                    yield shown, view
 
 
 def _why_kept(
-    name: TableName, table: Table, views: Sequence[tuple[str, ViewInfo]], older_than: int, now: datetime
+    name: TableName, table: Table, views: Sequence[tuple[str, ViewInfo | None]], older_than: int, now: datetime
 ) -> str | None:
     if view_of_storage(table.properties, name[:2]) is None:
         return _NO_OWNER
     for shown, view in views:
+        if view is None:
+            return f"{shown} cannot be read, so it is not known what it reads"
         if not view.sql:
             return f"{shown} has no SQL for Spark, so it is not known what it reads"
         if _knows(view, name[0], name):
