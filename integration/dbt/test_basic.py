@@ -84,11 +84,11 @@ class TestGenericTests(BaseGenericTests):
 
 
 class TestSnapshotCheckCols(BaseSnapshotCheckCols):
-    pass
+    pytestmark = pytest.mark.long
 
 
 class TestSnapshotTimestamp(BaseSnapshotTimestamp):
-    pass
+    pytestmark = pytest.mark.long
 
 
 class TestTableMaterialization(BaseTableMaterialization):

@@ -30,6 +30,8 @@ from dbt.tests.adapter.constraints.test_constraints import (
     BaseViewConstraintsColumnsEqual,
 )
 
+pytestmark = pytest.mark.long
+
 
 def in_spark(properties: str) -> str:
     """Return a properties file of the suite with Spark's name of its text type."""

@@ -18,7 +18,7 @@ from dbt.tests.adapter.incremental.test_incremental_unique_id import (
 
 
 class TestIncrementalOnSchemaChange(BaseIncrementalOnSchemaChange):
-    pass
+    pytestmark = pytest.mark.long
 
 
 class Merge:
@@ -30,6 +30,8 @@ class Merge:
 
 
 class TestIncrementalUniqueKey(Merge, BaseIncrementalUniqueKey):
+    pytestmark = pytest.mark.long
+
     @pytest.fixture(scope="class")
     def seeds(self) -> dict[str, str]:
         # Spark writes no text into a date column.
@@ -48,6 +50,8 @@ class TestMergeExcludeColumns(BaseMergeExcludeColumns):
 
 
 class TestIncrementalPredicates(BaseIncrementalPredicates):
+    pytestmark = pytest.mark.long
+
     """The suite deletes and inserts; a merge that may not match row 2 leaves the same rows."""
 
     @pytest.fixture(scope="class")

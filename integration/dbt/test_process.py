@@ -116,6 +116,7 @@ def test_a_catalog_without_views_is_read_through_spark(shop: Path) -> None:
     assert "catalog_reader: spark (Cannot open the catalog `lake`: it is of type hadoop" in answer.stdout
 
 
+@pytest.mark.long
 def test_paths_of_the_profile_are_relative_to_the_project(used_shop: Path, tmp_path: Path) -> None:
     debug = dbt(tmp_path, "debug", "--project-dir", str(used_shop), "--profiles-dir", str(used_shop))
     assert f"catalog_address: jdbc:sqlite:{used_shop}/warehouse/catalog.db" in debug.stdout
@@ -125,6 +126,7 @@ def test_paths_of_the_profile_are_relative_to_the_project(used_shop: Path, tmp_p
     assert list(catalog["nodes"]) == ["model.shop.orders"]
 
 
+@pytest.mark.long
 def test_session_method_with_a_connect_server_in_the_environment(shop: Path) -> None:
     answer = dbt(shop, "run", SPARK_REMOTE="sc://127.0.0.1:9/;token=t0ken")
     assert answer.returncode != 0
@@ -152,6 +154,7 @@ def test_run_leaves_only_its_own_files(first_run: tuple[Path, set[str]]) -> None
     assert left - {"models", "dbt_project.yml", "profiles.yml"} <= {"logs", "target", "warehouse", ".user.yml"}
 
 
+@pytest.mark.long
 def test_starts_without_network_once_jars_are_cached(used_shop: Path) -> None:
     second = dbt(used_shop, "run", JAVA_TOOL_OPTIONS=f"{BRIEF_JVM} {NO_NETWORK}")
     assert second.returncode == 0, second.stdout
@@ -167,6 +170,7 @@ def test_without_network_and_jars_says_how_to_give_them(shop: Path, tmp_path: Pa
     assert not list((tmp_path / "empty cache" / "jars").iterdir())
 
 
+@pytest.mark.long
 def test_jars_given_by_hand(used_shop: Path) -> None:
     jars = [str(jar) for jar in cache_folder().glob("jars/*/*.jar")]
     (used_shop / "profiles.yml").write_text(PROFILE.format(more=f", jars: {json.dumps(jars)}"))
@@ -198,6 +202,7 @@ def test_dead_jvm_is_told_with_the_end_of_its_log(shop: Path) -> None:
     assert "spark.log" in answer.stdout
 
 
+@pytest.mark.long
 def test_folder_with_accent_under_a_plain_locale(shop: Path) -> None:
     profile = PROFILE.format(more="").replace("./warehouse", "./lager é 50%")
     (shop / "profiles.yml").write_text(profile, encoding="utf-8")
@@ -208,7 +213,7 @@ def test_folder_with_accent_under_a_plain_locale(shop: Path) -> None:
 
 
 # While Spark starts, and while the query runs.
-@pytest.mark.parametrize("delay", [1, 15])
+@pytest.mark.parametrize("delay", [1, pytest.param(15, marks=pytest.mark.long)])
 def test_interrupt_stops_the_query_and_dbt(used_shop: Path, delay: int) -> None:
     slow = "select sum(hash(a.id, b.id)) as s from range(10000000) a cross join range(10000000) b"
     (used_shop / "models" / "orders.sql").write_text("{{ config(materialized='table') }} " + slow)

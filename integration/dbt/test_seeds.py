@@ -149,6 +149,8 @@ class TestTypes(_Seeds):
 
 
 class TestManyStatements(_Seeds):
+    pytestmark = pytest.mark.long
+
     @pytest.fixture(scope="class")
     def macros(self) -> dict[str, str]:
         return {"size.sql": "{% macro icebergmv__get_batch_size() %}{{ return(2) }}{% endmacro %}"}

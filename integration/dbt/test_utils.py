@@ -52,6 +52,8 @@ from dbt.tests.adapter.utils.test_string_literal import BaseStringLiteral
 from dbt.tests.adapter.utils.test_timestamps import BaseCurrentTimestamps
 from dbt.tests.adapter.utils.test_validate_sql import BaseValidateSqlMethod
 
+pytestmark = pytest.mark.long
+
 
 def typed_seed(column: str, value: str, type_name: str) -> dict[str, str]:
     """Return a seed of one value; without a type given, a number is loaded as bigint or double."""

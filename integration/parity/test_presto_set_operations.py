@@ -7,6 +7,8 @@ import pytest
 from integration.support.lake import LakeProject
 from integration.support.rounds import Group, Outcomes, Step, Table, View, cases, judge, play
 
+pytestmark = pytest.mark.long
+
 PAIR = Group(
     tables={
         "s1": Table("id, v, day", "day", "(1, 100, 'd1'), (2, 200, 'd1')"),

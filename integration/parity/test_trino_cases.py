@@ -7,6 +7,8 @@ import pytest
 from integration.support.lake import LakeProject
 from integration.support.rounds import Group, Outcomes, Step, Table, View, cases, judge, play
 
+pytestmark = pytest.mark.long
+
 SUMS = Group(
     tables={"sums": Table("a", "", "(10)")},
     rounds=(

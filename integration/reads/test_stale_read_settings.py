@@ -282,6 +282,7 @@ SCHEMA_CHANGES = {
 }
 
 
+@pytest.mark.long
 def test_more_than_rows_changed(lake: LakeProject) -> None:
     tables = {change: f"lake.{lake.schema}.evolving_{number}" for number, change in enumerate(SCHEMA_CHANGES)}
     views = {change: change.replace(" ", "_") for change in SCHEMA_CHANGES}

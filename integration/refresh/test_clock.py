@@ -148,6 +148,7 @@ def test_days_go_by(days: Days) -> None:
     assert {r["refresh_kind"] for r in again.values()} == {"none"}
 
 
+@pytest.mark.long
 def test_tables_change_on_the_same_day_and_over_night(days: Days) -> None:
     events = days.names["e"]
     days.lake.sql(f"insert into {events} values (700, date '2026-03-02', timestamp '2026-03-02 10:59:59Z', 'b', 1)")

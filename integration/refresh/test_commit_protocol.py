@@ -133,6 +133,7 @@ def _prepare(lake: LakeProject, name: str, table: str, step: int) -> None:
         lake.model(name, f"select d, cast(sum(v) as string) as v, {step} as step from {table} group by d")
 
 
+@pytest.mark.long
 def test_killed_while_the_storage_is_partitioned_otherwise(lake: LakeProject) -> None:
     """A first build writes its rows twice where they fill no partitions; the next run mends what is between."""
     name = BETWEEN_GRAINS

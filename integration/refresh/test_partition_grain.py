@@ -29,6 +29,7 @@ def _layout(lake: LakeProject, name: str) -> tuple[int, int]:
     return len(partitions_of(table, snapshot)), files[0][0]
 
 
+@pytest.mark.long
 def test_few_rows_are_not_partitioned_by_many_days(lake: LakeProject, orders: str) -> None:
     name = "few_a_day"
     lake.model(name, f"select day, sum(qty) as qty from {orders} group by day")
@@ -50,6 +51,7 @@ def test_few_rows_are_not_partitioned_by_many_days(lake: LakeProject, orders: st
     lake.assert_equals_definition(name)
 
 
+@pytest.mark.long
 def test_rows_that_fill_months(lake: LakeProject, orders: str) -> None:
     name = "some_a_day"
     lake.model(name, f"select day, qty, e from {orders} lateral view explode(sequence(1, 200)) as e")

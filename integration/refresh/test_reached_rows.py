@@ -7,6 +7,8 @@ import pytest
 from integration.support.following import assert_follows
 from integration.support.lake import LakeProject
 
+pytestmark = pytest.mark.long
+
 VIEWS = {
     # TPC-H 13.
     "of_counts": "select c_count, count(*) as customers from (select c.id, count(o.id) as c_count from {customers} c"

@@ -30,7 +30,9 @@ def tables(users_lake: LakeProject) -> dict[str, str]:
     return names
 
 
-@pytest.mark.parametrize("change", ROUNDS)
+@pytest.mark.parametrize(
+    "change", ["update of one row", *(pytest.param(r, marks=pytest.mark.long) for r in list(ROUNDS)[1:])]
+)
 def test_change_in_one_partition(lake: LakeProject, tables: dict[str, str], change: str) -> None:
     for statement in ROUNDS[change]:
         lake.sql(statement.format(**tables))

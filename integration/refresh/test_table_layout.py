@@ -251,6 +251,7 @@ def test_switched_between_layouts(lake: LakeProject) -> None:
 
 
 @pytest.mark.parametrize("to_table", [True, False])
+@pytest.mark.long
 def test_killed_while_the_layout_is_switched(lake: LakeProject, *, to_table: bool) -> None:
     name = f"dead_switch_{to_table}".lower()
     table = _base(lake, name)

@@ -55,7 +55,7 @@ def test_status_says_what_the_next_refresh_does(tmp_path: Path) -> None:
         choices = random.Random(seed + number)
         (tmp_path / name).mkdir()
         stage = Stage(tmp_path / name)
-        for step in range(9):
+        for step in range(6):
             found = compare(stage, reconfigured(model, choices), choices, seen)
             assert found is None, f"RANDOMISED_SEED={seed}, {name}, step {step}: {found}"
             act(stage, choices)
