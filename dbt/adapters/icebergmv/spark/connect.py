@@ -7,6 +7,7 @@ import logging
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 from urllib.parse import quote
+from uuid import uuid4
 
 from dbt_common.exceptions import DbtDatabaseError
 
@@ -23,10 +24,14 @@ from dbt.adapters.icebergmv.spark.server import (
 from dbt.adapters.icebergmv.spark.shared import SharedSessions
 
 if TYPE_CHECKING:
+    from pyspark.sql.connect.client import ChannelBuilder
     from pyspark.sql.connect.session import SparkSession
 
 _RETRIES = 5
 """How often a request is sent again to a server that does not answer; waits grow fourfold, to twenty seconds in all."""
+
+FIRST_ANSWER_SECONDS = 30
+"""How long a server may take for the first request, which needs no Spark."""
 
 _ASKED_EVERY_MS = 310_000
 """How often a silent server is asked for a sign of life; by gRPC's defaults it takes offence at less than 5 minutes."""
@@ -87,6 +92,7 @@ def _opened(request: ServerRequest, namespaces: Namespaces) -> SparkSession:
 
     check_reachable(request.address)
     channel = DefaultChannelBuilder(connect_url(request.address), [("grpc.keepalive_time_ms", _ASKED_EVERY_MS)])
+    _check_answers(request.address, channel)
     # Made so, it is the default session, which functions of columns in Python models look for.
     session = SparkSession.builder.channelBuilder(channel).create()
     # Nothing is sent twice before the server has answered: what is wrong with the address does not mend itself.
@@ -100,15 +106,48 @@ def _opened(request: ServerRequest, namespaces: Namespaces) -> SparkSession:
         raise
     except (*SPARK_ERRORS, DbtDatabaseError) as error:
         _abandon(session)
-        raise SparkUnavailable(
-            f"Cannot use the {request.address}: {spark_message(error)}. "
-            "Check `token` and `use_ssl` in the profile, and the log of the server."
-        ) from error
+        raise _unusable(request.address, spark_message(error)) from error
     session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
     atexit.register(_release, session)
     # PySpark writes one long JSON record to the console for every failed query; dbt reports the error itself.
     logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL + 1)
     return session
+
+
+def _check_answers(address: ServerAddress, channel: ChannelBuilder) -> None:
+    """Send one request that needs no Spark, with an end to waiting: PySpark's own requests have none.
+
+    Raises SparkUnavailable.
+    """
+    import grpc  # type: ignore[import-untyped]  # noqa: PLC0415 - need the packages of `connect`
+    from pyspark.sql.connect import proto  # noqa: PLC0415
+
+    # The end of a session that never was.
+    request = proto.ReleaseSessionRequest(session_id=str(uuid4()), client_type=channel.userAgent)
+    if channel.userId:
+        request.user_context.user_id = channel.userId
+    opened = channel.toChannel()
+    try:
+        call = proto.SparkConnectServiceStub(opened).ReleaseSession
+        call(request, timeout=FIRST_ANSWER_SECONDS, metadata=channel.metadata())
+    except grpc.RpcError as error:
+        if error.code() is grpc.StatusCode.DEADLINE_EXCEEDED:
+            raise SparkUnavailable(
+                f"Cannot use the {address}: it takes connections and has not answered a request for "
+                f"{FIRST_ANSWER_SECONDS} seconds. See the log of the server, start it again if it hangs, and check "
+                "that a Spark Connect server is what listens there."
+            ) from error
+        if error.code() is grpc.StatusCode.UNAVAILABLE:
+            raise _unusable(address, error.details()) from error
+        # Any other answer is one; what the server has against us, it says again of the first real request.
+    finally:
+        opened.close()
+
+
+def _unusable(address: ServerAddress, cause: str) -> SparkUnavailable:
+    return SparkUnavailable(
+        f"Cannot use the {address}: {cause}. Check `token` and `use_ssl` in the profile, and the log of the server."
+    )
 
 
 def _set(session: SparkSession, request: ServerRequest) -> None:
