@@ -98,6 +98,17 @@ def test_a_server_without_views(server: str, tmp_path: Path) -> None:
     assert "Cannot refresh lake.ns.v: the catalog lake offers no views. Leave layout out" in message
 
 
+def test_a_server_that_does_not_announce_views(server: str, tmp_path: Path) -> None:
+    """Materialized views become tables, which is said once, however many there are."""
+    said = "The REST server of the catalog lake does not announce views (`endpoints` of its /v1/config)"
+    with gate(server, has_views=False) as made:
+        found = project(tmp_path, properties(made))
+        for name in ("v", "w"):
+            found.model(name, "select 1 as a")
+        assert found.dbt("run-operation", "materialized_view_status").success, refused(found)
+        assert (found.folder / "logs" / "dbt.log").read_text().count(said) == 1
+
+
 def test_a_login_that_is_right(guarded: Gate, tmp_path: Path) -> None:
     """What is refused above is refused for what was changed alone."""
     for login in ({}, {"credential": "", "token": TOKEN}):

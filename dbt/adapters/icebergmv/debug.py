@@ -1,13 +1,14 @@
-"""What `dbt debug` finds out about the catalog before it asks Spark."""
+"""What `dbt debug` finds out about the catalog before it asks Spark, and what is said of one without views."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from dbt.adapters.icebergmv.catalog_properties import CatalogSettings
 from dbt.adapters.icebergmv.reader_choice import ChosenReader
 
 
-def catalog_report(chosen: ChosenReader, schema: str, supports_views: bool) -> Iterator[str]:
+def catalog_report(chosen: ChosenReader, schema: str, settings: CatalogSettings) -> Iterator[str]:
     """Yield lines on a catalog that was opened and listed; one view is read. Raises CatalogUnavailable."""
     reader = chosen.reader
     yield f"catalog_reader: {chosen.how}"
@@ -17,5 +18,16 @@ def catalog_report(chosen: ChosenReader, schema: str, supports_views: bool) -> I
     if views:
         reader.view(schema, views[0])
     yield f"in the schema {schema}: {len(entries) - len(views)} tables, {len(views)} views"
-    if not (supports_views and reader.has_views):
-        yield "The catalog has no views: materialized views are tables (layout: table)"
+    if not (settings.supports_views and reader.has_views):
+        yield without_views(settings)
+
+
+def without_views(settings: CatalogSettings) -> str:
+    """Return what follows for the layout of materialized views from a catalog that has no views, or says so."""
+    if settings.pyiceberg.get("type") == "rest":
+        return (
+            f"The REST server of the catalog {settings.name} does not announce views (`endpoints` of its /v1/config): "
+            "materialized views without `layout` are tables (layout: table). If it has views, switch them on there; "
+            "for an old server that announces nothing, add `view-endpoints-supported: true` to `catalog_properties`"
+        )
+    return f"The catalog {settings.name} has no views: materialized views are tables (layout: table)"

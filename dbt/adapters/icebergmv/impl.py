@@ -52,6 +52,7 @@ from dbt.adapters.icebergmv.spark.cursor import SessionHandle
 from dbt.adapters.icebergmv.spark.settings import setting_text
 from dbt.adapters.icebergmv.spark_statements import SparkStatements
 from dbt.adapters.icebergmv.view_settings import VIEW_COMMANDS, check_settings
+from dbt.adapters.icebergmv.warning import Once
 
 if TYPE_CHECKING:
     import agate
@@ -109,6 +110,7 @@ class IcebergMVAdapter(
         super().__init__(config, mp_context)
         self._readers: Remembered[ChosenReader] = Remembered(100)
         self._may_be_views: frozenset[str] = frozenset()
+        self._say_of_catalogs = Once(_logger.info)
 
     @property
     def credentials(self) -> IcebergMVCredentials:  # type: ignore[override]
@@ -162,7 +164,7 @@ class IcebergMVAdapter(
         """Open and list the catalog, then run a query in Spark."""
         catalog = self.credentials.database
         chosen, settings = self._chosen_reader(catalog), self.credentials.catalog_settings(catalog)
-        for line in _ask(lambda: list(catalog_report(chosen, self.credentials.schema, settings.supports_views))):
+        for line in _ask(lambda: list(catalog_report(chosen, self.credentials.schema, settings))):
             _logger.info(line)
         _logger.info(f"Now a query runs in {self.credentials.spark_place()}")
         super().debug_query()

@@ -16,6 +16,7 @@ from dbt_common.behavior_flags import BehaviorFlag
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.contract import ContractCheck, declared_columns
+from dbt.adapters.icebergmv.debug import without_views
 from dbt.adapters.icebergmv.invocation import partial_inputs
 from dbt.adapters.icebergmv.maintenance.definition.clustering import cluster_by_texts
 from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash, single_statement
@@ -96,6 +97,8 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
         credentials: IcebergMVCredentials
         connections: Any
         behavior: Any
+
+        _say_of_catalogs: Once
 
         def catalog_reader_of(self, database: str | None) -> CatalogReader:
             """Return the reader of a catalog."""
@@ -215,17 +218,21 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
 
     def _layout(self, config: Mapping[str, Any], database: str) -> Layout:
         """Return the layout of a model: as configured, else a view where the catalog has views."""
-        if not self.credentials.catalog_settings(database).supports_views:
+        settings = self.credentials.catalog_settings(database)
+        if not settings.supports_views:
             raise InvalidConfig(
                 f"the catalog {database} has no views: its jdbc.schema-version is V0. Upgrade it to V1."
             )
         if config.get("layout") is not None:
             return layout(config["layout"])
         try:
-            return "view" if self.catalog_reader_of(database).has_views else "table"
+            has_views = self.catalog_reader_of(database).has_views
         except (CatalogUnavailable, DbtRuntimeError):
             # What is wrong with the catalog is said by who looks into it next.
             return "view"
+        if not has_views:
+            self._say_of_catalogs(without_views(settings))
+        return "view" if has_views else "table"
 
     def _stale_read_behavior(self, config: Mapping[str, Any], chosen: Layout) -> StaleReadBehavior:
         wanted = stale_read_behavior(config.get("stale_read_behavior") or "use_data_table")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 
 from dbt.adapters.events.types import AdapterEventWarning
@@ -24,17 +25,20 @@ def warn(message: str) -> None:
 
 
 class Once:
-    """Says each sentence once, however often a refresh starts again."""
+    """Says each sentence once, however often a refresh starts again, and whichever thread comes to it."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._said: set[str] = set()
+        self._lock = threading.Lock()
 
     def __call__(self, message: str) -> None:
         """Say a sentence that was not said yet."""
-        if message not in self._said:
+        with self._lock:
+            if message in self._said:
+                return
             self._said.add(message)
-            self._say(message)
+        self._say(message)
 
 
 def several(names: Sequence[str]) -> str:
