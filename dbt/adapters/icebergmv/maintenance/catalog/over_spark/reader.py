@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TypeVar
@@ -31,7 +32,8 @@ _MOST_VIEW_FILES = 2_000
 _VIEW_FILES_AT_ONCE = 16
 _ATTEMPTS = 3
 _ABSENT = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "NoSuchNamespaceException")
-_NO_FOLDER = "NoSuchNamespaceException: Namespace does not exist"
+# Spark Connect has `(…NoSuchNamespaceException) Namespace …`, the others `…NoSuchNamespaceException: Namespace …`.
+_NO_FOLDER = re.compile(r"NoSuchNamespaceException\W+Namespace does not exist")
 _WITHOUT_VIEWS = {"hadoop", "glue", "dynamodb", "snowflake"}
 
 
@@ -203,7 +205,7 @@ class SparkReader:
             rows = self._run(f"SHOW NAMESPACES IN {qualified(self._name, *parent)}")
         except Exception as error:
             # Whoever gives `run` chooses what it raises. A Hadoop catalog without anything has no folder yet.
-            if parent or _NO_FOLDER not in str(error):
+            if parent or not _NO_FOLDER.search(str(error)):
                 raise
             return
         for row in rows:
