@@ -118,8 +118,9 @@ def forecast_of(definition: ViewDefinition, status: MaterializedViewStatus, requ
     reaches = merges_reached_rows(definition, status, request)
     to_ask = references_to_ask(definition, status, request)
     if reaches or to_ask != ToAsk():
-        kinds = _kinds_of_answers(definition, status, to_ask, "merge" if reaches else plan.kind)
-        return Forecast(plan, kinds, (*values, _keys_of(definition, status, request, to_ask)))
+        pays = request.policy != "auto" or asking_pays(definition.asked, (*to_ask.needed, *to_ask.narrower), status)
+        kinds = _kinds_of_answers(definition, status, to_ask, pays, "merge" if reaches else plan.kind)
+        return Forecast(plan, kinds, (*values, _keys_of(definition, status, to_ask, pays)))
     if values and not isinstance(plan, NoOp):
         can_merge = request.merges and definition.merging is not None
         return Forecast(
@@ -145,23 +146,29 @@ def _on_the_clock(
 
 
 def _kinds_of_answers(
-    definition: ViewDefinition, status: MaterializedViewStatus, to_ask: ToAsk, likely: Kind
+    definition: ViewDefinition, status: MaterializedViewStatus, to_ask: ToAsk, pays: bool, likely: Kind
 ) -> tuple[Kind, ...]:
-    """Return what may come of the answers: nothing changed, some keys did, or it cannot be listed what did."""
+    """Return what may come of the answers: nothing changed, some keys did, or it cannot be listed what did.
+
+    Unless it `pays` to run the definition, the changed rows alone are read: for their own keys, or whether there are
+    any.
+    """
     if likely == "merge":
         return ("merge", "overwrite", "none", "full")
     stale = {i for b in status.stale for i in b.occurrences}
-    has_keys = any(definition.asked.answers_some(i) or definition.tracked_columns(i) for i in to_ask.needed)
+    if pays:
+        has_keys = any(definition.asked.answers_some(i) or definition.tracked_columns(i) for i in to_ask.needed)
+    else:
+        has_keys = any(all(map(definition.tracks_of, definition.uses_of(i))) for i in to_ask.needed)
     is_all = stale <= {*to_ask.needed}
     return ("full", "none") if is_all and not has_keys else ("overwrite", "none", "full")
 
 
-def _keys_of(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest, to_ask: ToAsk) -> str:
+def _keys_of(definition: ViewDefinition, status: MaterializedViewStatus, to_ask: ToAsk, pays: bool) -> str:
     """Return what is asked of the changed rows, in words."""
     asked = (*to_ask.needed, *to_ask.narrower)
     bases = [b for b in status.stale if not asked or _any_in(b, asked)]
     names = " and ".join(b.base.name[2] for b in bases)
-    pays = request.policy != "auto" or asking_pays(definition.asked, asked, status)
     uses = [use for index in to_ask.needed for use in definition.uses_of(index)]
     if (pays or all(map(definition.tracks_of, uses))) and not to_ask.only_whether:
         return f"the keys of the changed rows of {names}"
