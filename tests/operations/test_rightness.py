@@ -45,6 +45,16 @@ def test_both_sides_are_read_at_what_was_recorded(stage: Stage) -> None:
     assert query.endswith("GROUP BY `region`, `total` HAVING sum(icebergmv_sign) <> 0")
 
 
+def test_a_view_that_is_a_table(stage: Stage) -> None:
+    stage.refresh(replace(TOTALS, config={"layout": "table"}))
+    stored = stage.tables()[VIEW[2]].metadata.current_snapshot_id
+    query = wrong_rows_query(stage.catalog, VIEW, SETTINGS)
+    assert f"`lake`.`ns`.`sales` VERSION AS OF {stored}" in query
+    table = stage.tables()[VIEW[2]]
+    table.append(table.scan().to_arrow())
+    assert "was written (append) by something else than a refresh" in refused(stage)
+
+
 def test_the_behaviour_of_readers_does_not_matter(stage: Stage) -> None:
     stage.refresh(reading("use_view_query", TOTALS))
     assert "VERSION AS OF" in wrong_rows_query(stage.catalog, VIEW, SETTINGS)

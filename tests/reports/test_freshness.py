@@ -12,7 +12,7 @@ from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 from dbt.adapters.icebergmv.maintenance.reports.freshness import Overdue, overdue, overdue_sql
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
 from tests.refresh.conftest import stage as stage  # noqa: PLC0414 - a fixture
-from tests.refresh.refreshes import JOINED, STORAGE, VIEW, Model, Stage, employ, sell
+from tests.refresh.refreshes import JOINED, STORAGE, TABLE, VIEW, Model, Stage, employ, sell
 
 HOUR = 3600
 
@@ -39,6 +39,14 @@ def test_stale_rows_may_be_as_old_as_is_allowed(stage: Stage) -> None:
     assert found(stage, 61, 2 * HOUR) == ()
     stage.refresh(Model())
     assert found(stage, 61) == ()
+
+
+def test_a_view_that_is_a_table(stage: Stage) -> None:
+    stage.refresh(TABLE)
+    assert found(stage, 61) == ()
+    sell("EU")(stage.tables())
+    assert found(stage, 59) == ()
+    assert [one.base_table for one in found(stage, 61)] == ["lake.ns.orders"]
 
 
 def test_what_happened_after_dbt_was_started_is_not_too_old(stage: Stage) -> None:

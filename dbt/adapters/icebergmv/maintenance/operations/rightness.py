@@ -21,6 +21,7 @@ from dbt.adapters.icebergmv.maintenance.status.qualified_definition import defin
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, is_materialized_view, read_state
 from dbt.adapters.icebergmv.maintenance.status.recorded_tables import RecordedTables
 from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc
+from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
 from dbt.adapters.icebergmv.maintenance.status.view_config import changed_settings
 from dbt.adapters.icebergmv.maintenance.status.view_expansion import expand, redefined
 from dbt.adapters.icebergmv.maintenance.stitching.snapshot_query import as_stored
@@ -38,7 +39,7 @@ def wrong_rows_query(catalog: CatalogReader, view: TableName, settings: Mapping[
     as they change what a SELECT means. Raises NotReadable where the rows that there should be cannot be known.
     """
     with naming("compare with its SELECT the view", show(view)):
-        found = catalog.view(view[1], view[2])
+        found = found_view(catalog, view)
         if found is None or not is_materialized_view(found.properties):
             raise NotReadable("it is not a materialized view of the catalog. Run dbt first.")
         state = read_state(show(view), found.properties)

@@ -12,6 +12,7 @@ from dbt.adapters.icebergmv.maintenance.reports.view_status import ViewStatus, s
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, string_literal
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect_recorded
+from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
 from dbt.adapters.icebergmv.maintenance.status.time_spans import ago, span
 
 
@@ -42,8 +43,7 @@ def overdue(catalog: CatalogReader, name: TableName, allowed: int, now: datetime
     It is judged by the SELECT that its rows were built with. A view is never too old while its base tables are as its
     last refresh read them. Raises CatalogUnavailable.
     """
-    view = catalog.view(*name[1:]) if catalog.has_views else None
-    if view is None:
+    if found_view(catalog, name) is None:
         return (_no_rows(name, "it was never built", allowed),)
     try:
         found = stored_status(inspect_recorded(catalog, name), now)
