@@ -18,6 +18,7 @@ from dbt.adapters.icebergmv.freshness import last_modified
 from dbt.adapters.icebergmv.maintenance.catalog.opening import open_catalog
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+from tests.refresh.refreshes import TABLE, VIEW, Stage, sell
 
 SCHEMA = Schema(NestedField(1, "id", LongType()))
 
@@ -77,3 +78,18 @@ def test_compaction_does_not_count(lake: tuple[SqlCatalog, CatalogReader], kept:
 def test_what_is_absent_is_an_error(lake: tuple[SqlCatalog, CatalogReader]) -> None:
     with pytest.raises(InvalidConfig, match=r"Cannot find the freshness of lake\.ns\.u: there is no table"):
         last_modified(lake[1], "ns", "u")
+
+
+def test_a_view_that_is_a_table_is_as_of_its_refresh(tmp_path: Path) -> None:
+    stage = Stage(tmp_path)
+    stage.refresh(TABLE)
+    refreshed = last_modified(stage.catalog, *VIEW[1:])
+    sell()(stage.tables())
+    snapshots = len(stage.tables()[VIEW[2]].metadata.snapshots)
+    assert stage.refresh(TABLE)[0].kind == "none"
+    assert len(stage.tables()[VIEW[2]].metadata.snapshots) == snapshots + 1
+    assert last_modified(stage.catalog, *VIEW[1:]) == refreshed, "a snapshot without rows records ids that moved"
+    table = stage.tables()[VIEW[2]]
+    table.append(table.scan().to_arrow())
+    assert last_modified(stage.catalog, *VIEW[1:]) != refreshed, "others have written rows"
+    stage.close()

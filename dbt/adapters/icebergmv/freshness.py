@@ -12,6 +12,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.sql.names import show
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import is_materialized_view, read_state
+from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, table_as_view
 
 
 def last_modified(reader: CatalogReader, schema: str, name: str) -> datetime | None:
@@ -22,12 +23,12 @@ def last_modified(reader: CatalogReader, schema: str, name: str) -> datetime | N
     """
     relation = show((reader.name, schema, name))
     table = reader.table(schema, name)
+    view = reader.view(schema, name) if table is None else table_as_view((reader.name, schema, name), table)
+    is_of_others = isinstance(view, TableView) and view.foreign is not None
+    if view is not None and is_materialized_view(view.properties) and not is_of_others:
+        return datetime.fromisoformat(read_state(relation, view.properties).refreshed_at)
     if table is not None:
         return _last_change(table)
-    view = reader.view(schema, name)
-    if view is not None and is_materialized_view(view.properties):
-        state = read_state(relation, view.properties)
-        return None if state is None else datetime.fromisoformat(state.refreshed_at)
     what = "there is no table of this name" if view is None else "a view does not say when its rows changed"
     raise InvalidConfig(
         f"{what}. Give the source a `loaded_at_field` or `loaded_at_query`, or correct its name.",
