@@ -16,7 +16,8 @@ from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.orphans import LooseStorage, drop_orphans, loose_storage
 from dbt.adapters.icebergmv.maintenance.operations.orphans_text import orphans_text
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_KEY, STORAGE_OF
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_KEY, STORAGE_OF, STORAGE_UUID
+from dbt.adapters.icebergmv.maintenance.status.table_layout import STATE_KEY
 from tests.support.filed_lake import FiledLake
 from tests.support.recording_spark import RecordingSpark
 
@@ -85,6 +86,39 @@ def test_the_catalog_may_have_had_another_name(lake: FiledLake) -> None:
 
 def test_a_table_that_people_query_itself_is_no_orphan(lake: FiledLake) -> None:
     store(lake, "totals", "lake.ns.totals")
+    assert found(lake) == {}
+
+
+@pytest.mark.parametrize("model", ["gone", "a table", "a view"])
+def test_a_table_that_was_a_model_is_kept_under_any_name(lake: FiledLake, model: str) -> None:
+    """People rename such a table, or register it twice: its files may be those that another name reads."""
+    properties = {STORAGE_OF: "lake.ns.totals", STATE_KEY: "{}"}
+    made = lake.iceberg.create_table("ns.totals", SCHEMA, properties=properties)
+    if model == "a table":
+        lake.iceberg.register_table("ns.archive", made.metadata_location)
+    else:
+        lake.iceberg.rename_table("ns.totals", "ns.archive")
+    if model == "a view":
+        view(lake, "totals", "SELECT 1")
+    assert {name: loose.kept for name, loose in found(lake).items()} == {
+        "archive": "it was a materialized view itself (layout table). Drop it by hand if nobody queries it"
+    }
+
+
+def test_what_a_dead_switch_of_layouts_has_left_is_an_orphan(lake: FiledLake) -> None:
+    properties = {STORAGE_OF: "lake.ns.totals", STATE_KEY: "{}"}
+    lake.iceberg.create_table("ns.__mv_storage__totals__next", SCHEMA, properties=properties)
+    assert [loose.kept for loose in found(lake).values()] == [None]
+
+
+def test_a_storage_table_under_a_second_name_is_the_one_that_the_view_reads(lake: FiledLake) -> None:
+    store(lake, "__mv_storage__there", "lake.ns.there")
+    made = lake.iceberg.load_table("ns.__mv_storage__there")
+    lake.iceberg.register_table("ns.second", made.metadata_location)
+    properties = {STORAGE_KEY: "lake.ns.__mv_storage__there", STORAGE_UUID: str(made.metadata.table_uuid)}
+    lake.views["there"] = ViewInfo(
+        "ns", "there", "11111111-1111-1111-1111-111111111111", "SELECT 1", (), properties, None, ("SELECT 1",)
+    )
     assert found(lake) == {}
 
 

@@ -2,7 +2,8 @@
 
 Only a table with our marker is ever looked at. It is an orphan when its view is gone, or reads another table, when no
 other view of the catalog knows it, and when nothing was written to it for a while: a first refresh writes the storage
-table before there is a view.
+table before there is a view. A table that was a materialized view itself (`layout: table`) is none under any name:
+people renamed it, or registered it a second time, and then its files are those of both.
 """
 
 from __future__ import annotations
@@ -17,13 +18,16 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, Vie
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.statements import drop_table
+from dbt.adapters.icebergmv.maintenance.refresh.table_layout import staging_name
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     STORAGE_OF,
+    STORAGE_UUID,
     is_storage_table,
     storage_table_of,
     view_of_storage,
 )
+from dbt.adapters.icebergmv.maintenance.status.table_layout import STATE_KEY
 from dbt.adapters.icebergmv.maintenance.status.time_spans import ago
 
 _NO_OWNER = "its view is not recorded readably"
@@ -113,7 +117,7 @@ def _why_loose(catalog: CatalogReader, name: TableName, table: Table) -> str | N
     view = catalog.view(*owner[1:])
     if view is None:
         return "its view is gone"
-    return None if _knows(view, catalog.name, name) else "its view reads another table"
+    return None if _knows(view, name, table) else "its view reads another table"
 
 
 def _all_views(catalog: CatalogReader) -> Iterator[tuple[str, ViewInfo | None]]:
@@ -135,24 +139,28 @@ def _all_views(catalog: CatalogReader) -> Iterator[tuple[str, ViewInfo | None]]:
 def _why_kept(
     name: TableName, table: Table, views: Sequence[tuple[str, ViewInfo | None]], older_than: int, now: datetime
 ) -> str | None:
-    if view_of_storage(table.properties, name[:2]) is None:
+    owner = view_of_storage(table.properties, name[:2])
+    if owner is None:
         return _NO_OWNER
     for shown, view in views:
         if view is None:
             return f"{shown} cannot be read, so it is not known what it reads"
         if not view.sql:
             return f"{shown} has no SQL for Spark, so it is not known what it reads"
-        if _knows(view, name[0], name):
+        if _knows(view, name, table):
             return f"{shown} reads it"
+    if STATE_KEY in table.properties and _folded(name) != _folded(staging_name(owner)):
+        return "it was a materialized view itself (layout table). Drop it by hand if nobody queries it"
     age = int(now.timestamp() - table.metadata.last_updated_ms / 1000)
     return f"it changed {ago(max(age, 0))}: a refresh may be building it" if age < older_than else None
 
 
-def _knows(view: ViewInfo, catalog: str, table: TableName) -> bool:
-    """Return whether a view records a table as its storage, or has its name anywhere in its SQL."""
-    recorded = storage_table_of(view.properties, (catalog, view.namespace))
-    is_recorded = recorded is not None and _folded(recorded) == _folded(table)
-    return is_recorded or table[2].lower() in view.sql.lower()
+def _knows(view: ViewInfo, name: TableName, table: Table) -> bool:
+    """Return whether a view records a table, under any name, as its storage, or has its name anywhere in its SQL."""
+    recorded = storage_table_of(view.properties, (name[0], view.namespace))
+    is_recorded = recorded is not None and _folded(recorded) == _folded(name)
+    is_same = view.properties.get(STORAGE_UUID) == str(table.metadata.table_uuid)
+    return is_recorded or is_same or name[2].lower() in view.sql.lower()
 
 
 def _folded(name: TableName) -> tuple[str, str]:

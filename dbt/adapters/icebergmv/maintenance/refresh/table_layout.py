@@ -98,7 +98,7 @@ def _made(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Pub
     """Make the table, with its rows and its state, by one statement."""
     view = settled.view
     is_view_there = view.found is not None and not isinstance(view.found, TableView)
-    name = _staging(view.request.view) if is_view_there else view.request.view
+    name = staging_name(view.request.view) if is_view_there else view.request.view
     if has_moved(lake.catalog, view.request.view, view.found):
         raise lost_race(view.request.view)
     stored = made_table(lake, settled, name, _recording(view, reads, started_at))
@@ -142,7 +142,8 @@ def _option(key: str) -> str:
     return f"snapshot-property.{key}"
 
 
-def _staging(view: TableName) -> TableName:
+def staging_name(view: TableName) -> TableName:
+    """Return the name under which a table is made that is to get the name of a view."""
     return (view[0], view[1], f"__mv_storage__{view[2]}__next")
 
 
@@ -157,7 +158,7 @@ def _tidy(lake: Lake, view: Inspection) -> None:
     _describe(lake, view)
     table = load_storage(lake, name)
     if isinstance(view, NewView | LostView):
-        staging = _staging(name)
+        staging = staging_name(name)
         _drop_replaced(lake, lake.catalog.table(staging[1], staging[2]), name)
         _drop_if_ours(lake, staging, name)
     if REPLACES in table.properties:

@@ -23,6 +23,7 @@ PREFIX = "icebergmv."
 FORMAT_KEY = PREFIX + "format-version"
 OWNER_KEY = PREFIX + "owner"
 STORAGE_KEY = PREFIX + "storage-table"
+STORAGE_UUID = PREFIX + "storage-uuid"
 STORAGE_SNAPSHOT_ID = PREFIX + "storage-snapshot-id"
 STORAGE_OF = PREFIX + "storage-of"
 """Table property of a storage table: the view it belongs to."""
@@ -96,7 +97,7 @@ class ViewState:
             PREFIX + "definition": self.definition,
             PREFIX + "definition-hash": self.definition_hash,
             STORAGE_KEY: show(self.storage_table),
-            PREFIX + "storage-uuid": self.storage_uuid,
+            STORAGE_UUID: self.storage_uuid,
             STORAGE_SNAPSHOT_ID: str(self.storage_snapshot_id),
             PREFIX + "base-tables": json.dumps([_base_to_json(b) for b in self.base_tables], ensure_ascii=False),
             PREFIX + "refresh-kind": self.refresh_kind,
