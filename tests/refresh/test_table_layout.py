@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
+from pyiceberg.table import Table
+from pyiceberg.types import LongType
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.lake import Lake, Spark
@@ -129,6 +131,42 @@ def test_no_column_is_hidden(stage: Stage) -> None:
 def append_to_main(stage: Stage) -> None:
     table = stage.catalog.iceberg.load_table(".".join(VIEW[1:]))
     table.append(table.scan().to_arrow())
+
+
+def again(table: Table) -> None:
+    """Give a table a column of the same name and type, in which its rows are NULL."""
+    with table.update_schema() as update:
+        update.delete_column("total")
+    with table.update_schema() as update:
+        update.add_column("total", LongType())
+
+
+def renamed(table: Table) -> None:
+    with table.update_schema() as update:
+        update.rename_column("total", "sum")
+
+
+@pytest.mark.parametrize("alter", [again, renamed])
+@pytest.mark.parametrize("then", [sell(), sell("EU")])
+def test_columns_that_others_altered_are_made_anew(stage: Stage, alter: Callable[[Table], None], then: Change) -> None:
+    """No row was written, and yet what readers see are other rows."""
+    play(stage, Model())
+    alter(stage.tables()[VIEW[2]])
+    then({"orders": stage.tables()["orders"]})
+    result, _ = play(stage, Model())
+    assert (result.kind, result.reason) == (
+        "full",
+        "the columns of its table were altered by something else than a refresh",
+    )
+    assert [f.name for f in stage.tables()[VIEW[2]].schema().fields] == ["region", "total"]
+    assert play(stage, Model())[0].kind == "none"
+
+
+def test_a_comment_of_a_column_is_no_other_column(stage: Stage) -> None:
+    play(stage, Model())
+    with stage.tables()[VIEW[2]].update_schema() as update:
+        update.update_column("total", doc="all of it")
+    assert play(stage, Model())[0].kind == "none"
 
 
 def test_rows_of_others_are_replaced(stage: Stage) -> None:

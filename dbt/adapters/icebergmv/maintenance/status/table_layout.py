@@ -12,8 +12,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
+from pyiceberg.types import IcebergType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo, table_columns
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
@@ -38,7 +40,8 @@ BUILT_KEY = f"{PREFIX}built-at-sequence-number"
 class TableView(ViewInfo):
     """A materialized view that is a table, seen as a view; `properties` are its state, none if none is recorded.
 
-    The state names the snapshot that main is at. `foreign` says what else wrote rows after the refresh (None: nothing).
+    The state names the snapshot that main is at. `foreign` says what else wrote rows, or altered columns, after the
+    refresh (None: nothing).
     """
 
     foreign: str | None = None
@@ -88,7 +91,7 @@ def build_properties(state: ViewState, before: Table | None) -> dict[str, str]:
 
 
 def _recorded(name: TableName, table: Table) -> tuple[dict[str, str], str | None]:
-    """Return the newest state that is recorded on main, and which write of others came after it.
+    """Return the newest state that is recorded on main, and what others wrote or altered after it.
 
     A `replace` (compaction) changes no row.
     """
@@ -96,12 +99,27 @@ def _recorded(name: TableName, table: Table) -> tuple[dict[str, str], str | None
     for snapshot in () if head is None else ancestry(table.metadata, head):
         text = _state_of(table, snapshot)
         if text is not None:
-            return _at_head(name, table, text), foreign
+            return _at_head(name, table, text), foreign or _altered(table, snapshot)
         operation = None if snapshot.summary is None else snapshot.summary.operation
         if operation != Operation.REPLACE and foreign is None:
             words = "written" if operation is None else f"written ({operation.value})"
             foreign = f"its table was {words} by something else than a refresh, in the snapshot {snapshot.snapshot_id}"
     return {}, foreign
+
+
+def _altered(table: Table, written: Snapshot) -> str | None:
+    """Return that the columns of a table are not those that a snapshot was written with, or None.
+
+    A column that was dropped and added again has another id: the rows show NULL in it. Comments do not matter.
+    """
+    then = table.schemas().get(-1 if written.schema_id is None else written.schema_id)
+    if then is None or _columns(then) == _columns(table.schema()):
+        return None
+    return "the columns of its table were altered by something else than a refresh"
+
+
+def _columns(schema: Schema) -> list[tuple[int, str, IcebergType]]:
+    return [(field.field_id, field.name, field.field_type) for field in schema.fields]
 
 
 def _state_of(table: Table, snapshot: Snapshot) -> str | None:
