@@ -42,6 +42,8 @@ def misfit_to_write(lake: Lake, view: Inspection, columns: Sequence[Column]) -> 
         wanted = parse_partition_by(config.partition_by, [c.name for c in columns])
         if wanted != stored_partitioning(view.storage):
             return PARTITIONED_OTHERWISE
+    if isinstance(view, RefreshedView) and not view.stored.has_columns_of_today:
+        return "a column of its storage table was altered by something else than a refresh"
     return other_columns(_shown(lake, config.storage_table, tuple(columns)), columns)
 
 

@@ -55,6 +55,15 @@ class StoredRows:
         return next(hidden) == next(hidden)
 
     @property
+    def has_columns_of_today(self) -> bool:
+        """Return whether no column of the rows gave its name to another one of the table that rows are written to.
+
+        In a column that was dropped and added again by hand, rows that no write touches are NULL.
+        """
+        today = {f.name: f.field_id for f in self.table.schema().fields}
+        return all(today.get(f.name, f.field_id) == f.field_id for f in self.schema.fields)
+
+    @property
     def _schema(self) -> Schema:
         snapshot = self.table.metadata.snapshot_by_id(self.snapshot_id)
         if snapshot is None or snapshot.schema_id is None:
