@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from dbt.adapters.icebergmv import reading
-from dbt.adapters.icebergmv.maintenance.errors import NotReadable
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, NotReadable
 from dbt.adapters.icebergmv.maintenance.stitching.current_rows import current_query
 from dbt.adapters.icebergmv.reading import read_materialized_view
 from integration.support.lake import LakeProject
@@ -356,3 +356,25 @@ def test_refused(sales: Sales) -> None:
     sales.do(f"CREATE OR REPLACE VIEW {name} AS SELECT region, 1L AS n, 2L AS v FROM {{t}}")
     with pytest.raises(NotReadable, match="redefined by hand"):
         read_materialized_view(spark, name)
+
+
+def test_a_catalog_that_this_process_cannot_read(sales: Sales, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The session reads it instead, unless it keeps tables in a cache."""
+    sales.table("region")
+    sales.fill()
+    sales.build("select region, sum(v) as v from {t} group by region")
+
+    def unreachable(settings: object) -> NoReturn:
+        raise CatalogUnavailable("this process may not read it.", subject="Cannot read the catalog `lake`")
+
+    monkeypatch.setattr(reading, "reader_for", unreachable)
+    name = f"lake.{sales.lake.schema}.{sales.model}"
+    sales.insert((1, "ax", "2024-01-01 10:00:00", 5))
+    wanted = Counter(map(repr, sales.lake.sql(sales.lake.definition(sales.model))))
+    session = SparkSession.active().newSession()
+    session.conf.set("spark.sql.catalog.lake.cache-enabled", "false")
+    assert Counter(map(repr, read_materialized_view(session, name).collect())) == wanted
+    assert plan_of(sales.seen[-1]) == "overwrite"
+    session.conf.set("spark.sql.catalog.lake.cache-enabled", "true")
+    with pytest.raises(CatalogUnavailable, match="this process may not read it"):
+        read_materialized_view(session, name)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, catalog_settings
 from dbt.adapters.icebergmv.catalog_readers import reader_for
+from dbt.adapters.icebergmv.maintenance.catalog.over_spark.reader import SparkReader
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, NotReadable
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name
@@ -28,7 +29,8 @@ def read_materialized_view(spark: SparkSession | ConnectSession, name: str) -> D
 
     What has not changed is read from the view's storage, the rest is computed from its tables, all at the snapshots of
     this moment. `name` has three parts, in backticks where needed. The catalog is opened with the session's own
-    settings. Raises MaintenanceError when the rows cannot be known.
+    settings; where this process cannot read it, a session that keeps no tables in a cache reads it instead. Raises
+    MaintenanceError when the rows cannot be known.
     """
     view = _parsed(name)
 
@@ -37,7 +39,14 @@ def read_materialized_view(spark: SparkSession | ConnectSession, name: str) -> D
 
     # A Connect session sends its query anew at every action.
     at_once = not type(spark).__module__.startswith("pyspark.sql.connect")
-    return spark.sql(current_query(Lake(reader_for(_settings(spark, view[0])), run), view, at_once=at_once))
+    try:
+        query = current_query(Lake(reader_for(_settings(spark, view[0])), run), view, at_once=at_once)
+    except CatalogUnavailable:
+        # With a cache, what is read through the session would be as old as that.
+        if str(spark.conf.get(f"spark.sql.catalog.{view[0]}.cache-enabled", None)).lower() != "false":
+            raise
+        query = current_query(Lake(SparkReader(view[0], run), run), view, at_once=at_once)
+    return spark.sql(query)
 
 
 def _parsed(name: str) -> TableName:
