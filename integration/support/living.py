@@ -15,13 +15,20 @@ _SECONDS = 600
 
 
 def live(
-    target: Mapping[str, Any], folder: Path, env: Mapping[str, str] | None = None, steps: Sequence[str] = ()
+    target: Mapping[str, Any],
+    folder: Path,
+    env: Mapping[str, str] | None = None,
+    steps: Sequence[str] = (),
+    layout: str = "view",
 ) -> None:
-    """Run the life cycle in a project of that folder, or some of its steps. Fails with what the process wrote."""
+    """Run the life cycle in a project of that folder, or some of its steps. Fails with what the process wrote.
+
+    `layout` is `view`, `table`, or `only tables` for a catalog without views.
+    """
     profile = folder.with_suffix(".json")
     profile.write_text(json.dumps(target))
     answer = subprocess.run(
-        [sys.executable, "-m", "integration.support.life_cycle", str(profile), str(folder), *steps],
+        [sys.executable, "-m", "integration.support.life_cycle", str(profile), str(folder), layout, *steps],
         env={**os.environ, "PYTHONPATH": str(_ROOT), **(env or {})},
         cwd=_ROOT,
         stdout=subprocess.PIPE,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -40,7 +41,7 @@ class Gate:
         """Return status and body of the answer to a request."""
         url = urlsplit(path)
         if url.path == "/v1/oauth/tokens":
-            return self._token(parse_qs(body.decode()))
+            return self._token(parse_qs(body.decode()), headers.get("authorization", ""))
         if headers.get("authorization") != f"Bearer {TOKEN}":
             return self._error(401, "NotAuthorizedException", f"{method} {url.path} without the token")
         if url.path == "/v1/config":
@@ -49,8 +50,12 @@ class Gate:
             return self._error(400, "BadRequestException", f"{method} {url.path} without the prefix")
         return self._forwarded(method, path.replace(f"/v1/{WAREHOUSE}/", "/v1/", 1), headers, body)
 
-    def _token(self, form: Mapping[str, list[str]]) -> tuple[int, bytes]:
+    def _token(self, form: Mapping[str, list[str]], login: str) -> tuple[int, bytes]:
+        """Answer a login in the form, or in a header: RFC 6749, 2.3.1."""
         sent = {key: values[0] for key, values in form.items()}
+        if login.startswith("Basic "):
+            client, _, secret = b64decode(login.removeprefix("Basic ")).decode().partition(":")
+            sent |= {"client_id": client, "client_secret": secret}
         if (sent.get("client_id"), sent.get("client_secret"), sent.get("scope")) != (CLIENT, SECRET, SCOPE):
             self.refused.append("login")
             return 401, json.dumps({"error": "invalid_client", "error_description": "no such client"}).encode()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -40,12 +40,19 @@ class Server:
 
 @contextmanager
 def connect_server(
-    folder: Path, catalog: CatalogSettings, conf: Mapping[str, str] | None = None, port: int | None = None
+    folder: Path,
+    catalog: CatalogSettings,
+    conf: Mapping[str, str] | None = None,
+    port: int | None = None,
+    jars: Sequence[Path] = (),
 ) -> Iterator[Server]:
-    """Run a Spark Connect server with the catalog. `conf` wins over what the server is started with."""
+    """Run a Spark Connect server with the catalog. `conf` wins over what the server is started with.
+
+    `jars` are on its class path, besides those that the catalog needs.
+    """
     port = port or free_port()
     own = {"spark.connect.grpc.binding.address": HOST, "spark.connect.grpc.binding.port": str(port)}
-    with _server(folder, CONNECT, {**_conf(catalog), **own, **(conf or {})}, (), catalog, port) as process:
+    with _server(folder, CONNECT, {**_conf(catalog, jars), **own, **(conf or {})}, (), catalog, port) as process:
         yield Server(port, process)
 
 
@@ -66,7 +73,7 @@ def thrift_server(
         yield Server(port, process)
 
 
-SERVERS = {"connect": connect_server, "thrift": thrift_server}
+SERVERS: dict[str, Callable[..., AbstractContextManager[Server]]] = {"connect": connect_server, "thrift": thrift_server}
 """The servers by the `method` of a profile."""
 
 
@@ -92,8 +99,8 @@ def _is_registered(log: Path) -> bool:
     return "Successfully registered with master" in log.read_text()
 
 
-def _conf(catalog: CatalogSettings) -> dict[str, str]:
-    jars = local_jars(required_jars(pyspark.__version__, catalog.drivers, ()))
+def _conf(catalog: CatalogSettings, more: Sequence[Path] = ()) -> dict[str, str]:
+    jars = [*local_jars(required_jars(pyspark.__version__, catalog.drivers, ())), *map(str, more)]
     return {
         **{key: value for key, value in SPARK.items() if key.startswith("spark.sql.")},
         "spark.driver.extraJavaOptions": BRIEF_JVM,
