@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
-from dbt.adapters.icebergmv.maintenance.definition.merging import Call, Merging
+from dbt.adapters.icebergmv.maintenance.definition.merging import Call, KeyRead, Merging
 from dbt.adapters.icebergmv.maintenance.definition.table_references import with_edits
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
 from tests.randomised.tables import COLUMN_INFOS
@@ -59,7 +59,7 @@ def test_the_text_with_hidden_columns() -> None:
 
 def test_items_keep_their_text() -> None:
     (item,) = merging("SELECT 100.0 * sum(v) / count(*) AS ratio FROM t").items
-    assert [part if isinstance(part, str) else part.kind for part in item.parts] == [
+    assert [part.kind if isinstance(part, Call) else part for part in item.parts] == [
         "100.0 *",
         "sum",
         "/",
@@ -87,6 +87,47 @@ def test_comments_behind_items_are_no_part_of_them() -> None:
 )
 def test_keys(sql: str, keys: tuple[int, ...]) -> None:
     assert merging(sql).keys == keys
+
+
+@pytest.mark.parametrize(
+    ("by", "levels"),
+    [
+        ("ROLLUP(region, v)", (0, 1)),
+        ("CUBE(x.region, 2)", (0, 1)),
+        ("region, v WITH ROLLUP", (0, 1)),
+        ("ROLLUP((v, region))", (1, 0)),
+        ("v, ROLLUP(region)", (1, 0)),
+        ("GROUPING SETS ((region, v), (v), ())", (0, 1)),
+    ],
+)
+def test_the_levels_of_grouping_sets(by: str, levels: tuple[int, ...]) -> None:
+    found = merging(f"SELECT x.region, v, count(*) AS n FROM t x GROUP BY {by}")
+    shown = {0: "CAST(grouping(x.region) AS int)", 1: "CAST(grouping(v) AS int)"}
+    assert {*found.keys} == {0, 1} and len(found.levels) == 2
+    assert [found.hidden[level.hidden or 0] for level in found.levels] == [shown[key] for key in found.keys]
+
+
+def test_what_is_read_back_is_no_item_that_is_computed() -> None:
+    sql = "SELECT region, max(v) AS m, grouping(region) AS l, 2 * count(*) AS n FROM t GROUP BY ROLLUP(region)"
+    found = merging(sql).read_back(["region", "m", "l", "n"])
+    assert found == {"region", "m", "icebergmv_state_0", "icebergmv_state_1"}
+
+
+def test_items_read_keys_and_levels_and_rank_groups() -> None:
+    (_, item) = merging(
+        "SELECT region, v, count(*) AS n, rank() OVER (PARTITION BY grouping(v), x . `region` ORDER BY count(*)) AS r"
+        " FROM t x GROUP BY ROLLUP(region, v)"
+    ).items
+    level = merging("SELECT region, v, count(*) AS n FROM t GROUP BY ROLLUP(region, v)").levels[1]
+    assert [part.kind if isinstance(part, Call) else part for part in item.parts] == [
+        "rank() OVER (PARTITION BY",
+        KeyRead(1, level),
+        ",",
+        KeyRead(0),
+        "ORDER BY",
+        "count",
+        ")",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -140,7 +181,28 @@ def test_values_that_differ_are_followed_by_what_is_compared(sql: str, compared:
         "SELECT region, count(*) AS n FROM t GROUP BY region HAVING count(*) > 1",
         "SELECT DISTINCT region, count(*) AS n FROM t GROUP BY region",
         "SELECT region, count(*) AS n FROM t GROUP BY region ORDER BY n LIMIT 3",
-        "SELECT region, count(*) AS n FROM t GROUP BY ROLLUP(region)",
+        "SELECT region, v, count(*) AS n FROM t GROUP BY ROLLUP(region, v, region)",
+        "SELECT x.region, y.region AS r, count(*) AS n FROM t x JOIN t y ON x.region = y.region"
+        " GROUP BY CUBE(x.region, y.region)",
+        "SELECT region, v, count(*) AS n FROM t GROUP BY region, ROLLUP(region, v)",
+        "SELECT region, v, count(*) AS n FROM t GROUP BY ROLLUP(region), CUBE(v)",
+        "SELECT region, v, count(*) AS n FROM t GROUP BY ROLLUP(region, (), v)",
+        "SELECT region, v, count(*) AS n FROM t GROUP BY GROUPING SETS ((region, v), (v, region))",
+        "SELECT region, v, count(*) AS n FROM t GROUP BY GROUPING SETS (ROLLUP(region), (v))",
+        "SELECT region, count(*) AS n FROM t GROUP BY GROUPING SETS (())",
+        "SELECT upper(region) AS r, count(*) AS n FROM t GROUP BY ROLLUP(upper(region))",
+        "SELECT region, v + 1 AS w, count(*) AS n FROM t GROUP BY ROLLUP(region, v)",
+        "SELECT region, count(*) AS n, grouping_id() AS l FROM t GROUP BY ROLLUP(region)",
+        "SELECT region, count(*) AS n, grouping_id(region) AS l FROM t GROUP BY ROLLUP(region)",
+        "SELECT region, count(*) AS n, grouping__id AS l FROM t GROUP BY ROLLUP(region)",
+        "SELECT region, count(*) AS n, grouping(region) AS l FROM t GROUP BY region",
+        "SELECT region AS r, count(*) AS n, upper(region) AS u FROM t GROUP BY region",
+        "SELECT v, count(*) AS n, transform(array(1), x -> x + v) AS a FROM t GROUP BY v",
+        "SELECT region, count(*) AS n, row_number() OVER (ORDER BY region) AS k FROM t GROUP BY region",
+        "SELECT region, count(*) AS n, rank() OVER w AS k FROM t GROUP BY region WINDOW w AS (ORDER BY region)",
+        "SELECT region, count(*) AS n, rank() OVER (ORDER BY rank() OVER (ORDER BY region)) AS k FROM t"
+        " GROUP BY region",
+        "SELECT region, count(*) AS n, rank() OVER (ORDER BY max(w) OVER ()) AS k FROM t GROUP BY region",
         "SELECT region, count(*) AS n FROM t GROUP BY region, d GROUPING SETS ((region), (d))",
         "SELECT count(*) AS n FROM t GROUP BY region",
         "SELECT date(ts) AS ts, count(*) AS n FROM t GROUP BY ts",

@@ -97,7 +97,7 @@ def test_both_sides_of_a_condition_are_edited_beside_hidden_columns() -> None:
         f"SELECT count(*) AS c FROM {COUNTED}, {COUNTED}",
         # What is above the rows.
         f"SELECT n, count(*) AS c FROM {COUNTED} GROUP BY n HAVING count(*) > 1",
-        f"SELECT n, count(*) AS c FROM {COUNTED} GROUP BY ROLLUP(n)",
+        f"SELECT n, count(*) AS c FROM {COUNTED} GROUP BY ROLLUP(n, n)",
         f"SELECT /*+ BROADCAST(q) */ count(*) AS c FROM {COUNTED}",
         f"SELECT count(*) AS c FROM {COUNTED} UNION ALL SELECT count(*) FROM u",
         "SELECT count(*) AS icebergmv_row_0 FROM (SELECT DISTINCT v FROM t) q",

@@ -85,6 +85,13 @@ def test_groups_may_be_merged_or_not() -> None:
     assert "merge" not in foretold(sql, SOMEWHERE).kinds
 
 
+def test_rows_below_that_no_key_follows_are_not_merged() -> None:
+    sql = "SELECT n, count(*) AS c FROM (SELECT {} FROM (SELECT v, count(*) AS n FROM t GROUP BY v) q) p GROUP BY n"
+    merging = replace(AUTO, merges=True)
+    assert foretold(sql.format("n, v"), request=merging).kinds[0] == "merge"
+    assert foretold(sql.format("n"), request=merging).kinds == ("full", "none")
+
+
 def test_the_clock_is_asked_first() -> None:
     moved = ClockChange({"date": "2024-01-01"}, {"date": "2024-01-02"})
     found = status(sized(change(status="fresh"), 100))

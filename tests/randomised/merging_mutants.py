@@ -37,6 +37,11 @@ ABOVE = view(
     "SELECT count(*) AS c, sum(a.id) AS s FROM t0 a WHERE a.id >= (SELECT max(b.id) FROM t1 b WHERE b.v = a.v)"
 )
 DIFFERENT = view("SELECT count(DISTINCT v) AS c, sum(id) AS s FROM t0")
+SETS = view(
+    "SELECT region, v, count(*) AS c, sum(id) AS s, grouping(region) AS l FROM t0"
+    " GROUP BY GROUPING SETS ((region, v), (region), (v))"
+)
+RANKED = view("SELECT region, count(*) AS c, rank() OVER (ORDER BY count(*), region) AS r FROM t0 GROUP BY region")
 UNITED = view(f"SELECT v, count(*) AS c FROM ({UNION_ALL.sql}) q GROUP BY v")
 
 CAME, WENT = ", 1 AS icebergmv_state_sign", ", -1 AS icebergmv_state_sign"
@@ -70,6 +75,29 @@ def swapped(sql: str) -> str:
 
 def without_null_groups(sql: str) -> str:
     return sql.replace("\n) GROUP BY `region`", "\n) WHERE `region` IS NOT NULL GROUP BY `region`")
+
+
+def one_level(sql: str) -> str:
+    """Take a group for the one of another grouping set that has NULL in the columns which this one leaves out."""
+    levels = "`icebergmv_state_0`, `icebergmv_state_1`"
+    some = ", ".join(f"max({level}) AS {level}" for level in levels.split(", "))
+    return sql.replace(f"SELECT `region`, `v`, {levels}, try_sum", f"SELECT `region`, `v`, {some}, try_sum").replace(
+        f"GROUP BY `region`, `v`, {levels}", "GROUP BY `region`, `v`"
+    )
+
+
+def ranked_before(sql: str) -> str:
+    """Rank the groups that have no rows left too."""
+    query, kept = sql.rsplit(" WHERE ", 1)
+    return f"SELECT * FROM ({query}) ranked WHERE {kept}"
+
+
+def stored_ranks(sql: str) -> str:
+    """Rank the groups by what they were before the change."""
+    return sql.replace(
+        "AS icebergmv_state_refused",
+        "AS icebergmv_state_refused, max(CASE WHEN icebergmv_state_sign = 0 THEN `c` END) AS before",
+    ).replace("coalesce(`c`)", "before")
 
 
 def without_term(sign: str) -> Planner:
@@ -125,6 +153,9 @@ MERGING_MUTANTS: dict[str, Mutant] = {
     "a sum of no values is zero": Mutant(
         (NULLS, TOTAL), written(lambda sql: sql.replace("<> 0 THEN `s` END", ">= 0 THEN `s` END"))
     ),
+    "a total is taken for the group of NULL": Mutant((SETS,), written(one_level)),
+    "a group without rows is ranked": Mutant((RANKED,), written(ranked_before)),
+    "groups are ranked by what they were": Mutant((RANKED,), written(stored_ranks)),
     "an extreme is kept when it went": Mutant(
         (EXTREMES,), written(lambda sql: sql.replace("CASE WHEN icebergmv_state_refused OR", "CASE WHEN"))
     ),

@@ -8,7 +8,15 @@ from tests.randomised.keys import derived
 
 def ending(b: Builder, body: Body) -> Relation:
     """Return a SELECT over the body: most often a projection."""
-    kinds = [(6, projection), (2, grouped), (0.7, distinct), (0.7, window), (0.4, grouping_sets), (1.5, merged)]
+    kinds = [
+        (6, projection),
+        (2, grouped),
+        (0.7, distinct),
+        (0.7, window),
+        (0.4, grouping_sets),
+        (1.5, merged),
+        (0.4, merged_sets),
+    ]
     return b.choices.weighted(kinds)(b, body)
 
 
@@ -179,10 +187,38 @@ def merged(b: Builder, body: Body) -> Relation:
     return _select(b, body, columns, f" GROUP BY {b.one_of('2', 'ALL', body.group)}")
 
 
+def merged_sets(b: Builder, body: Body) -> Relation:
+    """Return groups of several grouping sets, or ranks of groups, whose aggregates can be merged.
+
+    None of the sets is empty: over no rows such a one has a row in DuckDB, and in Spark it has none.
+    """
+    key, group, measure = body.key, body.group, body.measure
+    shape, columns, sets = b.choices.pick(
+        [
+            ("merged grouping sets", (group, measure), f"GROUPING SETS (({group}, {measure}), ({group}), ({measure}))"),
+            ("merged grouping sets", (group, measure), f"GROUPING SETS (({group}), ({measure}))"),
+            ("merged cube beside a column", (group, measure), f"{group}, CUBE({measure})"),
+            ("merged rollup beside a column", (group, measure), f"{measure}, ROLLUP({group})"),
+            ("merged groups, ranked", (group,), group),
+        ]
+    )
+    b.note(shape, body.tables)
+    level = " + ".join(f"grouping({c})" for c in columns) if len(columns) > 1 else "1"
+    total = b.one_of("count(*)", f"sum({measure}) / count(*)", f"count({measure}) - count(*)")
+    within = b.one_of("", f", {group}" if len(columns) > 1 else "", f", CASE WHEN {level} = 1 THEN {columns[-1]} END")
+    rank = f"{b.one_of('rank', 'dense_rank')}() OVER (PARTITION BY {level}{within} ORDER BY {total} DESC)"
+    shown = named(measure, b.measure) if len(columns) > 1 else f"{total} AS {b.measure}"
+    more = f", {level} AS {b.name('n')}" if len(columns) > 1 and b.choices.chance(0.5) else ""
+    ranked = f"{rank} AS {b.name('n')}{more}"
+    items = [f"{b.one_of('min', 'max')}({key}) AS {b.key}", named(group, b.group), shown, ranked]
+    return _select(b, body, items, f" GROUP BY {sets}")
+
+
 def merged_rows(b: Builder, depth: int) -> Relation:
     """Return the same over rows that a query makes."""
     relation = b.query(depth - 1)
     b.note("merged over a query", relation.tables)
     source = b.item(relation)
     key, group, measure = (f"{source.alias}.{c}" for c in b.columns)
-    return merged(b, Body(key, group, measure, source.text, b.where(source.alias, 0.3), source.tables))
+    make = b.choices.pick([merged, merged, merged_sets])
+    return make(b, Body(key, group, measure, source.text, b.where(source.alias, 0.3), source.tables))

@@ -56,6 +56,7 @@ PRODUCTIONS: list[Production] = [
     over_one(selects.merged),
     over_one(selects.merged),
     over_one(selects.merged),
+    over_one(selects.merged_sets),
     selects.merged_rows,
     selects.merged_rows,
     selects.merged_rows,

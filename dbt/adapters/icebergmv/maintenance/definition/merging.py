@@ -13,18 +13,25 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, closing, from_of, list_of, token_at
+from dbt.adapters.icebergmv.maintenance.definition.clauses import (
+    Span,
+    closing,
+    from_of,
+    list_of,
+    names_in,
+    token_at,
+)
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_STATE
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse, parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import RowsBelow, rows_below
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Grouped, TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
@@ -33,8 +40,11 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import (
     with_edits,
 )
 
-StateKind = Literal["count", "sum", "magnitude", "min", "max"]
-"""How a state is merged: counts and sums are added; the magnitude of a sum is the sum of absolute values."""
+StateKind = Literal["count", "sum", "magnitude", "min", "max", "level"]
+"""How a state is merged: counts and sums are added; the magnitude of a sum is the sum of absolute values.
+
+The level of a group, of several grouping sets, is a key of it: 1 where it leaves a column out, which it shows as NULL.
+"""
 
 CallKind = Literal["count", "sum", "avg", "min", "max"]
 _CALLS: Mapping[type[exp.Expr], tuple[CallKind, frozenset[str]]] = {
@@ -49,7 +59,9 @@ _COUNT_ROWS = "count(1)"
 _MAGNITUDE = "try_sum(abs(try_cast({} AS DECIMAL(30, 11))))"
 """Exact for whole numbers, and for the decimals whose average Spark computes with doubles."""
 
-_READS = (exp.Column, exp.Star, exp.Window, exp.Query)
+_READS = (exp.Column, exp.Star, exp.Window, exp.Query, exp.GroupingId)
+_RANKS = (exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist)
+"""Window functions that give equal groups one value, whatever the order in which they come."""
 
 
 @dataclass(frozen=True)
@@ -79,22 +91,34 @@ class Call:
 
 
 @dataclass(frozen=True)
-class Item:
-    """An output column that is no key: the text of its expression, with calls in place of their words."""
+class KeyRead:
+    """A key that an item reads: the place of its column or, for `grouping(column)`, its level."""
 
     position: int
-    parts: tuple[str | Call, ...]
+    level: State | None = None
+
+
+Part: TypeAlias = str | Call | KeyRead
+
+
+@dataclass(frozen=True)
+class Item:
+    """An output column that is no key: the text of its expression, with calls and keys in place of their words."""
+
+    position: int
+    parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True)
 class Merging:
     """How the groups of a SELECT are merged.
 
-    `keys` are the places of the grouping expressions in the SELECT list; without any the SELECT has one row. `rows`
-    counts the rows of a group. `hidden` are the texts of the hidden columns, and `edit` adds them to the SELECT list.
-    `additive`: the references whose changed rows alone give the changes of the states, with those read as empty for it.
-    `below`: the rows that the SELECT aggregates, for changes of other references that no output column answers. Where
-    rows are counted that differ, `compared` are columns of these rows (as texts): a change is followed by them alone.
+    `keys` are the places of the grouping expressions in the SELECT list; without any the SELECT has one row. `levels`
+    tell the groups of several grouping sets apart, one for each key. `rows` counts the rows of a group. `hidden` are
+    the texts of the hidden columns, and `edit` adds them to the SELECT list. `additive`: the references whose changed
+    rows alone give the changes of the states, with those read as empty for it. `below`: the rows that the SELECT
+    aggregates, for changes of other references that no output column answers. Where rows are counted that differ,
+    `compared` are columns of these rows (as texts): a change is followed by them alone.
     """
 
     keys: tuple[int, ...]
@@ -106,11 +130,17 @@ class Merging:
     additive: Mapping[int, frozenset[int]]
     below: RowsBelow | None = None
     compared: frozenset[str] | None = None
+    levels: tuple[State, ...] = ()
 
     @property
     def calls(self) -> tuple[Call, ...]:
         """Return the calls in all items."""
         return tuple(part for item in self.items for part in item.parts if isinstance(part, Call))
+
+    def read_back(self, columns: Sequence[str]) -> frozenset[str]:
+        """Return the stored columns, of those with these names, that are read when groups are merged."""
+        states = (state.name(columns) for state in (*self.states, *self.levels))
+        return frozenset((*(columns[position] for position in self.keys), *states))
 
     @property
     def edits(self) -> tuple[TextEdit, ...]:
@@ -146,7 +176,7 @@ def merging_of(
         additive = {}  # What came may be there already.
     live = frozenset(r.index for r in references if not r.pinned)
     need_keys = bool(grouped.columns) and _need_keys(relation, live.difference(additive))
-    found = _Reader(parsed, sql, listed).merging(select, grouped.keys, additive) if additive or need_keys else None
+    found = _Reader(parsed, sql, listed, grouped).merging(select, additive) if additive or need_keys else None
     if found is None:
         return None
     below = rows_below(parsed, sql, grouped.columns, types) if need_keys else None
@@ -194,16 +224,17 @@ class _Words:
 class _Reader:
     """Reads the items of one SELECT list, and collects the states that they need."""
 
-    def __init__(self, parsed: ParsedSql, sql: str, listed: Span) -> None:
+    def __init__(self, parsed: ParsedSql, sql: str, listed: Span, grouped: Grouped) -> None:
+        self._grouped = grouped
         self._tokens, self._sql, self._tree, self._listed = parsed.tokens, sql, parsed.tree, listed
         self._items = select_items(parsed.tokens)
         self._states: dict[str, State] = {}
         self._hidden: list[str] = []
+        self._levels: dict[int, State] = {}
 
-    def merging(
-        self, select: exp.Select, keys: tuple[int, ...], additive: Mapping[int, frozenset[int]]
-    ) -> Merging | None:
-        """Return how the groups are merged, for the places of their keys."""
+    def merging(self, select: exp.Select, additive: Mapping[int, frozenset[int]]) -> Merging | None:
+        """Return how the groups are merged."""
+        keys = self._grouped.keys
         others = [(i, item) for i, item in enumerate(select.expressions) if i not in keys]
         calls = {i: [node for node in item.walk() if is_aggregate(node)] for i, item in others}
         if not self._are_all_aggregates([call for found in calls.values() for call in found]):
@@ -212,13 +243,15 @@ class _Reader:
             for i, item in others:
                 self._take_shown(i, item.unalias())
             rows = self._state("count", _COUNT_ROWS)
+            self._levels = {i: self._level(select.expressions[i]) for i in keys if self._grouped.has_sets}
             items = tuple(self._item(i, item, calls[i]) for i, item in others)
         except _NotMerged:
             return None
         edit = self._edit(select)
         if self._hidden and edit is None:
             return None
-        return Merging(keys, items, tuple(self._states.values()), rows, tuple(self._hidden), edit, additive)
+        states, levels = tuple(self._states.values()), tuple(self._levels.values())
+        return Merging(keys, items, states, rows, tuple(self._hidden), edit, additive, levels=levels)
 
     def _are_all_aggregates(self, calls: Sequence[exp.Expr]) -> bool:
         """Return whether the list calls no other aggregate function: the parser does not know each of them as one."""
@@ -239,19 +272,47 @@ class _Reader:
             self._hidden.append(text or key)
         return self._states[key]
 
+    def _level(self, key: exp.Expr) -> State:
+        """Return the hidden column that says whether a group leaves out a key."""
+        self._hidden.append(f"CAST(grouping({self._text(*self._expression(key))}) AS int)")
+        return State("level", hidden=len(self._hidden) - 1)
+
     def _item(self, position: int, item: exp.Expr, calls: Sequence[exp.Expr]) -> Item:
-        """Return an item as its text with the calls in it, outside which it must read nothing."""
+        """Return an item as its text with the calls in it, outside which it must read nothing but keys."""
         inside = {id(node) for call in calls for node in _with_filter(call).walk()}
-        if any(isinstance(node, _READS) and id(node) not in inside for node in item.walk()) or item.find(exp.Query):
+        outside = [node for node in item.walk() if isinstance(node, _READS) and id(node) not in inside]
+        keys = [node for node in outside if id(node) in self._grouped.named]
+        if any(id(node) not in self._grouped.named and not _is_rank(node) for node in outside) or item.find(exp.Query):
             raise _NotMerged
         if is_generator(item) or any(call.find_ancestor(exp.Lambda) for call in calls):
             raise _NotMerged  # It gives several rows, or a variable may hide the column of a state.
         start, end = self._expression(item)
-        parts: list[str | Call] = []
-        for words, call in sorted(((self._words(call), call) for call in calls), key=lambda found: found[0].start):
-            parts += [self._text(start, words.start), self._call(words, _CALLS[type(call)][0])]
-            start = words.end
+        parts: list[Part] = []
+        in_text = sorted(calls, key=lambda call: int(call.meta.get("start", 0)))
+        found = [*map(self._part, in_text), *map(self._key, keys)]
+        for begin, behind, part in sorted(found, key=lambda one: one[0]):
+            parts += [self._text(start, begin), part]
+            start = behind
         return Item(position, (*parts, self._text(start, end)))
+
+    def _part(self, call: exp.Expr) -> tuple[int, int, Part]:
+        """Return a call in an item, and its tokens, end exclusive."""
+        if not isinstance(call, exp.Grouping):
+            words = self._words(call)
+            return words.start, words.end, self._call(words, _CALLS[type(call)][0])
+        start = token_at(call.meta.get("start"), self._tokens)
+        of = [self._grouped.named.get(id(column)) for column in call.expressions]
+        if start is None or len(of) != 1 or of[0] not in self._levels or isinstance(call.parent, exp.Filter):
+            raise _NotMerged
+        return start, self._closing(start + 1) + 1, KeyRead(of[0], self._levels[of[0]])
+
+    def _key(self, column: exp.Expr) -> tuple[int, int, Part]:
+        """Return a key in an item, and its tokens, end exclusive."""
+        places = [token_at(name.meta["start"], self._tokens) for name in names_in(column)]
+        found = [place for place in places if place is not None]
+        if not found or len(found) < len(places):
+            raise _NotMerged
+        return min(found), max(found) + 1, KeyRead(self._grouped.named[id(column)])
 
     def _call(self, words: _Words, kind: CallKind) -> Call:
         """Return a call as the states that its value is made of. Hidden sums are NULL where they overflow."""
@@ -329,6 +390,15 @@ def _counts_if_distinct(call: exp.Expr) -> bool:
     """
     found = list(call.find_all(exp.Distinct))
     return not found or (isinstance(call, exp.Count) and [call.this] == found)
+
+
+def _is_rank(node: exp.Expr) -> bool:
+    """Return whether a node ranks merged groups by what is written in its OVER, as it would rank those of all rows."""
+    if not isinstance(node, exp.Window) or not isinstance(node.this, _RANKS) or any(node.this.args.values()):
+        return False
+    return not any(node.args.get(a) for a in ("alias", "spec")) and not any(
+        n is not node for n in node.find_all(exp.Window)
+    )
 
 
 def _with_filter(call: exp.Expr) -> exp.Expr:

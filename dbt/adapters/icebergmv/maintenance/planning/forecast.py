@@ -27,6 +27,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
     references_to_ask,
     without_regions,
 )
+from dbt.adapters.icebergmv.maintenance.planning.reached_rows import definition_below
 from dbt.adapters.icebergmv.maintenance.planning.settle import (
     PlanOptions,
     Settled,
@@ -115,7 +116,7 @@ def forecast_of(definition: ViewDefinition, status: MaterializedViewStatus, requ
     steps = (Computed, LocalTime) if isinstance(plan, Full) else (Computed,)
     names = dict.fromkeys(_asked_steps(definition, status, steps))
     values = tuple(f"what {name} makes of the values that changed" for name in names)
-    reaches = merges_reached_rows(definition, status, request)
+    reaches = merges_reached_rows(definition, status, request) and _has_keys_below(definition, status)
     to_ask = references_to_ask(definition, status, request)
     if reaches or to_ask != ToAsk():
         pays = request.policy != "auto" or asking_pays(definition.asked, (*to_ask.needed, *to_ask.narrower), status)
@@ -162,6 +163,13 @@ def _kinds_of_answers(
         has_keys = any(all(map(definition.tracks_of, definition.uses_of(i))) for i in to_ask.needed)
     is_all = stale <= {*to_ask.needed}
     return ("full", "none") if is_all and not has_keys else ("overwrite", "none", "full")
+
+
+def _has_keys_below(definition: ViewDefinition, status: MaterializedViewStatus) -> bool:
+    """Return whether some stale table may say which of the rows below the aggregate its changes reach."""
+    below = definition_below(definition)
+    stale = [i for b in status.stale for i in b.occurrences]
+    return below is not None and any(below.asked.answers_some(i) or below.tracked_columns(i) for i in stale)
 
 
 def _keys_of(definition: ViewDefinition, status: MaterializedViewStatus, to_ask: ToAsk, pays: bool) -> str:

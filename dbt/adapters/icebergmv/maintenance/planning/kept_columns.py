@@ -48,9 +48,10 @@ def with_states(view: View, columns: Columns) -> tuple[View, Columns]:
     merging = view.definition.merging
     if view.definition.keys:
         return view, columns
-    is_known = merging is not None and len(columns.hidden) == len(merging.hidden) and not columns.widened
-    if merging is not None and is_known and can_merge(merging, (*columns.output, *columns.hidden)):
-        return view, columns
+    every = (*columns.output, *columns.hidden)
+    if merging is not None and len(columns.hidden) == len(merging.hidden) and can_merge(merging, every):
+        is_exact = columns.widened.isdisjoint(merging.read_back([c.name for c in every]))
+        return (view, columns) if is_exact else (_without_merging(view), replace(columns, hidden=()))
     return _without_merging(view), replace(columns, hidden=())
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_STATE
-from dbt.adapters.icebergmv.maintenance.definition.merging import Call, Item, Merging, State
+from dbt.adapters.icebergmv.maintenance.definition.merging import Call, Item, KeyRead, Merging, State
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
@@ -104,7 +104,8 @@ class MergedGroups:
 
     @property
     def _keys(self) -> list[str]:
-        return [self.columns[position].name for position in self.merging.keys]
+        keys = [self.columns[position].name for position in self.merging.keys]
+        return [*keys, *(self._name(level) for level in self.merging.levels)]
 
     @property
     def _state_names(self) -> list[str]:
@@ -184,10 +185,23 @@ class MergedGroups:
 
         In other words a state is no mere column: `struct` would take its name for that of a field.
         """
-        texts = [part if isinstance(part, str) else self._of_call(part) for part in item.parts]
-        if any(isinstance(part, str) and part for part in item.parts):
-            texts = [t if isinstance(p, str) else f"coalesce({t})" for t, p in zip(texts, item.parts, strict=True)]
+        is_alone = not any(isinstance(part, str) and part for part in item.parts)
+        texts: list[str] = []
+        for part in item.parts:
+            match part:
+                case Call():
+                    texts.append(self._of_call(part) if is_alone else f"coalesce({self._of_call(part)})")
+                case KeyRead():
+                    texts.append(self._of_key(part))
+                case _:
+                    texts.append(part)
         return " ".join(texts).strip()
+
+    def _of_key(self, read: KeyRead) -> str:
+        """Return a key under the name by which the item reads it, or its level in the type of `grouping`."""
+        if read.level is None:
+            return identifier(self.columns[read.position].name)
+        return f"CAST({identifier(self._name(read.level))} AS tinyint)"
 
     def _of_call(self, call: Call) -> str:
         value = identifier(self._name(call.value))

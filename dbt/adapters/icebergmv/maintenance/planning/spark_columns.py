@@ -42,12 +42,12 @@ def _as_computed(lake: Lake, query: str) -> tuple[Column, ...]:
 class Columns:
     """The columns of a definition: those of its output, and the hidden ones that are stored besides.
 
-    `widened`: some are stored as another type, in which an expression may give what it does not give in the SELECT.
+    `widened` are stored as another type, in which an expression may give what it does not give in the SELECT.
     """
 
     output: tuple[Column, ...]
     hidden: tuple[Column, ...] = ()
-    widened: bool = False
+    widened: frozenset[str] = frozenset()
 
 
 def pinned_definition(inspection: Inspection) -> str:
@@ -90,7 +90,8 @@ def _described(lake: Lake, inspection: Inspection) -> Columns:
 def _columns(computed: Sequence[Column]) -> Columns:
     found = tuple(replace(c, type=stored_type(c.type)) for c in computed)
     hidden = tuple(c for c in found if is_hidden(c.name))
-    return Columns(tuple(c for c in found if c not in hidden), hidden, found != tuple(computed))
+    widened = frozenset(c.name for c, of in zip(found, computed, strict=True) if c != of)
+    return Columns(tuple(c for c in found if c not in hidden), hidden, widened)
 
 
 def other_columns(stored: Sequence[Column], now: Sequence[Column]) -> str | None:

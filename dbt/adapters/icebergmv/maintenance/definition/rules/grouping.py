@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -70,6 +70,65 @@ def key_positions(select: exp.Select, names: Names) -> tuple[int, ...] | None:
     return tuple(dict.fromkeys(found))
 
 
+def set_positions(select: exp.Select, names: Names) -> tuple[int, ...] | None:
+    """Return where the SELECT list shows each column of a GROUP BY with ROLLUP, CUBE or GROUPING SETS.
+
+    None when it does not show them all, they are not all columns, or two sets may be one: their rows are there twice.
+    """
+    sets = _written_sets(select.args["group"])
+    if not sets or names.sources.unknown:
+        return None
+    slots = [[_slot_of(e, select, names) for e in members] for members in sets]
+    found = [[slot for slot in members if slot is not None] for members in slots]
+    kinds = {frozenset(members) for members in found}
+    if found != slots or len(kinds) < len(sets) or any(len(set(members)) < len(members) for members in found):
+        return None
+    every = dict.fromkeys(slot for members in found for slot in members)
+    shown = {_slot_of(item, select, names): i for i, item in reversed([*enumerate(select.expressions)])}
+    return tuple(shown[slot] for slot in every) if every and every.keys() <= shown.keys() else None
+
+
+def _slot_of(expression: exp.Expr, select: exp.Select, names: Names) -> int | None:
+    """Return the first of the equal columns of FROM of which a grouping expression, or an item, is one."""
+    meant = _resolved(expression, select, names).unalias()
+    slot = names.sources.resolve(meant) if isinstance(meant, exp.Column) else None
+    return None if slot is None else names.sources.same(slot)
+
+
+def _written_sets(group: exp.Group) -> list[list[exp.Expr]] | None:
+    """Return lists of grouping expressions that are the same if two grouping sets are; None in forms not known here.
+
+    Of ROLLUP and CUBE that is the list of everything, as each set is another choice of its elements.
+    """
+    with_words = [s for a in ("rollup", "cube") for s in _listed(group.args.get(a))]
+    analytics = [e for e in group.expressions if isinstance(e, _ANALYTICS)]
+    plain = [e for e in group.expressions if e not in analytics]
+    if group.args.get("totals") or group.args.get("grouping_sets") or len(with_words) + len(analytics) != 1:
+        return None
+    if with_words:
+        return None if with_words[0].expressions or not plain else [plain]
+    elements = [*analytics[0].expressions]
+    if any(e.find(*_ANALYTICS) for e in elements):
+        return None
+    if isinstance(analytics[0], exp.GroupingSets):
+        return [[*plain, *_members(e)] for e in elements]
+    members = [_members(e) for e in elements]
+    return [[*plain, *(e for found in members for e in found)]] if all(members) else None
+
+
+def named_keys(select: exp.Select, positions: Iterable[int], names: Names) -> Iterator[tuple[int, int]]:
+    """Yield the columns of the SELECT list that mean a grouping column by the name it has there: id() and its place."""
+    items = [(i, select.expressions[i]) for i in positions]
+    keys = {
+        (names.sources.resolve(e.unalias()), e.output_name): i for i, e in items if isinstance(e.unalias(), exp.Column)
+    }
+    for column in (c for item in select.expressions for c in item.find_all(exp.Column)):
+        slot = names.sources.resolve(column)
+        position = None if slot is None else keys.get((slot, column.name))
+        if position is not None and column.find_ancestor(exp.Lambda) is None:
+            yield id(column), position
+
+
 def _is_same(item: exp.Expr, key: exp.Expr, names: Names) -> bool:
     """Return whether an item shows a grouping expression: the same words, or another name of the same column."""
     if isinstance(item, exp.Column) and isinstance(key, exp.Column):
@@ -85,10 +144,10 @@ def has_grouping_sets(group: exp.Group) -> bool:
 
 def is_aggregate(node: exp.Expr) -> bool:
     """Return whether a node is a call of an aggregate function that the parser knows; over a window it is none."""
-    place = node.parent
+    call, place = node, node.parent
     while isinstance(place, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
-        place = place.parent
-    return isinstance(node, exp.AggFunc) and not isinstance(place, exp.Window)
+        call, place = place, place.parent
+    return isinstance(node, exp.AggFunc) and not (isinstance(place, exp.Window) and place.this is call)
 
 
 def aggregates_all_rows(select: exp.Select) -> bool:

@@ -30,6 +30,8 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import (
     is_aggregate,
     is_kept,
     key_positions,
+    named_keys,
+    set_positions,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.literal_types import type_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
@@ -198,11 +200,13 @@ def _grouped(select: exp.Select, names: Names, below: Additive) -> Grouped | Non
     if several or select.args.get("from_") is None:
         return None
     keys: tuple[int, ...] | None = () if aggregates_all_rows(select) else None
+    has_sets = group is not None and has_grouping_sets(group)
     if group is not None:
-        keys = None if has_grouping_sets(group) else key_positions(select, names)
+        keys = set_positions(select, names) if has_sets else key_positions(select, names)
     if keys is None:
         return None
-    return Grouped(keys, below, written_columns(select, names.sources), compared_columns(select, names.sources))
+    written, compared = written_columns(select, names.sources), compared_columns(select, names.sources)
+    return Grouped(keys, below, written, compared, has_sets, dict(named_keys(select, keys, names)))
 
 
 def _lost(select: exp.Select, sources: Sources, columns: Sequence[TrackedColumn]) -> dict[Occurrence, str]:

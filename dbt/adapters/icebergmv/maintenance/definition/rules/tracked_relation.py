@@ -88,12 +88,16 @@ class Grouped:
     `keys` are the places in the SELECT list of everything that it groups by; without GROUP BY there is none. `columns`
     are the columns of FROM that its WHERE can write, each as its text and its name; none unless all that the SELECT
     list reads is among them. `compared` are those that every DISTINCT in the list compares; None without any.
+    `has_sets`: it has several grouping sets, no two of them the same, and the keys are all of their columns.
+    `named` are the columns in the list that mean a key by the name which that key has there, by their id(): its place.
     """
 
     keys: tuple[int, ...]
     below: Additive
     columns: tuple[tuple[str, str], ...] = ()
     compared: frozenset[str] | None = None
+    has_sets: bool = False
+    named: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
