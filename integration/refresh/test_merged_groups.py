@@ -27,6 +27,9 @@ VIEWS = {
     " left join {customers} c on o.customer = c.id group by c.country",
     "in_final": "with o as (select * from {orders}), final as (select customer, count(*) as n, sum(amount) as s"
     " from o group by customer) select * from final",
+    "ranked_sets": "select c.country, customer, sum(amount) as total, grouping(c.country) + grouping(customer) as level,"
+    " rank() over (partition by grouping(c.country) + grouping(customer), case when grouping(customer) = 0 then c.country"
+    f" end order by sum(amount) / count(*) desc) as place {JOINED} group by rollup(c.country, customer)",
     "of_floats": "select count(*) as n, sum(score) as s from {orders}",
     "distinct_ones": "select count(distinct customer) as n from {orders}",
 }
@@ -67,11 +70,11 @@ ROUNDS = {
     ),
     "everything goes": (
         ["DELETE FROM {orders}"],
-        {"total": "full", "averages": "merge", "by_country": "merge", "of_union": "merge"},
+        {"total": "full", "averages": "merge", "by_country": "merge", "of_union": "merge", "ranked_sets": "merge"},
     ),
     "and begins again": (
         ["INSERT INTO {orders} VALUES (1, 1, date'2024-05-01', 5, 1.25, 7, 'x', 1.5D)"],
-        {"total": "merge", "averages": "merge", "by_country": "merge", "extremes": "merge"},
+        dict.fromkeys(("total", "averages", "by_country", "extremes", "ranked_sets"), "merge"),
     ),
 }
 
