@@ -57,6 +57,8 @@ integration: $(STAMP)
 long: $(STAMP)
 	$(BIN)/pytest integration -n 2 --dist loadfile -m long
 	STITCHED_SHAPES=all $(BIN)/pytest integration/reads/test_stitched_shapes.py
+	$(BIN)/pytest integration/refresh/test_table_layout.py --lake hadoop \
+		-k "every_kind or writes_of_others or rolled or moves"
 
 # SOAK="--seed 7 --minutes 20" passes options on.
 soak: $(STAMP)

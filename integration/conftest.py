@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from dbt.adapters.factory import reset_adapters
 
-from integration.support.lake import LakeProject
+from integration.support.lake import HadoopLakeProject, LakeProject
 from integration.support.spark_settings import SPARK, as_users_run_it
 
 pytest_plugins = ["dbt.tests.fixtures.project"]
@@ -40,6 +40,10 @@ LONGEST_FIRST = (
 )
 HERE = Path(__file__).parent
 VERSIONS_SHOWN = ("dbt-core", "dbt-spark", "dbt-tests-adapter", "pyspark", "pyiceberg", "sqlglot")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--lake", choices=["sqlite", "hadoop"], default="sqlite", help="the catalog of the lake of tests")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -93,11 +97,15 @@ def lake(
         "method": "session",
         "catalog": "lake",
         "schema": f"mv_{name}",
-        "warehouse": str(warehouse),
         "threads": 2,
         "server_side_parameters": SPARK,
     }
-    made = LakeProject(tmp_path_factory.mktemp(name) / "project", target)
+    folder = tmp_path_factory.mktemp(name) / "project"
+    if request.config.getoption("--lake", "sqlite") == "hadoop":
+        place = {"type": "hadoop", "warehouse": str(warehouse)}
+        made: LakeProject = HadoopLakeProject(folder, {**target, "catalog_properties": place})
+    else:
+        made = LakeProject(folder, {**target, "warehouse": str(warehouse)})
     assert made.dbt("debug").success
     made.sql(f"CREATE NAMESPACE IF NOT EXISTS lake.`{target['schema']}`")
     yield made

@@ -15,6 +15,7 @@ from dbt_common.events.base_types import EventMsg
 from pyspark.sql import Row, SparkSession
 
 from dbt.adapters.icebergmv.catalog_readers import reader_for
+from dbt.adapters.icebergmv.maintenance.catalog.over_spark.reader import SparkReader
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 
@@ -159,3 +160,10 @@ class LakeProject:
         """Return Iceberg's own object for a table: it makes commits that no SQL makes."""
         spark: Any = SparkSession.active()
         return spark._jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, name)
+
+
+class HadoopLakeProject(LakeProject):
+    """A lake in a catalog that PyIceberg cannot open."""
+
+    def reader(self) -> CatalogReader:
+        return SparkReader(CATALOG, self.sql)
