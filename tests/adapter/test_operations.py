@@ -75,6 +75,23 @@ def test_fresh_stale_new_and_gone(project: DryProject) -> None:
     assert statuses(project)["totals"]["state"] == "fresh"
 
 
+def test_a_view_that_is_a_table_and_has_lost_its_model(project: DryProject) -> None:
+    project.refresh("old", TOTALS, COLUMNS, layout="table")
+    project.model("sums", TOTALS)
+    project.refresh("sums", TOTALS, COLUMNS, layout="table")
+    found = statuses(project)
+    assert {*found} == {"totals", "old", "sums"}
+    assert "no model of this project" in found["old"]["note"]
+    assert found["sums"]["note"] is None
+    assert {*statuses(project, "old")} == {"old"}
+
+
+def test_a_view_whose_model_became_ephemeral_has_none(project: DryProject) -> None:
+    project.refresh("old", TOTALS, COLUMNS)
+    project.model("old", "{{ config(materialized='ephemeral') }} " + TOTALS)
+    assert "no model of this project" in statuses(project)["old"]["note"]
+
+
 def test_what_is_wrong_with_one_model_hides_no_other(project: DryProject) -> None:
     project.model("unknown_macro", "select {{ nothing_of_this_name() }} from lake.ns.orders")
     project.model("asks", "{% set found = run_query('select 1') %} select region from lake.ns.orders")

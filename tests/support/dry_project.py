@@ -19,7 +19,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshRequest, inspect
 from dbt.adapters.icebergmv.maintenance.status.session_settings import meaning_settings
-from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
+from dbt.adapters.icebergmv.maintenance.status.view_config import Layout, ViewConfig
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from dbt.adapters.icebergmv.spark.settings import spark_conf
 from tests.support.filed_lake import FiledLake
@@ -57,11 +57,11 @@ class DryProject:
         """Remove a model from the project; its view stays."""
         (self.folder / "models" / f"{name}.sql").unlink()
 
-    def refresh(self, name: str, sql: str, columns: Columns) -> RefreshResult:
+    def refresh(self, name: str, sql: str, columns: Columns, layout: Layout = "view") -> RefreshResult:
         """Refresh the view of a model, as a run does it."""
         statement = single_statement(sql)
-        storage = ("lake", "ns", f"__mv_storage__{name}")
-        config = ViewConfig(definition_hash(statement), storage, settings=self._settings)
+        storage = ("lake", "ns", f"__mv_storage__{name}" if layout == "view" else name)
+        config = ViewConfig(definition_hash(statement), storage, settings=self._settings, layout=layout)
         inspection = inspect(self.lake, RefreshRequest(("lake", "ns", name), statement, "ns", config, "ann"))
         spark = RecordingSpark(self.lake, columns, settings=self._settings)
         return refresh(Lake(self.lake, spark), inspection, read_plan(inspection))

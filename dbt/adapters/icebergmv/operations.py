@@ -12,6 +12,7 @@ from dbt.adapters.events.types import AdapterEventWarning
 from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtBaseException, DbtRuntimeError
 
+from dbt.adapters.icebergmv.listing import STORAGE_PREFIXES
 from dbt.adapters.icebergmv.maintenance.catalog.unreadable import UnreadableCatalog
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, InvalidConfig, MaintenanceError
 from dbt.adapters.icebergmv.maintenance.reports.as_json import as_json
@@ -29,6 +30,7 @@ from dbt.adapters.icebergmv.maintenance.reports.view_status import (
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.config_words import one_of
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import is_materialized_view
+from dbt.adapters.icebergmv.maintenance.status.table_layout import is_view_table
 from dbt.adapters.icebergmv.project_models import (
     MATERIALIZED_VIEW,
     ProjectModel,
@@ -37,6 +39,7 @@ from dbt.adapters.icebergmv.project_models import (
     compiled_sql,
     is_wanted,
     models_of,
+    relations_of,
     schemas_of,
     unmatched,
     wanted_names,
@@ -124,7 +127,7 @@ class OperationsMixin(metaclass=AdapterMeta):
         models = [m for m in models_of(manifest) if m.materialized == MATERIALIZED_VIEW]
         schemas = schemas_of(manifest)
         readers = {catalog: self._reader_or_what_is_wrong(catalog) for catalog in schemas}
-        known = {m.relation for m in models}
+        known = relations_of(manifest)
         gone = [name for catalog in schemas for name in _without_model(readers[catalog], schemas[catalog], known)]
         all_names = [*(m.names for m in models), *(_names(name) for name in gone)]
         for name in unmatched(all_names, wanted):
@@ -178,20 +181,26 @@ def _by_catalog(subjects: Sequence[Subject]) -> Iterator[tuple[str, list[Subject
         yield catalog, [s for s in subjects if s.name[0] == catalog]
 
 
-def _without_model(reader: CatalogReader, schemas: Iterable[str], models: Container[TableName]) -> Iterator[TableName]:
+def _without_model(reader: CatalogReader, schemas: Iterable[str], known: Container[TableName]) -> Iterator[TableName]:
     """Yield the materialized views in some schemas that are of no model; warn where the catalog cannot be read."""
     try:
         for schema in sorted(schemas):
-            names = [(reader.name, schema, e.name) for e in reader.entries(schema) if e.kind == "view"]
-            for name in names:
-                if name in models:
-                    continue
-                view = reader.view(schema, name[2])
-                if view is not None and is_materialized_view(view.properties):
+            for entry in reader.entries(schema):
+                name = (reader.name, schema, entry.name)
+                if name not in known and _is_view(reader, name, entry.kind):
                     yield name
     except CatalogUnavailable as error:
         unknown = f"Materialized views of the catalog {reader.name} that are of no model may be missing"
         warn_or_error(AdapterEventWarning(base_msg=f"{unknown}. {error}"))
+
+
+def _is_view(reader: CatalogReader, name: TableName, kind: Literal["table", "view"]) -> bool:
+    """Return whether a name is that of a materialized view; a table is opened unless it is named as storage is."""
+    if kind == "view":
+        view = reader.view(*name[1:])
+        return view is not None and is_materialized_view(view.properties)
+    table = None if name[2].startswith(STORAGE_PREFIXES) else reader.table(*name[1:])
+    return table is not None and is_view_table(name, table.properties)
 
 
 def _as_model(explanation: Explanation, model: ProjectModel) -> Explanation:

@@ -53,6 +53,15 @@ def schemas_of(manifest: Any) -> dict[str, set[str]]:
     return found
 
 
+def relations_of(manifest: Any) -> frozenset[TableName]:
+    """Return the tables and views that the project builds or reads as sources."""
+    nodes = [n for n in manifest.nodes.values() if str(n.resource_type) in ("model", "seed", "snapshot")]
+    built = [n for n in nodes if n.config.enabled and str(n.config.materialized) != "ephemeral"]
+    names = [(n.database, n.schema, n.alias) for n in built]
+    names += [(s.database, s.schema, s.identifier) for s in manifest.sources.values()]
+    return frozenset((str(database), str(schema), str(name)) for database, schema, name in names)
+
+
 def storage_schemas_of(manifest: Any) -> dict[str, set[str]]:
     """Return the schemas, by catalog, that the project builds anything in, storage tables included."""
     found = schemas_of(manifest)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import get_args
 
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import NextRefresh
 from dbt.adapters.icebergmv.maintenance.reports.view_status import State, ViewStatus
@@ -36,14 +37,7 @@ def _reads(found: NextRefresh, most: str = "") -> str:
 
 def _summary(statuses: Sequence[ViewStatus]) -> str:
     counts = Counter(view.state for view in statuses)
-    words: dict[State, str] = {
-        "fresh": "fresh",
-        "stale": "stale",
-        "new": "never built",
-        "lost": "without its rows",
-        "error": "in error",
-    }
-    parts = [f"{counts[state]} {said}" for state, said in words.items() if counts[state]]
+    parts = [f"{counts[state]} {state}" for state in get_args(State) if counts[state]]
     return f"{len(statuses)} materialized view{'' if len(statuses) == 1 else 's'}: {', '.join(parts)}"
 
 
