@@ -28,7 +28,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DryProj
     made.close()
 
 
-def status(project: DryProject, **config: str) -> dict[str, Any]:
+def status(project: DryProject, **config: object) -> dict[str, Any]:
     """Return the status of a model with some configuration."""
     said = ", ".join(f"{key}={value!r}" for key, value in config.items())
     project.model("totals", f"{{{{ config({said}) }}}}\n{TOTALS}" if said else TOTALS)
@@ -52,6 +52,16 @@ def test_a_behaviour_that_needs_a_view(project: DryProject) -> None:
         "stale_read_behavior use_stitching needs a view, and layout is table. Leave out stale_read_behavior, or use "
         "layout view in a catalog that has views."
     )
+
+
+def test_versions_are_those_of_a_view(project: DryProject) -> None:
+    found = status(project, layout="table", keep_versions=3)
+    assert found["error"] == (
+        "keep_versions needs a view, and layout is table. Leave out keep_versions, or use layout view in a catalog "
+        "that has views."
+    )
+    assert status(project, keep_versions=3)["state"] == "new"
+    assert status(project, keep_versions=0)["error"] == "keep_versions is 0. Give a number of versions from 1 to 1,000."
 
 
 def test_a_catalog_without_views(project: DryProject, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import pytest
 from pyiceberg.table import Table
 from pyiceberg.types import LongType
 
-from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, NotReadable
 from dbt.adapters.icebergmv.maintenance.lake import Lake, Spark
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
@@ -248,6 +248,26 @@ def test_the_layout_is_switched(stage: Stage, before: str, after: str) -> None:
     assert (result.kind, result.reason) == ("full", f"the layout is to be {after}")
     assert names(stage) == ({VIEW[2]} if after == "table" else {VIEW[2], STORAGE[2]})
     assert to(after)(stage).kind == "none"
+
+
+@pytest.mark.parametrize("layout", ["view", "table"])
+@pytest.mark.parametrize("model", [Model(), DAYS])
+def test_a_storage_table_with_the_name_of_its_view_is_not_the_view(stage: Stage, layout: str, model: Model) -> None:
+    """Somebody dropped the view, and renamed its storage table; the rows of DAYS have hidden columns."""
+    stage.refresh(model)
+    del stage.catalog.views[VIEW[2]]
+    stage.catalog.iceberg.rename_table(".".join(STORAGE[1:]), ".".join(VIEW[1:]))
+    assert view(stage).properties == {}
+    with pytest.raises(NotReadable):
+        inspect_recorded(stage.catalog, VIEW)
+    wanted = request(stage, model) if layout == "table" else stage.request(model)
+    inspection = inspect(stage.catalog, wanted)
+    assert isinstance(inspection, NewView)
+    assert inspection.why == "its table has no readable state of a refresh"
+    result = play(stage, model)[0] if layout == "table" else stage.refresh(model)[0]
+    assert result.kind == "full"
+    assert names(stage) == ({VIEW[2]} if layout == "table" else {VIEW[2], STORAGE[2]})
+    assert (play(stage, model)[0] if layout == "table" else stage.refresh(model)[0]).kind == "none"
 
 
 def test_killed_while_it_becomes_a_table(stage: Stage) -> None:

@@ -16,12 +16,16 @@ from pyiceberg.types import LongType, NestedField
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.sql.names import show
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_OF, ViewState, read_state
-from dbt.adapters.icebergmv.maintenance.status.table_layout import (
+from dbt.adapters.icebergmv.maintenance.status.snapshot_state import (
     STATE_KEY,
+    state_of_snapshot,
+    state_text,
+    text_below_a_view,
+)
+from dbt.adapters.icebergmv.maintenance.status.table_layout import (
     TableView,
     build_properties,
     found_view,
-    state_text,
     table_as_view,
 )
 from tests.support.recording_spark import LocalCatalog, committed_as
@@ -163,6 +167,47 @@ def test_what_is_no_view(catalog: LocalCatalog) -> None:
         assert found_view(catalog, NAME) is None
         catalog.iceberg.drop_table("ns.v")
     assert found_view(catalog, NAME) is None
+
+
+def test_the_state_of_rows_below_a_view_is_none_of_a_table(catalog: LocalCatalog) -> None:
+    """A storage table that was given the name of its view: its rows may have hidden columns, and are not to be read."""
+    table = catalog.iceberg.create_table("ns.__mv_storage__v", SCHEMA, properties=OURS)
+    below = replace(STATE, storage_table=("lake", "ns", "__mv_storage__v"), config={})
+    table.append(rows(1), snapshot_properties={STATE_KEY: text_below_a_view(below, table)})
+    assert found_view(catalog, ("lake", "ns", "__mv_storage__v")) is None
+    catalog.iceberg.rename_table("ns.__mv_storage__v", "ns.v")
+    assert (found(catalog).properties, found(catalog).recorded_in) == ({}, None)
+    renamed = catalog.table("ns", "v")
+    assert renamed is not None
+    assert state_of_snapshot(("lake", "ns", "__mv_storage__v"), renamed, head(catalog)) is not None
+    assert state_of_snapshot(NAME, renamed, head(catalog)) is None
+
+
+def test_the_state_of_a_view_that_was_a_table_is_none_of_its_storage(catalog: LocalCatalog) -> None:
+    table = catalog.iceberg.create_table("ns.v", SCHEMA, properties=OURS)
+    recorded(table, STATE, 1)
+    assert found(catalog).recorded_in == head(catalog)
+    at = head(catalog)
+    catalog.iceberg.rename_table("ns.v", "ns.v__dbt_backup")
+    backup = catalog.table("ns", "v__dbt_backup")
+    assert backup is not None
+    assert found_view(catalog, ("lake", "ns", "v__dbt_backup")) is None
+    assert state_of_snapshot(("lake", "ns", "v__dbt_backup"), backup, at) is None
+
+
+def test_a_state_over_one_of_another_table_counts(catalog: LocalCatalog) -> None:
+    """What was written for another table is a write of others, above the state as below it."""
+    table = catalog.iceberg.create_table("ns.v", SCHEMA, properties=OURS)
+    other = replace(STATE, storage_table=("lake", "ns", "__mv_storage__v"), refresh_reason="other")
+    recorded(table, other, 1)
+    recorded(table, STATE, 2)
+    state = state_of(catalog)
+    assert (state and state.refresh_reason, found(catalog).foreign) == ("new rows", None)
+    recorded(table, other, 3)
+    state = state_of(catalog)
+    assert state is not None
+    assert state.refresh_reason == "new rows"
+    assert found(catalog).foreign is not None
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from pyiceberg.table.sorting import NullOrder
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DateType, DoubleType, IcebergType, LongType, NestedField, StringType
 
-from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ColumnInfo, ViewInfo
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ColumnInfo, ViewInfo, ViewVersion
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_KEY, HIDDEN_STATE
 from tests.support.duck import unescaped
 
@@ -106,6 +106,8 @@ class RecordingSpark:
             rf"INSERT INTO {_NAME}\.`branch_(?P<branch>\w+)` WITH \((?P<options>(?:, |{_OPTION})*)\)(?P<rows>.*)": (
                 self._insert
             ),
+            rf"CALL `lake`\.system\.rewrite_data_files\({_TABLE}, branch => '(?P<branch>\w+)', ": self._rewrite,
+            rf"CALL `lake`\.system\.expire_snapshots\({_TABLE}, older_than => TIMESTAMP '": lambda found: None,
             rf"DELETE FROM {_NAME}\.`branch_(?P<branch>\w+)` ": self._delete,
             rf"CALL `lake`\.system\.fast_forward\({_TABLE}, .* to => '(?P<branch>\w+)'\)": self._fast_forward,
             rf"CALL `lake`\.system\.set_current_snapshot\({_TABLE}, snapshot_id => (?P<id>\d+)\)": self._set_main,
@@ -202,6 +204,12 @@ class RecordingSpark:
     def _delete(self, found: re.Match[str]) -> None:
         self._table(found).delete(AlwaysTrue(), branch=found["branch"])
 
+    def _rewrite(self, found: re.Match[str]) -> None:
+        table = self._table(found)
+        none = pa.Table.from_pylist([], schema=schema_to_pyarrow(table.schema()))
+        table.append(none, branch=found["branch"])
+        committed_as(table, "replace", found["branch"])
+
     def _fast_forward(self, found: re.Match[str]) -> None:
         table = self._table(found)
         head = table.metadata.refs[found["branch"]].snapshot_id
@@ -214,8 +222,19 @@ class RecordingSpark:
         columns = tuple(ColumnInfo(n, "", None) for n in re.findall(r"`(\w+)`", found["columns"]))
         before = self.catalog.views.get(found["name"])
         retained = (found["sql"], *(before.retained_sql if before else ()))
+        versions = before.versions if before else ()
+        number = len(versions) + 1
         self.catalog.views[found["name"]] = ViewInfo(
-            "ns", found["name"], "u", found["sql"], columns, properties_in(found["properties"]), None, retained
+            "ns",
+            found["name"],
+            "u",
+            found["sql"],
+            columns,
+            {**(before.properties if before else {}), **properties_in(found["properties"])},
+            None,
+            retained,
+            version_id=number,
+            versions=(*versions, ViewVersion(number, number * 1000, found["sql"])),
         )
 
     def _alter_view(self, found: re.Match[str]) -> None:
@@ -224,12 +243,12 @@ class RecordingSpark:
         self.catalog.views[found["name"]] = replace(view, properties=properties)
 
 
-def committed_as(table: Table, operation: str) -> None:
-    """Let the current snapshot of a table be of another operation: PyIceberg itself commits few of them."""
+def committed_as(table: Table, operation: str, branch: str = "main") -> None:
+    """Let the last snapshot of a branch be of another operation: PyIceberg itself commits few of them."""
     file = Path(table.refresh().metadata_location.removeprefix("file://"))
     metadata = json.loads(file.read_text())
     for snapshot in metadata["snapshots"]:
-        if snapshot["snapshot-id"] == metadata["current-snapshot-id"]:
+        if snapshot["snapshot-id"] == metadata["refs"][branch]["snapshot-id"]:
             snapshot["summary"]["operation"] = operation
     file.write_text(json.dumps(metadata))
 

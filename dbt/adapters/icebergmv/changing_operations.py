@@ -11,14 +11,27 @@ from dbt.adapters.base import available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.orphans import LooseStorage, drop_orphans, loose_storage
 from dbt.adapters.icebergmv.maintenance.operations.orphans_text import orphans_text
+from dbt.adapters.icebergmv.maintenance.operations.rollback import rollback
+from dbt.adapters.icebergmv.maintenance.operations.upkeep import UpkeepOptions, upkeep
+from dbt.adapters.icebergmv.maintenance.operations.upkeep_text import upkeep_text
+from dbt.adapters.icebergmv.maintenance.operations.versions import versions_of
+from dbt.adapters.icebergmv.maintenance.operations.versions_text import rolled_back_text, versions_text
 from dbt.adapters.icebergmv.maintenance.reports.as_json import as_json
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.config_words import one_of, true_or_false
 from dbt.adapters.icebergmv.maintenance.status.time_spans import seconds_of
-from dbt.adapters.icebergmv.project_models import storage_schemas_of
+from dbt.adapters.icebergmv.project_models import (
+    MATERIALIZED_VIEW,
+    is_wanted,
+    models_of,
+    storage_schemas_of,
+    unmatched,
+    wanted_names,
+)
 
 if TYPE_CHECKING:
     from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
@@ -59,6 +72,53 @@ class ChangingOperationsMixin(metaclass=AdapterMeta):
                 loose = loose_storage(lake.catalog, schemas, age, now)
                 found += loose if is_dry else drop_orphans(lake, loose)
         return as_json(found) if words == "json" else orphans_text(found)
+
+    @available.parse(lambda *_, **__: "")
+    def maintain_materialized_views(
+        self,
+        select: object = None,
+        dry_run: object = False,
+        older_than: object = "1 day",
+        format: object = "table",  # noqa: A002
+    ) -> str:
+        """Compact the storage of the project's views, drop and expire what they do not read; return what was done.
+
+        `select` names some of them. Snapshots that readers got within `older_than` stay. `format` is table or json.
+        """
+        with _for_dbt("maintain materialized views"):
+            words, is_dry = one_of(_FORMATS, "format", format), true_or_false("dry_run", dry_run, False)
+            options = UpkeepOptions(seconds_of("older_than", older_than), dry_run=is_dry)
+            now, views = datetime.now(timezone.utc), self._views(select)
+            found = [upkeep(self._lake(view[0]), view, options, now) for view in views]
+        return as_json(found) if words == "json" else upkeep_text(found, dry_run=is_dry)
+
+    @available.parse(lambda *_, **__: "")
+    def rollback_materialized_view(self, model: object = None, to: object = None, format: object = "table") -> str:  # noqa: A002
+        """Put the view of a model back to the rows of a version; without `to`, return the versions that it keeps.
+
+        `to` is the id of a version, or of the snapshot that it reads. `format` is table or json.
+        """
+        with _for_dbt("roll back a materialized view"):
+            words = one_of(_FORMATS, "format", format)
+            views = self._views(model) if isinstance(model, str) and model else []
+            if len(views) != 1:
+                raise InvalidConfig(f"model is {model!r}. Name one materialized view of the project.")
+            lake = self._lake(views[0][0])
+            if to is None:
+                versions = versions_of(lake.catalog, views[0]).versions
+                return as_json(versions) if words == "json" else versions_text(versions)
+            if isinstance(to, bool) or not isinstance(to, int):
+                raise InvalidConfig(f"to is {to!r}. Give the number of a version. Leave `to` out to see them.")
+            done = rollback(lake, views[0], to)
+        return as_json([done]) if words == "json" else rolled_back_text(done)
+
+    def _views(self, select: object) -> list[TableName]:
+        """Return the materialized views of the project that are wanted. Raises InvalidConfig for names of none."""
+        wanted = wanted_names(select)
+        models = [m for m in models_of(self.get_macro_resolver()) if m.materialized == MATERIALIZED_VIEW]
+        for name in unmatched([m.names for m in models], wanted):
+            raise InvalidConfig(f"{name!r} is no materialized view of the project. Name another one.")
+        return [m.relation for m in models if is_wanted(m.names, wanted)]
 
     def _lake(self, catalog: str) -> Lake:
         """Return the ways to the tables of a catalog."""

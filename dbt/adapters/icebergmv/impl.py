@@ -78,6 +78,7 @@ class IcebergMVConfig(SparkConfig):
     target_lag: str | None = None
     view_dialects: list[str] | None = None
     cluster_by: str | list[str] | None = None
+    keep_versions: int | None = None
 
 
 class IcebergMVAdapter(

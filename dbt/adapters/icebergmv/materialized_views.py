@@ -46,6 +46,7 @@ from dbt.adapters.icebergmv.maintenance.status.view_config import (
     ConfigurationChanges,
     Layout,
     ViewConfig,
+    keep_versions,
     layout,
     refresh_policy,
 )
@@ -210,6 +211,7 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
                 target_lag=time_span("target_lag", config.get("target_lag")),
                 layout=chosen,
                 cluster_by=cluster_by_texts(config.get("cluster_by")),
+                keep_versions=_keep_versions(config, chosen),
             ),
             owner=_user(),
             rebuild=_why_rebuilt(config) if full_refresh else None,
@@ -239,16 +241,28 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
         if not self.behavior.materialized_view_stitching_enabled.no_warn:
             return "use_data_table"
         if chosen == "table" and wanted != "use_data_table":
-            asked = "layout is table" if config.get("layout") else "its catalog has no views, so that layout is table"
             raise InvalidConfig(
-                f"stale_read_behavior {wanted} needs a view, and {asked}. Leave out stale_read_behavior, or use layout "
-                "view in a catalog that has views."
+                f"stale_read_behavior {wanted} needs a view, and {_why_table(config)}. Leave out stale_read_behavior, "
+                "or use layout view in a catalog that has views."
             )
         return wanted
 
 
 def _changed(changes: ConfigurationChanges) -> str:
     return ", ".join((*changes.rebuild, *changes.alter))
+
+
+def _keep_versions(config: Mapping[str, Any], chosen: Layout) -> int:
+    if chosen == "table" and config.get("keep_versions") is not None:
+        raise InvalidConfig(
+            f"keep_versions needs a view, and {_why_table(config)}. Leave out keep_versions, or use layout view in a "
+            "catalog that has views."
+        )
+    return keep_versions(config.get("keep_versions"))
+
+
+def _why_table(config: Mapping[str, Any]) -> str:
+    return "layout is table" if config.get("layout") else "its catalog has no views, so that layout is table"
 
 
 def _refuse_unsupported(config: Mapping[str, Any]) -> None:

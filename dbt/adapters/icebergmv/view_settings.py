@@ -26,7 +26,7 @@ from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
     staleness_window,
 )
 from dbt.adapters.icebergmv.maintenance.status.time_spans import time_span
-from dbt.adapters.icebergmv.maintenance.status.view_config import layout, refresh_policy
+from dbt.adapters.icebergmv.maintenance.status.view_config import keep_versions, layout, refresh_policy
 from dbt.adapters.icebergmv.warning import several, warn
 
 MATERIALIZATION = "materialized_view"
@@ -42,6 +42,7 @@ CHECKS: Mapping[str, Callable[[Any], object]] = {
     "target_lag": lambda value: time_span("target_lag", value),
     "layout": layout,
     "cluster_by": cluster_by_texts,
+    "keep_versions": keep_versions,
 }
 """What reads the value of a setting; it raises InvalidConfig for one that is not allowed."""
 

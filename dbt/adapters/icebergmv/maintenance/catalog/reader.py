@@ -31,12 +31,22 @@ class ColumnInfo:
 
 
 @dataclass(frozen=True)
+class ViewVersion:
+    """A version that a view still keeps: its Spark SQL, empty when it has none, and when it was made (ms)."""
+
+    version_id: int
+    made_at: int
+    sql: str
+
+
+@dataclass(frozen=True)
 class ViewInfo:
     """The current metadata of an Iceberg view.
 
     `sql` is empty when the view has none in Spark's dialect. `retained_sql` holds the Spark SQL of every version the
     view still keeps, the current one included. Names in the SQL without a catalog or a namespace are those of
     `default_catalog` (None: the view's own) and `default_namespace`. `types` are the column types as Spark DDL.
+    `versions` are those that it still keeps.
     """
 
     namespace: str
@@ -51,6 +61,7 @@ class ViewInfo:
     default_catalog: str | None = None
     default_namespace: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
+    versions: tuple[ViewVersion, ...] = ()
 
 
 class CatalogReader(Protocol):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pyiceberg.io import load_file_io
 from pyiceberg.view.metadata import ViewMetadata
 
-from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo, schema_columns
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo, ViewVersion, schema_columns
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -50,5 +50,8 @@ def view_info(namespace: str, name: str, metadata: ViewMetadata) -> ViewInfo:
         version_id=current.version_id,
         default_catalog=current.default_catalog,
         default_namespace=tuple(current.default_namespace),
+        versions=tuple(
+            ViewVersion(v.version_id, v.timestamp_ms, spark_sql.get(v.version_id, "")) for v in metadata.versions
+        ),
         types=tuple(ddl_type(f.field_type) for f in schema.fields),
     )

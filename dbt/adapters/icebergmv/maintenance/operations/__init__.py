@@ -1,4 +1,4 @@
-"""Operations between refreshes that change something: storage tables without a view are dropped.
+"""Operations between refreshes, on demand: storage tables are dropped or compacted, a view is compared with its SELECT.
 
 See docs/architecture.md.
 """

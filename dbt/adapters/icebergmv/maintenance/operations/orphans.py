@@ -27,7 +27,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     storage_table_of,
     view_of_storage,
 )
-from dbt.adapters.icebergmv.maintenance.status.table_layout import STATE_KEY
+from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY
 from dbt.adapters.icebergmv.maintenance.status.time_spans import ago
 
 _NO_OWNER = "its view is not recorded readably"

@@ -24,8 +24,9 @@ from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import string_literal
 from dbt.adapters.icebergmv.maintenance.status.inspection import NewView
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX
+from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-from dbt.adapters.icebergmv.maintenance.status.table_layout import STATE_KEY, build_properties
+from dbt.adapters.icebergmv.maintenance.status.table_layout import build_properties
 
 REPLACES = f"{PREFIX}replaces"
 """Property of a table: the storage table of the layout that the view had before, which is to be dropped."""

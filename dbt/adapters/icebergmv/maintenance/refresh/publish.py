@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
 from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh import statements
@@ -19,9 +20,11 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX, Vie
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE, StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, is_view_table
+from dbt.adapters.icebergmv.maintenance.status.view_config import VERSIONS_KEPT
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan, over_columns, read_text
 
 BACKUP_SUFFIX = "__dbt_backup"
+_BEHAVIOR_KEY = f"{PREFIX}stale-read-behavior"
 _STORED: StaleReadBehavior = "use_data_table"
 
 
@@ -57,7 +60,7 @@ def publish_text(
     config, before = view.request.config, None if isinstance(view, NewView) else view.state
     if before is not None and (before.stale_read_behavior in LIVE) != (text.behavior in LIVE):
         # A view over this one watches its storage table, or what is below it; it must see that the other counts now.
-        lake.spark(statements.set_table_properties(stored.name, {f"{PREFIX}stale-read-behavior": text.behavior}))
+        lake.spark(statements.set_table_properties(stored.name, {_BEHAVIOR_KEY: text.behavior}))
     is_plain = text.query == stored.query
     state = replace(state, view_sql_hash="" if is_plain else sql_hash(text.query), stale_read_behavior=text.behavior)
     made = statements.View(
@@ -66,12 +69,35 @@ def publish_text(
         query=text.query,
         comment=config.comment,
         column_comments=config.column_comments,
-        properties=state.to_properties(),
+        properties={**state.to_properties(), VERSIONS_KEPT: str(config.keep_versions)},
     )
-    _check_not_overtaken(lake, view, stored)
+    _check_not_overtaken(lake, made.name, view.found, stored)
     with _out_of_the_way(lake, made.name) if is_table_in_the_way(view) else nullcontext():
         _create_view(lake, view, made)
     return text.behavior
+
+
+def publish_as_found(lake: Lake, found: ViewInfo, state: ViewState, text: ViewText, stored: StoredRows) -> None:
+    """Publish another state and SQL of a view over given rows; what people configured of it stays as it was found.
+
+    Raises RefreshConflict when a refresh moved the view or main of the storage table meanwhile.
+    """
+    name = (stored.name[0], found.namespace, found.name)
+    if (found.properties.get(_BEHAVIOR_KEY) in LIVE) != (text.behavior in LIVE):
+        # As in publish_text: a view over this one must see that something else counts now.
+        lake.spark(statements.set_table_properties(stored.name, {_BEHAVIOR_KEY: text.behavior}))
+    is_plain = text.query == stored.query
+    state = replace(state, view_sql_hash="" if is_plain else sql_hash(text.query), stale_read_behavior=text.behavior)
+    comments = {c.name: c.comment for c in found.columns if c.comment is not None}
+    made = statements.View(name, text.columns, text.query, found.comment, comments, state.to_properties())
+    _check_not_overtaken(lake, name, found, stored)
+    try:
+        lake.spark(statements.create_view(made))
+    except Exception as error:
+        # Whatever the statement failed of, a view that a refresh moved meanwhile is the reason that counts.
+        if has_moved(lake.catalog, name, found):
+            raise lost_race(stored.name) from error
+        raise
 
 
 def view_text(view: Inspection, reads: ReadPlan, state: ViewState, stored: StoredRows) -> ViewText:
@@ -99,13 +125,13 @@ def record(lake: Lake, view: RefreshedView, state: ViewState) -> None:
     lake.spark(statements.set_view_properties(name, state.to_properties()))
 
 
-def _check_not_overtaken(lake: Lake, view: Inspection, stored: StoredRows) -> None:
+def _check_not_overtaken(lake: Lake, view: TableName, found: ViewInfo | None, stored: StoredRows) -> None:
     """Raise RefreshConflict if the view or main of the storage moved since they were read.
 
     Between this check and the commit of the view another refresh can still slip in; the view then shows the older of
     two complete results until the next run.
     """
-    if has_moved(lake.catalog, view.request.view, view.found):
+    if has_moved(lake.catalog, view, found):
         raise lost_race(stored.name)
     if load_storage(lake, stored.name).metadata.current_snapshot_id != stored.snapshot_id:
         raise lost_race(stored.name)

@@ -12,6 +12,7 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState
+from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
 
@@ -60,6 +61,16 @@ def moved(view: RefreshedView, config: Mapping[str, object] | None = None) -> Vi
     """Return the recorded state with what base tables, views and clock are now, and a new configuration if given."""
     config = view.state.config if config is None else config
     return replace(view.state, base_tables=_base_tables(view), views=view.views, config=config, clock=_clock(view))
+
+
+def recorded_with(view: Inspection, started_at: str, text: str) -> dict[str, str]:
+    """Return the write options that record in the snapshot of the rows what they were computed from, and a state."""
+    return {"snapshot-property.refresh-state": refresh_state(view, started_at), **state_option(text)}
+
+
+def state_option(text: str) -> dict[str, str]:
+    """Return the write option that records the text of a state in the snapshot that is written."""
+    return {f"snapshot-property.{STATE_KEY}": text}
 
 
 def refresh_state(view: Inspection, started_at: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import Literal, TypeAlias
 
 from typing_extensions import assert_never
@@ -121,6 +122,25 @@ def fast_forward_main(storage: TableName, branch: str) -> str:
     return (
         f"CALL {identifier(storage[0])}.system.fast_forward(table => {string_literal(qualified(*storage))}, "
         f"branch => '{MAIN}', to => {string_literal(branch)})"
+    )
+
+
+def rewrite_files(storage: TableName, branch: str, min_input_files: int) -> str:
+    """Return the statement that compacts small files, and files with deletes, on a branch."""
+    return (
+        f"CALL {identifier(storage[0])}.system.rewrite_data_files(table => {string_literal(qualified(*storage))}, "
+        f"branch => {string_literal(branch)}, "
+        f"options => map('min-input-files', '{min_input_files}', 'delete-file-threshold', '1', "
+        "'remove-dangling-deletes', 'true'))"
+    )
+
+
+def expire_snapshots(storage: TableName, before: datetime) -> str:
+    """Return the statement that expires the snapshots of before a moment that no branch or tag names."""
+    moment = before.astimezone(timezone.utc).replace(tzinfo=None).isoformat(" ", "milliseconds")
+    return (
+        f"CALL {identifier(storage[0])}.system.expire_snapshots(table => {string_literal(qualified(*storage))}, "
+        f"older_than => TIMESTAMP '{moment}Z', retain_last => 1)"
     )
 
 

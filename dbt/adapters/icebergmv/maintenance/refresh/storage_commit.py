@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 
@@ -55,11 +55,16 @@ def write_storage(lake: Lake, start: StoredRows, write: Write, options: Mapping[
     `options` are Iceberg's for the rows that are written. Raises RefreshConflict when another refresh moved main
     meanwhile; the branch is dropped then, as on any error.
     """
+    return commit_on_branch(lake, start, lambda branch: statements.write_rows(start.name, branch, write, options))
+
+
+def commit_on_branch(lake: Lake, start: StoredRows, written_by: Callable[[str], Sequence[str]]) -> StoredRows:
+    """Run statements on a new branch, whose name they are given, and move main to it, as `write_storage` does."""
     storage, branch = start.name, new_branch_name()
     try:
         take_main_back(lake, start)
         lake.spark(statements.create_branch(storage, branch, start.snapshot_id))
-        for statement in statements.write_rows(storage, branch, write, options):
+        for statement in written_by(branch):
             lake.spark(statement)
         _fast_forward(lake, storage, branch)
     except BaseException as error:
@@ -96,7 +101,7 @@ def drop_unneeded_branches(lake: Lake, storage: TableName, view: ViewInfo | None
 
     Where another refresh commits to the table meanwhile, they are left for the next one: the view is published by now.
     """
-    for branch in _unneeded_branches(load_storage(lake, storage), view):
+    for branch in unneeded_branches(load_storage(lake, storage), view):
         try:
             lake.spark(statements.drop_branch(storage, branch))
         except Exception as error:
@@ -106,8 +111,9 @@ def drop_unneeded_branches(lake: Lake, storage: TableName, view: ViewInfo | None
             return
 
 
-def _unneeded_branches(table: Table, view: ViewInfo | None) -> list[str]:
-    pinned = set() if view is None else _pinned_by(view)
+def unneeded_branches(table: Table, view: ViewInfo | None) -> list[str]:
+    """Return the branches of refreshes that no retained version of a view reads, nor may read."""
+    pinned = set() if view is None else pinned_by(view)
     head = table.metadata.current_snapshot_id
     published = set() if head is None else {s.snapshot_id for s in ancestry(table.metadata, head)}
     return [
@@ -119,7 +125,7 @@ def _unneeded_branches(table: Table, view: ViewInfo | None) -> list[str]:
     ]
 
 
-def _pinned_by(view: ViewInfo) -> set[int]:
+def pinned_by(view: ViewInfo) -> set[int]:
     """Return the snapshots that a view reads in some retained version, and the one that its state names.
 
     The next refresh starts there, and another `stale_read_behavior` reads it without a refresh.

@@ -20,7 +20,7 @@ from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, Rows
 from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.refresh.made_table import REPLACES, made_again, made_table
 from dbt.adapters.icebergmv.maintenance.refresh.shortcomings import recorded_config
-from dbt.adapters.icebergmv.maintenance.refresh.state_after import Recording, refresh_state, state_of_rows
+from dbt.adapters.icebergmv.maintenance.refresh.state_after import Recording, recorded_with, state_of_rows, state_option
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
     drop_unneeded_branches,
     load_storage,
@@ -34,14 +34,13 @@ from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, 
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import has_moved
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, view_of_storage
+from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY, state_text
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.table_layout import (
     BUILT_KEY,
-    STATE_KEY,
     TableView,
     found_view,
-    state_text,
     table_as_view,
 )
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan
@@ -58,7 +57,7 @@ def write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Pub
     if not isinstance(view, NewView):
         alter_storage(lake, view)
     state = state_of_rows(settled, view.request.view, _recording(view, reads, started_at))
-    stored = write_plan(lake, settled, start, _options(view, state))
+    stored = write_plan(lake, settled, start, recorded_with(view, started_at, state_text(state)))
     _tidy(lake, view)
     return Published(settled, stored, start.snapshot_id, _BEHAVIOR)
 
@@ -77,8 +76,13 @@ def finish(lake: Lake, view: RefreshedView) -> None:
 
 def record(lake: Lake, view: RefreshedView, state: ViewState) -> None:
     """Record another state of the rows that are stored, with a snapshot that changes no row."""
-    write_storage(lake, view.stored, _no_rows(view.stored), {_option(STATE_KEY): state_text(state)})
+    write_storage(lake, view.stored, _no_rows(view.stored), state_option(state_text(state)))
     _tidy(lake, view)
+
+
+def state_alone(stored: StoredRows, branch: str, state: ViewState) -> list[str]:
+    """Return the statements that record a state of given rows on a branch, with a snapshot that changes no row."""
+    return statements.write_rows(stored.name, branch, _no_rows(stored), state_option(state_text(state)))
 
 
 def _no_rows(stored: StoredRows) -> AddRows:
@@ -120,7 +124,7 @@ def _made(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Pub
     if recorded is None or not recorded.properties:
         state = stored.table.properties[STATE_KEY]
         lake.spark(statements.unset_table_properties(stored.name, [BUILT_KEY]))
-        stored = write_storage(lake, stored, _no_rows(stored), {_option(STATE_KEY): state})
+        stored = write_storage(lake, stored, _no_rows(stored), state_option(state))
     # The branch keeps the state from being expired with its snapshot, once the table is compacted.
     lake.spark(statements.create_branch(view.request.view, new_branch_name(), stored.snapshot_id))
     _tidy(lake, view)
@@ -129,17 +133,6 @@ def _made(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Pub
 
 def _recording(view: Inspection, reads: ReadPlan, started_at: str) -> Recording:
     return Recording(started_at, now(), recorded_config(view, reads))
-
-
-def _options(view: Inspection, state: ViewState) -> dict[str, str]:
-    return {
-        _option("refresh-state"): refresh_state(view, state.started_at),
-        _option(STATE_KEY): state_text(state),
-    }
-
-
-def _option(key: str) -> str:
-    return f"snapshot-property.{key}"
 
 
 def staging_name(view: TableName) -> TableName:

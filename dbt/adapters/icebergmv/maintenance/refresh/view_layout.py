@@ -15,7 +15,12 @@ from dbt.adapters.icebergmv.maintenance.refresh.publish import (
     republish,
 )
 from dbt.adapters.icebergmv.maintenance.refresh.shortcomings import recorded_config
-from dbt.adapters.icebergmv.maintenance.refresh.state_after import Recording, refresh_state, state_after
+from dbt.adapters.icebergmv.maintenance.refresh.state_after import (
+    Recording,
+    recorded_with,
+    state_after,
+    state_of_rows,
+)
 from dbt.adapters.icebergmv.maintenance.refresh.statements import drop_table
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
     drop_unneeded_branches,
@@ -25,6 +30,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
 from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage, make_storage, partition_otherwise
 from dbt.adapters.icebergmv.maintenance.refresh.written import Published, now, with_grain, write_plan
 from dbt.adapters.icebergmv.maintenance.status.inspection import NewView, RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.snapshot_state import text_below_a_view
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan
 
@@ -44,21 +50,28 @@ def write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Pub
     elif not isinstance(view, NewView):
         alter_storage(lake, view)
     start = _start(settled, lake)
-    state_option = {"snapshot-property.refresh-state": refresh_state(view, started_at)}
-    stored = write_plan(lake, settled, start, state_option)
+    config = recorded_config(view, reads)
+    stored = write_plan(lake, settled, start, _recorded_with(settled, start, Recording(started_at, now(), config)))
     coarser = coarser_partitioning(settled, stored)
     if coarser is not None:
         settled = with_grain(settled, stored, coarser)
         rows = partition_otherwise(lake, settled, stored, coarser)
         start = _start(settled, lake)
-        stored = write_storage(lake, start, ReplaceAll(rows), state_option)
-    state = state_after(settled, stored, Recording(started_at, now(), recorded_config(view, reads)))
+        recording = Recording(started_at, now(), config)
+        stored = write_storage(lake, start, ReplaceAll(rows), _recorded_with(settled, start, recording))
+    state = state_after(settled, stored, Recording(started_at, now(), config))
     behavior = publish_view(lake, view, reads, state, stored)
     drop_unneeded_branches(lake, storage, lake.catalog.view(*view.request.view[1:]))
     if not isinstance(view, NewView) and view.state.storage_table != storage and not is_table_in_the_way(view):
         lake.spark(drop_table(view.state.storage_table, purge=True))
     drop_backup(lake, view.request.view)
     return Published(settled, stored, start.snapshot_id, behavior)
+
+
+def _recorded_with(settled: Settled, start: StoredRows, recording: Recording) -> dict[str, str]:
+    """Return the write options that record with the rows what a rollback to them needs to know."""
+    state = state_of_rows(settled, start.name, recording)
+    return recorded_with(settled.view, recording.started_at, text_below_a_view(state, start.table))
 
 
 def _start(settled: Settled, lake: Lake) -> StoredRows:

@@ -158,7 +158,7 @@ def read_state(view_name: str, properties: Mapping[str, str]) -> ViewState:
     if properties.get(_CHECKSUM_KEY) != _checksum(recorded):
         raise _unreadable(view_name, "it was changed by hand or by another program")
     try:
-        return _parse(recorded)
+        return parse_state(recorded)
     except (KeyError, ValueError, TypeError) as error:
         raise _unreadable(view_name, f"{type(error).__name__}: {error}") from error
 
@@ -172,7 +172,9 @@ def _full_name(text: str | None, schema: tuple[str, ...]) -> TableName | None:
     return (full[0], full[1], full[2]) if len(full) == 3 else None
 
 
-def _parse(recorded: Mapping[str, str]) -> ViewState:
+def parse_state(recorded: Mapping[str, str]) -> ViewState:
+    """Return the state in some properties, unchecked. Raises KeyError, ValueError or TypeError for what is none."""
+
     def text(key: str) -> str:
         return recorded[PREFIX + key]
 

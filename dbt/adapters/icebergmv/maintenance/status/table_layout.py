@@ -8,7 +8,6 @@ numbers: the state of such a table is recorded after it.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -28,9 +27,13 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     read_state,
     view_of_storage,
 )
-
-STATE_KEY = f"{PREFIX}state"
-"""In the summary of a snapshot, and among the properties of a table: the state of a refresh (JSON)."""
+from dbt.adapters.icebergmv.maintenance.status.snapshot_state import (
+    STATE_KEY,
+    is_compaction,
+    properties_in,
+    recorded_text,
+    state_text,
+)
 
 BUILT_KEY = f"{PREFIX}built-at-sequence-number"
 """Property of a table: the sequence number of the one snapshot that the state among the properties is of."""
@@ -40,11 +43,12 @@ BUILT_KEY = f"{PREFIX}built-at-sequence-number"
 class TableView(ViewInfo):
     """A materialized view that is a table, seen as a view; `properties` are its state, none if none is recorded.
 
-    The state names the snapshot that main is at. `foreign` says what else wrote rows, or altered columns, after the
-    refresh (None: nothing).
+    The state names the snapshot that main is at; `recorded_in` is the one in which it is. `foreign` says what else
+    wrote rows, or altered columns, after the refresh (None: nothing).
     """
 
     foreign: str | None = None
+    recorded_in: int | None = None
 
 
 def found_view(catalog: CatalogReader, name: TableName) -> ViewInfo | None:
@@ -60,7 +64,7 @@ def table_as_view(name: TableName, table: Table) -> TableView | None:
     """Return a table as the materialized view that it is, None of any other table."""
     if not is_view_table(name, table.properties):
         return None
-    properties, foreign = _recorded(name, table)
+    properties, foreign, recorded_in = _recorded(name, table)
     return TableView(
         namespace=name[1],
         name=name[2],
@@ -71,6 +75,7 @@ def table_as_view(name: TableName, table: Table) -> TableView | None:
         comment=table.properties.get("comment"),
         retained_sql=(),
         foreign=foreign,
+        recorded_in=recorded_in,
     )
 
 
@@ -79,32 +84,28 @@ def is_view_table(name: TableName, properties: Mapping[str, str]) -> bool:
     return view_of_storage(properties, name[:2]) == name
 
 
-def state_text(state: ViewState) -> str:
-    """Return a state as it is recorded in one text."""
-    return json.dumps(state.to_properties(), ensure_ascii=False)
-
-
 def build_properties(state: ViewState, before: Table | None) -> dict[str, str]:
     """Return the properties that record the state of a table which is made anew over another one (None: none)."""
     number = 1 if before is None else int(getattr(before.metadata, "last_sequence_number", 0)) + 1
     return {STATE_KEY: state_text(state), BUILT_KEY: str(number)}
 
 
-def _recorded(name: TableName, table: Table) -> tuple[dict[str, str], str | None]:
-    """Return the newest state that is recorded on main, and what others wrote or altered after it.
+def _recorded(name: TableName, table: Table) -> tuple[dict[str, str], str | None, int | None]:
+    """Return the newest state that is recorded on main, what others wrote or altered after it, and where it is.
 
     A `replace` (compaction) changes no row.
     """
     head, foreign = table.metadata.current_snapshot_id, None
     for snapshot in () if head is None else ancestry(table.metadata, head):
         text = _state_of(table, snapshot)
-        if text is not None:
-            return _at_head(name, table, text), foreign or _altered(table, snapshot)
+        found = None if text is None else properties_in(text, name)
+        if found is not None:
+            return _at_head(name, table, found), foreign or _altered(table, snapshot), snapshot.snapshot_id
         operation = None if snapshot.summary is None else snapshot.summary.operation
-        if operation != Operation.REPLACE and foreign is None:
+        if not is_compaction(snapshot) and foreign is None:
             words = "written" if operation is None else f"written ({operation.value})"
             foreign = f"its table was {words} by something else than a refresh, in the snapshot {snapshot.snapshot_id}"
-    return {}, foreign
+    return {}, foreign, None
 
 
 def _altered(table: Table, written: Snapshot) -> str | None:
@@ -126,8 +127,9 @@ def _state_of(table: Table, snapshot: Snapshot) -> str | None:
     summary = snapshot.summary
     if summary is None:
         return None
-    if STATE_KEY in summary.additional_properties:
-        return summary.additional_properties[STATE_KEY]
+    text = recorded_text(snapshot)
+    if text is not None:
+        return text
     # Other ways to a table with these properties and such a snapshot (a copy by the procedure `snapshot`) append.
     is_build = snapshot.parent_snapshot_id is None and summary.operation == Operation.OVERWRITE
     number = snapshot.sequence_number or 0
@@ -136,15 +138,11 @@ def _state_of(table: Table, snapshot: Snapshot) -> str | None:
     return None
 
 
-def _at_head(name: TableName, table: Table, text: str) -> dict[str, str]:
+def _at_head(name: TableName, table: Table, found: dict[str, str]) -> dict[str, str]:
     """Return the properties of a recorded state, with the snapshot that main is at as the one of its rows.
 
     A state that cannot be read is returned as it is, for its reader to say so.
     """
-    try:
-        found = {str(key): str(value) for key, value in json.loads(text).items()}
-    except (ValueError, AttributeError):
-        return {f"{PREFIX}format-version": ""}
     head = table.metadata.current_snapshot_id
     if not is_materialized_view(found) or head is None:
         return found

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.config_words import one_of
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
@@ -16,7 +17,15 @@ Layout = Literal["view", "table"]
 SAID = "said"
 """Key of the recorded configuration: what people were told that the view cannot have (refresh/shortcomings.py)."""
 
+KEEP_VERSIONS = 10
+"""Iceberg's own default for views."""
+
+VERSIONS_KEPT = "version.history.num-entries"
+"""Iceberg's property of a view that says it."""
+
+_MOST_VERSIONS = 1_000
 _LAYOUT_KEY = "layout"
+_KEEP_VERSIONS_KEY = "keep-versions"
 _BEFORE = {"stale-read-behavior": "use_data_table"}
 """What states of former versions, which did not record it, were built with."""
 
@@ -33,7 +42,8 @@ class ViewConfig:
     `cluster_by` is the write order of the storage table, a column a text.
     A run leaves rows alone that are younger than `target_lag` seconds (resting.py).
     Without `incremental` every refresh is a full one, whatever the policy. With the layout `table` the storage table
-    has the name of the view, and is what people read.
+    has the name of the view, and is what people read. Else the view keeps its last `keep_versions` versions, and the
+    storage table the snapshots that these read.
     """
 
     definition_hash: str
@@ -52,6 +62,7 @@ class ViewConfig:
     target_lag: int | None = None
     layout: Layout = "view"
     cluster_by: tuple[str, ...] = ()
+    keep_versions: int = KEEP_VERSIONS
 
     def recorded(self) -> dict[str, object]:
         """Return the part that is kept in the state to be compared with the next run's."""
@@ -69,6 +80,7 @@ class ViewConfig:
             "definition-below-rows": (self.definition_below_rows, DEFINITION_BELOW_ROWS),
             "refresh-on-run": (self.refresh_on_run, True),
             "cluster-by": ([*self.cluster_by], []),
+            _KEEP_VERSIONS_KEY: (self.keep_versions, KEEP_VERSIONS),
         }
         return {**shown, **{key: value for key, (value, default) in others.items() if value != default}}
 
@@ -115,6 +127,9 @@ def _altered(wanted: Mapping[str, object], had: Mapping[str, object]) -> Iterato
         yield "the description changed"
     if wanted.get("cluster-by") != had.get("cluster-by"):
         yield f"cluster_by is {_texts(wanted.get('cluster-by'))}, and was {_texts(had.get('cluster-by'))}"
+    now_kept, had_kept = (values.get(_KEEP_VERSIONS_KEY, KEEP_VERSIONS) for values in (wanted, had))
+    if now_kept != had_kept:
+        yield f"keep_versions is {now_kept}, and was {had_kept}"
     for key, unit in (("stale-read-behavior", ""), ("staleness-window", " seconds")):
         if wanted[key] != had.get(key):
             now, before = (f"{v}{unit}" if v is not None else "not set" for v in (wanted[key], had.get(key)))
@@ -135,6 +150,15 @@ def _texts(recorded: object) -> str:
 def _fields(recorded: object) -> str:
     """Return a recorded `partition_by` as people write it."""
     return ", ".join(map(str, recorded)) or "empty" if isinstance(recorded, list) else "derived"
+
+
+def keep_versions(value: object) -> int:
+    """Return how many versions a view keeps; None: the default. Raises InvalidConfig."""
+    if value is None:
+        return KEEP_VERSIONS
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_VERSIONS:
+        raise InvalidConfig(f"keep_versions is {value!r}. Give a number of versions from 1 to {_MOST_VERSIONS:,}.")
+    return value
 
 
 def changed_settings(wanted: Mapping[str, str], had: Mapping[str, str]) -> list[str]:

@@ -1,0 +1,110 @@
+"""Stored rows are compacted, and what people read is put over the new files.
+
+It is committed as a refresh is: on a branch, main moved by compare-and-swap. A view is then published over the new
+snapshot. A view that is a table needs no second commit; its state is recorded again on the branch, so that no older
+snapshot is needed to know it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import takewhile
+
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
+from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, RefreshConflict
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.operations.kept_rows import KeptRows, kept_rows
+from dbt.adapters.icebergmv.maintenance.refresh.publish import ViewText, publish_as_found
+from dbt.adapters.icebergmv.maintenance.refresh.statements import drop_branch, rewrite_files
+from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import commit_on_branch
+from dbt.adapters.icebergmv.maintenance.refresh.table_layout import state_alone
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName
+from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
+from dbt.adapters.icebergmv.maintenance.status.snapshot_state import is_compaction
+from dbt.adapters.icebergmv.maintenance.status.stale_read_config import stale_read_behavior
+from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+
+
+class NotCompacted(MaintenanceError):
+    """Rows are left in their files; the message says why."""
+
+
+def compacted(lake: Lake, kept: KeptRows, min_input_files: int) -> StoredRows | None:
+    """Compact the rows of a view; return them in their new files, None where Iceberg found nothing to do.
+
+    Raises NotCompacted where a refresh is on its way, and where the view could not read other files.
+    """
+    before = kept.stored
+    if before.table.metadata.current_snapshot_id != before.snapshot_id:
+        raise NotCompacted("a refresh runs, or has died; the next one mends that")
+    try:
+        stored = _table(lake, kept, min_input_files) if kept.is_table else _view(lake, kept, min_input_files)
+    except RefreshConflict as error:
+        raise NotCompacted("a refresh came first") from error
+    written = takewhile(
+        lambda s: s.snapshot_id != before.snapshot_id, ancestry(stored.table.metadata, stored.snapshot_id)
+    )
+    return stored if any(map(is_compaction, written)) else None
+
+
+def recorded_on_top(lake: Lake, kept: KeptRows) -> KeptRows:
+    """Record the state of a view that is a table in a snapshot above those that changed no row of it."""
+    commit_on_branch(lake, kept.stored, lambda branch: state_alone(kept.stored, branch, kept.state))
+    return kept_rows(lake, kept.name)
+
+
+def _table(lake: Lake, kept: KeptRows, min_input_files: int) -> StoredRows:
+    before = kept.stored
+    return commit_on_branch(
+        lake,
+        before,
+        lambda branch: [rewrite_files(before.name, branch, min_input_files), *state_alone(before, branch, kept.state)],
+    )
+
+
+def _view(lake: Lake, kept: KeptRows, min_input_files: int) -> StoredRows:
+    text, name, branches = _text_of(kept), kept.stored.name, list[str]()
+
+    def rewritten(branch: str) -> list[str]:
+        branches.append(branch)
+        return [rewrite_files(name, branch, min_input_files)]
+
+    stored = commit_on_branch(lake, kept.stored, rewritten)
+    if stored.snapshot_id == kept.stored.snapshot_id:
+        # Iceberg found nothing to do after all; the rows have a branch already.
+        dropped_branches(lake, name, branches)
+        return stored
+    state = replace(kept.state, storage_snapshot_id=stored.snapshot_id)
+    query = text.query.replace(_pinned(kept.stored), _pinned(stored))
+    publish_as_found(lake, kept.found, state, replace(text, query=query), stored)
+    return stored
+
+
+def _text_of(kept: KeptRows) -> ViewText:
+    """Return the text of a view, which is to be put over another snapshot of its storage table. Raises NotCompacted.
+
+    The SELECT of a user may stand in it, but does not name our table at our snapshot.
+    """
+    columns = tuple(c.name for c in kept.found.columns)
+    text = ViewText(kept.found.sql.strip(), columns, stale_read_behavior(kept.state.stale_read_behavior))
+    if str(kept.stored.snapshot_id) in text.query.replace(_pinned(kept.stored), ""):
+        raise NotCompacted("its SQL cannot be put over another snapshot")
+    return text
+
+
+def _pinned(stored: StoredRows) -> str:
+    return f"{qualified(*stored.name)} VERSION AS OF {stored.snapshot_id}"
+
+
+def dropped_branches(lake: Lake, storage: TableName, branches: Sequence[str]) -> list[str]:
+    """Drop branches; return those that were dropped, as a refresh that commits meanwhile comes first."""
+    gone = []
+    for branch in branches:
+        try:
+            lake.spark(drop_branch(storage, branch))
+        except Exception:
+            # Whatever it failed of, the branch does no harm and the next upkeep finds it.
+            break
+        gone.append(branch)
+    return gone

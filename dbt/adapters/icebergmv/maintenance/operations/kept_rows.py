@@ -1,0 +1,46 @@
+"""The rows that are stored for a view, as an operation finds them without a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
+from dbt.adapters.icebergmv.maintenance.errors import NotReadable
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.status.inspection import stored_of
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, is_materialized_view, read_state
+from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, found_view
+
+
+@dataclass(frozen=True)
+class KeptRows:
+    """A view, its state, and the rows that are stored for it."""
+
+    name: TableName
+    found: ViewInfo
+    state: ViewState
+    stored: StoredRows
+
+    @property
+    def is_table(self) -> bool:
+        """Return whether the view is a table."""
+        return isinstance(self.found, TableView)
+
+    @property
+    def state_is_below(self) -> bool:
+        """Return whether the state of a view that is a table stands in a snapshot below the one that is read."""
+        return isinstance(self.found, TableView) and self.found.recorded_in != self.stored.snapshot_id
+
+
+def kept_rows(lake: Lake, name: TableName) -> KeptRows:
+    """Return a view and its stored rows. Raises NotReadable for what has none."""
+    found = found_view(lake.catalog, name)
+    if found is None or not is_materialized_view(found.properties):
+        raise NotReadable("it was never built.")
+    state = read_state(show(name), found.properties)
+    stored = stored_of(found, state, lake.catalog.table(*state.storage_table[1:]))
+    if isinstance(stored, str):
+        raise NotReadable(f"{stored}. Refresh it.")
+    return KeptRows(name, found, state, stored)

@@ -1,0 +1,110 @@
+"""A view is put back to the rows of an earlier version.
+
+Iceberg keeps the earlier SQL of a view, but not its properties. So the state of that time comes from the summary of the
+snapshot that the version reads. Where it is not there, or would not describe the storage table as it is now, the view
+gets a state that the next refresh cannot build on, and that refresh is full.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, naming
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.operations.versions import (
+    Version,
+    VersionedView,
+    versions_of,
+)
+from dbt.adapters.icebergmv.maintenance.refresh.publish import ViewText, publish_as_found
+from dbt.adapters.icebergmv.maintenance.refresh.statements import MAIN, create_branch
+from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
+    load_storage,
+    new_branch_name,
+    take_main_back,
+)
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
+from dbt.adapters.icebergmv.maintenance.status.snapshot_state import state_of_snapshot
+from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+
+NextRefresh = Literal["from there", "full"]
+
+
+@dataclass(frozen=True)
+class RolledBack:
+    """What was done: the version whose rows the view has now, and how the next refresh goes on."""
+
+    name: str
+    version_id: int
+    storage_snapshot_id: int
+    rows: int | None
+    next_refresh: NextRefresh
+
+
+def rollback(lake: Lake, view: TableName, to: int) -> RolledBack:
+    """Put a view back to the rows of a version, given by its id or by the id of the snapshot that it reads.
+
+    Readers get these rows whatever `stale_read_behavior` asks for, until the next refresh. Raises InvalidConfig for
+    what is no such version, RefreshConflict when a refresh published meanwhile; nothing was changed for readers then.
+    """
+    with naming("roll back", show(view)):
+        known = versions_of(lake.catalog, view)
+        version, snapshot_id = _wanted(known, to)
+        stored = StoredRows(known.state.storage_table, known.storage, snapshot_id)
+        state, next_refresh = _state_then(known, version, stored)
+        _protect(lake, stored)
+        take_main_back(lake, stored)
+        text = ViewText(stored.query, stored.columns, "use_data_table")
+        now = replace(stored, table=load_storage(lake, stored.name))
+        publish_as_found(lake, known.found, state, text, now)
+        return RolledBack(show(view), version.version_id, snapshot_id, version.rows, next_refresh)
+
+
+def _wanted(known: VersionedView, to: int) -> tuple[Version, int]:
+    found = next((v for v in known.versions if to in (v.version_id, v.storage_snapshot_id)), None)
+    if found is None:
+        raise InvalidConfig(f"`to` is {to}, which is no version that it keeps. Leave `to` out to see them.")
+    if found.obstacle is not None or found.storage_snapshot_id is None:
+        raise InvalidConfig(f"`to` is {to}, and {found.obstacle}. Leave `to` out to see the others.")
+    return found, found.storage_snapshot_id
+
+
+def _state_then(known: VersionedView, version: Version, stored: StoredRows) -> tuple[ViewState, NextRefresh]:
+    """Return the state to publish, and what the next refresh makes of it.
+
+    It is never younger than the rows are, as runs leave young rows alone (`target_lag`).
+    """
+    now, kept = known.state, state_of_snapshot(stored.name, known.storage, stored.snapshot_id)
+    state = replace(
+        now,
+        storage_snapshot_id=stored.snapshot_id,
+        refresh_kind=version.refresh_kind or "full",
+        refresh_reason=f"rolled back to version {version.version_id}",
+        base_tables=(),
+        partial=None,
+    )
+    if kept is None or kept.state.definition_hash != now.definition_hash or not now.definition:
+        # The SELECT of that time is not known, or is another one than now, or none (`--empty`): no model has it.
+        return replace(state, definition="", definition_hash="", views=(), clock={}), "full"
+    then = kept.state
+    state = replace(
+        state,
+        views=then.views,
+        clock=then.clock,
+        settings=then.settings,
+        started_at=then.started_at,
+        refreshed_at=version.published_at,
+    )
+    if not kept.table_is_same:
+        return state, "full"
+    config = {**now.config, "partition-by": then.config.get("partition-by")}
+    return replace(state, base_tables=then.base_tables, config=config), "from there"
+
+
+def _protect(lake: Lake, stored: StoredRows) -> None:
+    """Give the snapshot a branch, should it have none: nothing may expire what the view is about to read."""
+    named = {ref.snapshot_id for name, ref in stored.table.metadata.refs.items() if name != MAIN}
+    if stored.snapshot_id not in named:
+        lake.spark(create_branch(stored.name, new_branch_name(), stored.snapshot_id))

@@ -1,0 +1,131 @@
+"""The upkeep of one view: its stored rows are compacted, and what nobody reads any more is dropped and expired.
+
+A compaction goes on counting after the next refresh, which starts at the snapshot that the view reads. A refresh in
+between wins or starts again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
+from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.operations.compaction import (
+    NotCompacted,
+    compacted,
+    dropped_branches,
+    recorded_on_top,
+)
+from dbt.adapters.icebergmv.maintenance.operations.expiry import expiry
+from dbt.adapters.icebergmv.maintenance.operations.kept_rows import KeptRows, kept_rows
+from dbt.adapters.icebergmv.maintenance.operations.small_files import MIN_INPUT_FILES, file_counts
+from dbt.adapters.icebergmv.maintenance.refresh.statements import create_branch, expire_snapshots
+from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
+    load_storage,
+    new_branch_name,
+    pinned_by,
+    unneeded_branches,
+)
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_SNAPSHOT_ID
+from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
+
+DAY = 86_400
+
+
+@dataclass(frozen=True)
+class Upkeep:
+    """What was done for one view or, in a dry run, what is to be done.
+
+    `data_files` and `delete_files` are those of the stored rows before, `compacted_files` the small ones among them
+    that are compacted, `data_files_after` what there is then (None: nothing was compacted). `note` says what could not
+    be done, and why; `error` why nothing was.
+    """
+
+    name: str
+    storage_table: str | None = None
+    data_files: int = 0
+    delete_files: int = 0
+    compacted_files: int = 0
+    data_files_after: int | None = None
+    dropped_branches: int = 0
+    expired_snapshots: int = 0
+    note: str | None = None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class UpkeepOptions:
+    """What is worth the work. Snapshots that readers got within the last `older_than` seconds stay.
+
+    `min_input_files` small files of a partition are compacted, fewer are not. Nothing is changed in a dry run.
+    """
+
+    older_than: int = DAY
+    min_input_files: int = MIN_INPUT_FILES
+    dry_run: bool = False
+
+
+def upkeep(lake: Lake, view: TableName, options: UpkeepOptions, now: datetime) -> Upkeep:
+    """Compact the storage of a view where that pays, then drop and expire what no version of the view reads."""
+    done = Upkeep(show(view))
+    try:
+        kept = kept_rows(lake, view)
+        if kept.state_is_below and not options.dry_run:
+            kept = recorded_on_top(lake, kept)
+        counts = file_counts(kept.stored, options.min_input_files)
+        done = replace(
+            done,
+            storage_table=show(kept.stored.name),
+            data_files=counts.data,
+            delete_files=counts.deletes,
+            compacted_files=counts.small,
+        )
+        if counts.compaction_pays and not options.dry_run:
+            done = _compacted(lake, kept, options, done)
+        cutoff = now - timedelta(seconds=options.older_than)
+        return _clear(lake, kept, cutoff, done, dry_run=options.dry_run)
+    except MaintenanceError as error:
+        return replace(done, error=error.cause)
+
+
+def _compacted(lake: Lake, kept: KeptRows, options: UpkeepOptions, done: Upkeep) -> Upkeep:
+    try:
+        stored = compacted(lake, kept, options.min_input_files)
+    except NotCompacted as error:
+        return replace(done, compacted_files=0, note=f"not compacted: {error.cause}")
+    if stored is None:
+        return replace(done, compacted_files=0)
+    return replace(done, data_files_after=file_counts(stored, options.min_input_files).data)
+
+
+def _clear(lake: Lake, kept: KeptRows, cutoff: datetime, done: Upkeep, *, dry_run: bool) -> Upkeep:
+    """Drop the branches that no version of the view reads, then expire the snapshots that nobody names."""
+    storage = kept.stored.name
+    found, table = found_view(lake.catalog, kept.name), load_storage(lake, storage)
+    branches = unneeded_branches(table, found)
+    if not dry_run:
+        _protect(lake, storage, found, branches)
+        branches = dropped_branches(lake, storage, branches)
+        table = load_storage(lake, storage)
+    read = kept.stored.snapshot_id if found is None else int(found.properties[STORAGE_SNAPSHOT_ID])
+    due = expiry(table.metadata, read, branches, cutoff)
+    done = replace(done, dropped_branches=len(branches))
+    if due is None:
+        return done
+    if not dry_run:
+        lake.spark(expire_snapshots(storage, due.before))
+        due = replace(due, count=len(table.metadata.snapshots) - len(load_storage(lake, storage).metadata.snapshots))
+    return replace(done, expired_snapshots=due.count)
+
+
+def _protect(lake: Lake, storage: TableName, view: ViewInfo | None, dropped: Sequence[str]) -> None:
+    """Give each snapshot that a version of the view reads a branch, should it have none."""
+    metadata = load_storage(lake, storage).metadata
+    named = {ref.snapshot_id for name, ref in metadata.refs.items() if name not in dropped and name != "main"}
+    for snapshot_id in sorted(set() if view is None else pinned_by(view) - named):
+        if metadata.snapshot_by_id(snapshot_id) is not None:
+            lake.spark(create_branch(storage, new_branch_name(), snapshot_id))

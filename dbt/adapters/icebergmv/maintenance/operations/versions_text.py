@@ -1,0 +1,38 @@
+"""The versions of a view, and what became of putting it back to one, as a person reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dbt.adapters.icebergmv.maintenance.operations.rollback import RolledBack
+from dbt.adapters.icebergmv.maintenance.operations.versions import Version
+from dbt.adapters.icebergmv.maintenance.reports.words import table
+
+_HEAD = ("version", "published", "refresh", "rows", "storage snapshot", "roll back to it", "reason")
+
+
+def versions_text(found: Sequence[Version]) -> str:
+    """Return a line for each version, the latest first."""
+    return "\n".join(table(_HEAD, [_row(version) for version in found]))
+
+
+def rolled_back_text(done: RolledBack) -> str:
+    """Return what was done, and what comes next."""
+    rows = "" if done.rows is None else f", {done.rows} row{'' if done.rows == 1 else 's'}"
+    going_on = "goes on from there" if done.next_refresh == "from there" else "is full"
+    return (
+        f"{done.name} has the rows of version {done.version_id} (storage snapshot {done.storage_snapshot_id}{rows}). "
+        f"The next refresh {going_on} and brings it to now again; refresh_on_run: false keeps runs from it."
+    )
+
+
+def _row(version: Version) -> tuple[str, ...]:
+    return (
+        str(version.version_id),
+        version.published_at[:19].replace("T", " "),
+        version.refresh_kind or "?",
+        "?" if version.rows is None else str(version.rows),
+        "-" if version.storage_snapshot_id is None else str(version.storage_snapshot_id),
+        "yes" if version.obstacle is None else f"no: {version.obstacle}",
+        version.refresh_reason or "?",
+    )

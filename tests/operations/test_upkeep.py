@@ -1,0 +1,234 @@
+"""The upkeep of a view: what is compacted, dropped and expired, and what is left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyiceberg.io.pyarrow import schema_to_pyarrow
+
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.operations.compaction import NotCompacted, compacted
+from dbt.adapters.icebergmv.maintenance.operations.expiry import expiry
+from dbt.adapters.icebergmv.maintenance.operations.kept_rows import kept_rows
+from dbt.adapters.icebergmv.maintenance.operations.small_files import FileCounts, file_counts
+from dbt.adapters.icebergmv.maintenance.operations.upkeep import Upkeep, UpkeepOptions, upkeep
+from dbt.adapters.icebergmv.maintenance.operations.upkeep_text import upkeep_text
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
+from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from dbt.adapters.icebergmv.maintenance.status.view_config import keep_versions
+from tests.refresh.refreshes import ROWS, STORAGE, VIEW, Model, Stage, crash, reading, sell
+from tests.support.recording_spark import RecordingSpark
+
+NOW = datetime.now(timezone.utc)
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    made = Stage(tmp_path)
+    yield made
+    made.close()
+
+
+def grow(stage: Stage, model: Model, times: int) -> None:
+    """Refresh a view after each of some changes."""
+    for _ in range(times):
+        sell("EU")(stage.tables())
+        stage.refresh(model)
+
+
+def keep(stage: Stage, *, dry_run: bool = False, now: datetime = NOW) -> tuple[Upkeep, list[str]]:
+    spark = RecordingSpark(stage.catalog, ROWS.columns)
+    return upkeep(Lake(stage.catalog, spark), VIEW, UpkeepOptions(dry_run=dry_run), now), spark.said
+
+
+def pinned(stage: Stage) -> int:
+    return read_state("v", stage.catalog.views["sales"].properties).storage_snapshot_id
+
+
+def test_few_files_are_left_alone(stage: Stage) -> None:
+    grow(stage, ROWS, 4)
+    done, said = keep(stage)
+    assert (done.data_files, done.compacted_files, done.data_files_after, said) == (4, 0, None, [])
+
+
+@pytest.mark.parametrize("model", [ROWS, reading("use_stitching", ROWS)])
+def test_many_files_are_compacted_and_the_view_reads_them(stage: Stage, model: Model) -> None:
+    grow(stage, model, 6)
+    before, state = stage.catalog.views["sales"], pinned(stage)
+    assert keep(stage, dry_run=True)[1] == []
+    done, said = keep(stage)
+    assert [statement.split("(")[0].split("`")[0] for statement in said] == [
+        "ALTER TABLE ",
+        "CALL ",
+        "CALL ",
+        "CREATE OR REPLACE VIEW ",
+    ]
+    assert (done.data_files, done.compacted_files, done.note, done.error) == (6, 6, None, None)
+    after = stage.catalog.views["sales"]
+    assert pinned(stage) != state
+    assert after.sql == before.sql.replace(str(state), str(pinned(stage)))
+    result, said = stage.refresh(model)
+    assert (result.kind, said) == ("none", [])
+
+
+def test_a_compacted_view_is_left_alone_while_it_is_young(stage: Stage) -> None:
+    model = replace(ROWS, config={"target_lag": 3600})
+    for _ in range(6):
+        sell("EU")(stage.tables())
+        stage.ahead += timedelta(hours=1)
+        stage.refresh(model)
+    assert stage.refresh(model)[0].reason.startswith("refreshed")
+    before = stage.catalog.views["sales"].properties
+    assert keep(stage)[0].compacted_files == 6
+    after = stage.catalog.views["sales"].properties
+    assert {k for k in before if before[k] != after[k]} == {"icebergmv.storage-snapshot-id", "icebergmv.checksum"}
+    assert pinned(stage) == stage.tables()[STORAGE[2]].metadata.current_snapshot_id
+    sell("EU")(stage.tables())
+    result, said = stage.refresh(model)
+    assert (result.reason.startswith("refreshed"), said) == (True, [])
+    stage.ahead += timedelta(hours=1)
+    assert stage.refresh(model)[0].kind == "append"
+
+
+def test_a_compaction_that_finds_nothing_leaves_no_branch(stage: Stage) -> None:
+    grow(stage, ROWS, 6)
+    before = stage.tables()[STORAGE[2]].metadata.refs
+
+    class Idle(RecordingSpark):
+        def __call__(self, sql: str) -> Sequence[Sequence[object]]:
+            return [] if "rewrite_data_files" in sql else super().__call__(sql)
+
+    done = upkeep(Lake(stage.catalog, Idle(stage.catalog, ROWS.columns)), VIEW, UpkeepOptions(), NOW)
+    assert (done.compacted_files, done.note, done.error) == (0, None, None)
+    assert stage.tables()[STORAGE[2]].metadata.refs == before
+
+
+def test_a_stray_head_is_left_to_the_next_refresh(stage: Stage) -> None:
+    grow(stage, ROWS, 6)
+    crash(stage.tables())
+    done, said = keep(stage)
+    assert said == []
+    assert done.note == "not compacted: a refresh runs, or has died; the next one mends that"
+    lake = Lake(stage.catalog, RecordingSpark(stage.catalog, ROWS.columns))
+    with pytest.raises(NotCompacted):
+        compacted(lake, kept_rows(lake, VIEW), 1)
+
+
+def test_a_rival_wins(stage: Stage) -> None:
+    grow(stage, ROWS, 6)
+    sell("US")(stage.tables())
+
+    class Raced(RecordingSpark):
+        def __call__(self, sql: str) -> Sequence[Sequence[object]]:
+            rows = super().__call__(sql)
+            if "rewrite_data_files" in sql:
+                assert stage.refresh(ROWS)[0].kind == "append"
+            return rows
+
+    done = upkeep(Lake(stage.catalog, Raced(stage.catalog, ROWS.columns)), VIEW, UpkeepOptions(), NOW)
+    assert done.note == "not compacted: a refresh came first"
+    assert stage.refresh(ROWS)[0].kind == "none"
+
+
+def test_what_was_never_built(stage: Stage) -> None:
+    assert keep(stage)[0].error == "it was never built."
+    stage.refresh(ROWS)
+    view = stage.catalog.views["sales"]
+    stage.catalog.views["sales"] = replace(view, sql="SELECT 1")
+    assert keep(stage)[0].error == "the view was redefined by hand. Refresh it."
+
+
+def test_versions_that_are_gone_let_go_of_their_snapshots(stage: Stage) -> None:
+    grow(stage, ROWS, 3)
+    view = stage.catalog.views["sales"]
+    done, said = keep(stage, now=NOW + timedelta(days=2))
+    assert (done.dropped_branches, done.expired_snapshots, len(said)) == (0, 0, 1)
+    stage.catalog.views["sales"] = replace(view, retained_sql=view.retained_sql[:1])
+    planned, said = keep(stage, now=NOW + timedelta(days=2), dry_run=True)
+    assert said == []
+    done, said = keep(stage, now=NOW + timedelta(days=2))
+    assert (planned.dropped_branches, planned.expired_snapshots) == (2, 3)
+    assert done.dropped_branches == 2
+    assert [s.split("`icebergmv_")[0] for s in said[:2]] == [
+        "ALTER TABLE `lake`.`ns`.`__mv_storage__sales` DROP BRANCH IF EXISTS "
+    ] * 2
+    assert said[2].startswith(
+        "CALL `lake`.system.expire_snapshots(table => '`lake`.`ns`.`__mv_storage__sales`', older_than"
+    )
+
+
+def test_a_pinned_snapshot_without_a_branch_gets_one(stage: Stage) -> None:
+    grow(stage, ROWS, 1)
+    (branch,) = (name for name in stage.tables()[STORAGE[2]].metadata.refs if name != "main")
+    stage.tables()[STORAGE[2]].manage_snapshots().remove_branch(branch).commit()
+    _, said = keep(stage)
+    assert f"AS OF VERSION {pinned(stage)} RETAIN" in said[0]
+
+
+def test_what_readers_got_at_the_cutoff_stays(stage: Stage) -> None:
+    grow(stage, ROWS, 3)
+    metadata = stage.tables()[STORAGE[2]].metadata
+    head = metadata.current_snapshot_id
+    assert head is not None
+    made = [s.timestamp_ms for s in metadata.snapshots]
+    branches = [name for name in metadata.refs if name != "main"]
+
+    def due(milliseconds: int) -> int:
+        cutoff = datetime.fromtimestamp(milliseconds / 1000, tz=timezone.utc)
+        found = expiry(metadata, head, branches, cutoff)
+        return 0 if found is None else found.count
+
+    assert [due(at) for at in (made[0] - 1, *made)] == [0, *range(len(made))]
+
+
+def test_files_with_deletes_and_other_targets(stage: Stage) -> None:
+    grow(stage, ROWS, 5)
+    table = stage.tables()[STORAGE[2]]
+    with table.transaction() as transaction:
+        transaction.set_properties({"write.target-file-size-bytes": "100"})
+    assert file_counts(StoredRows(STORAGE, stage.tables()[STORAGE[2]], pinned(stage)), 5) == FileCounts(5, 0, 0)
+    assert FileCounts(5, 0, 1).compaction_pays
+    assert not FileCounts(5, 0, 0).compaction_pays
+
+
+def test_small_files_count_by_partition(stage: Stage) -> None:
+    stage.refresh(Model())
+    table = stage.tables()[STORAGE[2]]
+    for region in ("EU",) * 5 + ("US",) * 4:
+        rows = [{"region": region, "total": 1}]
+        columns = schema_to_pyarrow(table.schema())
+        table.append(pa.Table.from_pylist(rows, schema=columns))
+    head = table.metadata.current_snapshot_id
+    assert head is not None
+    assert file_counts(StoredRows(STORAGE, table, head), 5).small == 5
+
+
+@pytest.mark.parametrize("value", [0, -1, True, "3", 1.5, 1_001])
+def test_keep_versions_is_a_number(value: object) -> None:
+    with pytest.raises(InvalidConfig, match="Give a number of versions from 1 to 1,000"):
+        keep_versions(value)
+
+
+def test_keep_versions_reaches_the_view(stage: Stage) -> None:
+    assert (keep_versions(None), keep_versions(3)) == (10, 3)
+    stage.refresh(ROWS)
+    result, said = stage.refresh(replace(ROWS, config={"keep_versions": 3}))
+    assert (result.kind, result.reason.endswith("keep_versions is 3, and was 10")) == ("none", True)
+    assert "'version.history.num-entries' = '3'" in said[-1]
+
+
+def test_what_people_read() -> None:
+    assert upkeep_text([], dry_run=False) == "No materialized view is in the project."
+    done = Upkeep("lake.a.v", "lake.a.s", 12, 1, 9, 4, 2, 3)
+    assert upkeep_text([done, Upkeep("lake.a.new", error="it was never built.")], dry_run=False).splitlines() == [
+        "VIEW        DATA FILES  DELETE FILES  COMPACTED  BRANCHES DROPPED  SNAPSHOTS EXPIRED  NOTE",
+        "lake.a.v    12 -> 4     1             9          2                 3",
+        "lake.a.new  -           -             -          -                 -                  it was never built.",
+    ]
+    assert upkeep_text([done], dry_run=True).startswith("Nothing was changed: this is what is to be done.\n\n")
