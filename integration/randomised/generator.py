@@ -15,8 +15,10 @@ from integration.randomised.history import (
     History,
     Interleave,
     Look,
+    Maintain,
     Read,
     Refresh,
+    Rollback,
     Step,
     View,
 )
@@ -80,6 +82,10 @@ def _storm(random: Random, known: dict[str, Known], focus: Focus, views: int) ->
         change = _change(random, known, focus) if random.random() < 0.7 else None
         rival = change is None or random.random() < 0.5
         return [Interleave(view, statement, change, rival)]  # type: ignore[arg-type]
+    if dice < 0.6:
+        return [Maintain()]
+    if dice < 0.7:
+        return [Rollback(view, statement)]
     return []
 
 

@@ -97,10 +97,23 @@ class Alter:
     behavior: str
 
 
+@dataclass(frozen=True)
+class Maintain:
+    """Compact the storage of every view, and expire what no version of it reads."""
+
+
+@dataclass(frozen=True)
+class Rollback:
+    """Put one view back to an earlier version: the one that is so many steps behind, counted around."""
+
+    view: int
+    back: int
+
+
 BEHAVIORS = ("use_data_table", "use_stitching", "use_view_query", "fail")
 LITERAL = "read_materialized_view"
 
-Step = Change | Refresh | Crash | Interleave | Read | Look | Alter
+Step = Change | Refresh | Crash | Interleave | Read | Look | Alter | Maintain | Rollback
 
 
 @dataclass(frozen=True)
@@ -124,7 +137,8 @@ class History:
     def as_tables(self) -> History:
         """Return the history of views with the layout `table`, which readers see as they were last refreshed."""
         views = tuple(replace(view, behavior="use_data_table") for view in self.views)
-        steps = tuple(step for step in self.steps if not isinstance(step, Alter))
+        # Tables have no versions to go back to.
+        steps = tuple(step for step in self.steps if not isinstance(step, Alter | Rollback))
         readable = ("use_data_table", LITERAL)
         looks = tuple(s for s in steps if not isinstance(s, Look) or s.behavior in readable)
         return replace(self, views=views, steps=looks, layout="table")
@@ -160,5 +174,9 @@ def _describe(step: Step) -> str:
             return "read"
         case Look():
             return f"look at {step.shape} by {step.behavior}{', adaptive' if step.adaptive else ''}"
+        case Maintain():
+            return "maintain"
+        case Rollback():
+            return f"roll view {step.view} back by {step.back}"
         case Alter():
             return f"alter {step.shape} to {step.behavior}"

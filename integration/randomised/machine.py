@@ -8,16 +8,32 @@ import shutil
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from datetime import datetime, timezone
 from pathlib import Path
 
 from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.operations.rollback import rollback
+from dbt.adapters.icebergmv.maintenance.operations.upkeep import DAY, UpkeepOptions, upkeep
+from dbt.adapters.icebergmv.maintenance.operations.versions import versions_of
 from dbt.adapters.icebergmv.maintenance.status.session_settings import meaning_settings
 from integration.randomised import shapes
 from integration.randomised.changes import WRITES
-from integration.randomised.history import Alter, Change, Crash, History, Interleave, Look, Read, Refresh
+from integration.randomised.history import (
+    Alter,
+    Change,
+    Crash,
+    History,
+    Interleave,
+    Look,
+    Maintain,
+    Read,
+    Refresh,
+    Rollback,
+)
 from integration.randomised.looks import Looker
 from integration.randomised.statistics import INCREMENTAL, Statistics
-from integration.randomised.subject import Cut, Dying, Interrupted, Recorder, Subject, World, WrongResult
+from integration.randomised.subject import CATALOG, Cut, Dying, Interrupted, Recorder, Subject, World, WrongResult
 from integration.randomised.tables import COLUMN_LIST, transform_of
 from integration.support.lake import LakeProject
 
@@ -93,6 +109,10 @@ class Machine:
                     self.looker.alter(subject, step.behavior)
                     self._leave_traces(subject)
                     self._note_above(subject, "altered")
+            case Maintain():
+                self._at_once(self._maintain, [s for s in self.subjects if s.built])
+            case Rollback():
+                self._roll_back(step)
             case Read():
                 self.statistics.events["read"] += 1
                 self._at_once(Subject.check, self.subjects)
@@ -177,6 +197,9 @@ class Machine:
             self.statistics.refreshed(shape, transforms, kind, reason)
         # With NATURAL JOIN, or DISTINCT over `*`, a new column is a new meaning though no row changed.
         new_meaning = "the SELECT looks at all of them" in reason
+        if subject.rolled_back is not None:
+            self.statistics.events[f"refreshed after a rollback ({subject.rolled_back}): {kind}"] += 1
+            subject.rolled_back = None
         if subject.built and not subject.changed and not subject.broken and kind != "none" and not new_meaning:
             raise WrongResult("needless", shape, f"{kind} although no row changed: {reason}")
         if kind == "full" and not new_meaning and self._must_be_incremental(subject):
@@ -294,6 +317,44 @@ class Machine:
         self.looker.remember(subject, fresh=False)
         self._leave_traces(subject)
         self._note_above(subject, "interleaved")
+
+    def _maintain(self, subject: Subject) -> None:
+        """Compact what can be, keep nothing that no version reads; the view shows what it showed."""
+        name = (CATALOG, self.world.namespace, subject.name)
+        start = subject.storage_snapshot()
+        # No version of a table keeps the snapshots that views above have read of it: time does.
+        age = DAY if self.world.layout == "table" else 0
+        options = UpkeepOptions(older_than=age, min_input_files=2)
+        done = upkeep(Lake(self.world.reader, self.world.spark), name, options, datetime.now(timezone.utc))
+        if done.error is not None:
+            raise WrongResult("maintain", subject.shape.name, done.error)
+        compacted = subject.storage_snapshot() != start
+        self.statistics.events["compacted" if compacted else done.note or "nothing to compact"] += 1
+        subject.check()
+        self.looker.remember(subject, fresh=False)
+        if compacted:
+            self._leave_traces(subject)
+
+    def _roll_back(self, step: Rollback) -> None:
+        subject = self.subjects[step.view % len(self.subjects)]
+        if not subject.built:
+            return
+        name = (CATALOG, self.world.namespace, subject.name)
+        possible = [v for v in versions_of(self.world.reader, name).versions if v.obstacle is None]
+        if not possible:
+            return
+        done = rollback(
+            Lake(self.world.reader, self.world.spark), name, possible[(step.back - 1) % len(possible)].version_id
+        )
+        self.statistics.events[f"rolled back, the next refresh: {done.next_refresh}"] += 1
+        if done.next_refresh == "from there":
+            subject.check()
+        subject.changed |= set(subject.reads)
+        subject.broken.add("rolled back")
+        subject.rolled_back = done.next_refresh
+        self.looker.remember(subject, fresh=False)
+        self._leave_traces(subject)
+        self._note_above(subject, "rolled back")
 
     def _note_above(self, subject: Subject, how: str) -> None:
         """Note that a view may have been refreshed, by which plan is not known, or is read in another way."""

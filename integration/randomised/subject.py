@@ -130,7 +130,8 @@ class Subject:
     `known` are the rows that the definition gave at cuts that were live once. `changed` are the tables whose rows changed
     since the last refresh, `broken` why a full refresh would be right. `seen` are the rows that the definition gave when
     somebody read the view. `altered`: something else than new snapshots happened to a table since the last refresh.
-    `texts`: what the view would hold under each behaviour, as of the last refresh.
+    `texts`: what the view would hold under each behaviour, as of the last refresh. `rolled_back`: it was since then, and
+    how the next refresh goes on.
     """
 
     world: World
@@ -148,6 +149,7 @@ class Subject:
     seen: dict[Cut, Rows] = field(default_factory=dict)
     altered: bool = False
     texts: dict[str, str] = field(default_factory=dict)
+    rolled_back: str | None = None
 
     @property
     def storage(self) -> str:
