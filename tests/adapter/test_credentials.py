@@ -23,6 +23,8 @@ def credentials(**changes: Any) -> IcebergMVCredentials:
 
 def test_catalog_is_the_database_and_paths_are_absolute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
+    # A run of dbt in this process leaves its own behind.
+    monkeypatch.setattr("dbt.flags.GLOBAL_FLAGS", Namespace())
     made = credentials(jars=["a.jar", "org.x:y:1"])
     assert made.database == "lake"
     assert made.warehouse == str(tmp_path / "wh")

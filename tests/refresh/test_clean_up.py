@@ -8,7 +8,7 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import drop_unneeded_branches, new_branch_name
-from tests.refresh.refreshes import Stage
+from tests.refresh.refreshes import Stage, sell
 
 TABLE = ("lake", "ns", "orders")
 
@@ -17,6 +17,7 @@ def clear_away(stage: Stage, error: str) -> list[str]:
     """Clear away a branch that nobody reads while Spark answers with an error; return what Spark was given."""
     table = stage.catalog.iceberg.load_table("ns.orders")
     table.manage_snapshots().create_branch(table.metadata.current_snapshot_id or 0, new_branch_name()).commit()
+    sell("EU")(stage.tables())
     said: list[str] = []
 
     def spark(sql: str) -> Sequence[Sequence[object]]:

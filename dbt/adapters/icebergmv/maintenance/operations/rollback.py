@@ -95,7 +95,8 @@ def _state_then(known: VersionedView, version: Version, stored: StoredRows) -> t
         clock=then.clock,
         settings=then.settings,
         started_at=then.started_at,
-        refreshed_at=version.published_at,
+        # A compaction published them anew, perhaps: that is no refresh.
+        refreshed_at=then.refreshed_at,
     )
     if not kept.table_is_same:
         return state, "full"

@@ -112,7 +112,10 @@ def drop_unneeded_branches(lake: Lake, storage: TableName, view: ViewInfo | None
 
 
 def unneeded_branches(table: Table, view: ViewInfo | None) -> list[str]:
-    """Return the branches of refreshes that no retained version of a view reads, nor may read."""
+    """Return the branches of refreshes that no retained version of a view reads, nor may read.
+
+    Main's own snapshot keeps its branch: a refresh may be about to publish the view over it.
+    """
     pinned = set() if view is None else pinned_by(view)
     head = table.metadata.current_snapshot_id
     published = set() if head is None else {s.snapshot_id for s in ancestry(table.metadata, head)}
@@ -121,6 +124,7 @@ def unneeded_branches(table: Table, view: ViewInfo | None) -> list[str]:
         for name, ref in table.metadata.refs.items()
         if name.startswith(BRANCH_PREFIX)
         and ref.snapshot_id not in pinned
+        and ref.snapshot_id != head
         and (ref.snapshot_id in published or _is_abandoned(name))
     ]
 
