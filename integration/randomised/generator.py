@@ -20,6 +20,7 @@ from integration.randomised.history import (
     Refresh,
     Rollback,
     Step,
+    Sweep,
     View,
 )
 from integration.randomised.tables import KEYS, TABLES, KeyColumn, make_table, partition_field
@@ -86,6 +87,8 @@ def _storm(random: Random, known: dict[str, Known], focus: Focus, views: int) ->
         return [Maintain()]
     if dice < 0.7:
         return [Rollback(view, statement)]
+    if dice < 0.75:
+        return [Sweep()]
     return []
 
 

@@ -110,10 +110,15 @@ class Rollback:
     back: int
 
 
+@dataclass(frozen=True)
+class Sweep:
+    """Drop the storage tables that no view reads: one such table is made before, and one that another view reads."""
+
+
 BEHAVIORS = ("use_data_table", "use_stitching", "use_view_query", "fail")
 LITERAL = "read_materialized_view"
 
-Step = Change | Refresh | Crash | Interleave | Read | Look | Alter | Maintain | Rollback
+Step = Change | Refresh | Crash | Interleave | Read | Look | Alter | Maintain | Rollback | Sweep
 
 
 @dataclass(frozen=True)
@@ -176,6 +181,8 @@ def _describe(step: Step) -> str:
             return f"look at {step.shape} by {step.behavior}{', adaptive' if step.adaptive else ''}"
         case Maintain():
             return "maintain"
+        case Sweep():
+            return "drop orphaned storage"
         case Rollback():
             return f"roll view {step.view} back by {step.back}"
         case Alter():

@@ -30,8 +30,11 @@ from integration.randomised.history import (
     Read,
     Refresh,
     Rollback,
+    Sweep,
 )
+from integration.randomised.kept import check_kept, check_pinned, kept_rows
 from integration.randomised.looks import Looker
+from integration.randomised.orphans import sweep
 from integration.randomised.statistics import INCREMENTAL, Statistics
 from integration.randomised.subject import CATALOG, Cut, Dying, Interrupted, Recorder, Subject, World, WrongResult
 from integration.randomised.tables import COLUMN_LIST, transform_of
@@ -113,6 +116,9 @@ class Machine:
                 self._at_once(self._maintain, [s for s in self.subjects if s.built])
             case Rollback():
                 self._roll_back(step)
+            case Sweep():
+                self.statistics.events[sweep(self.world)] += 1
+                self._at_once(Subject.check, self.subjects)
             case Read():
                 self.statistics.events["read"] += 1
                 self._at_once(Subject.check, self.subjects)
@@ -321,7 +327,7 @@ class Machine:
     def _maintain(self, subject: Subject) -> None:
         """Compact what can be, keep nothing that no version reads; the view shows what it showed."""
         name = (CATALOG, self.world.namespace, subject.name)
-        start = subject.storage_snapshot()
+        start, kept = subject.storage_snapshot(), kept_rows(subject)
         # No version of a table keeps the snapshots that views above have read of it: time does.
         age = DAY if self.world.layout == "table" else 0
         options = UpkeepOptions(older_than=age, min_input_files=2)
@@ -330,6 +336,9 @@ class Machine:
             raise WrongResult("maintain", subject.shape.name, done.error)
         compacted = subject.storage_snapshot() != start
         self.statistics.events["compacted" if compacted else done.note or "nothing to compact"] += 1
+        if done.data_files_after is not None:
+            check_pinned(subject)
+        check_kept(subject, kept)
         subject.check()
         self.looker.remember(subject, fresh=False)
         if compacted:

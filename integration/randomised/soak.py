@@ -18,6 +18,7 @@ from integration.randomised.generator import EVERYTHING, Focus, generate
 from integration.randomised.history import History
 from integration.randomised.machine import run_history
 from integration.randomised.mutants import MUTANTS, killed_by
+from integration.randomised.operation_mutants import OPERATION_MUTANTS
 from integration.randomised.shrink import shrink
 from integration.randomised.statistics import Statistics
 from integration.randomised.stitching_mutants import STITCHING_MUTANTS
@@ -116,7 +117,7 @@ def soak(lake: LakeProject, arguments: argparse.Namespace, focus: Focus) -> int:
 def kill_mutants(lake: LakeProject) -> int:
     """Let the machine find every wrong planner; return how many it missed."""
     missed = 0
-    for mutant in (*MUTANTS, *STITCHING_MUTANTS):
+    for mutant in (*MUTANTS, *STITCHING_MUTANTS, *OPERATION_MUTANTS):
         started, found = time.monotonic(), killed_by(lake, mutant)
         missed += found is None
         how = "NOT FOUND" if found is None else f"{found[0]}: {str(found[1])[:140]}"

@@ -11,6 +11,7 @@ from integration.randomised.generator import EVERYTHING, generate
 from integration.randomised.history import BEHAVIORS, LITERAL, Change, Crash, History, Look, Refresh, View
 from integration.randomised.machine import run_history
 from integration.randomised.mutants import MUTANTS, Mutant, killed_by
+from integration.randomised.operation_mutants import OPERATION_MUTANTS
 from integration.randomised.soak import failure
 from integration.randomised.statistics import Statistics
 from integration.randomised.stitching_mutants import STITCHING_MUTANTS
@@ -62,7 +63,7 @@ def test_view_over_a_view_whose_refresh_died_before_it_was_published(lake: LakeP
 IN_EVERY_RUN = ("NULL partitions are dropped", "emptied partitions are kept", STITCHING_MUTANTS[1].name)
 WRONG = [
     pytest.param(m, id=m.name.replace(" ", "_"), marks=() if m.name in IN_EVERY_RUN else pytest.mark.long)
-    for m in (*MUTANTS, *STITCHING_MUTANTS)
+    for m in (*MUTANTS, *STITCHING_MUTANTS, *OPERATION_MUTANTS)
 ]
 
 
