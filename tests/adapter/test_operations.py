@@ -75,6 +75,23 @@ def test_fresh_stale_new_and_gone(project: DryProject) -> None:
     assert statuses(project)["totals"]["state"] == "fresh"
 
 
+def test_a_view_is_explained_as_a_part_of_the_same_run(project: DryProject) -> None:
+    above = "select region, total + 1 as total from lake.ns.totals"
+    project.model("above", f"-- depends_on: {{{{ ref('totals') }}}}\n{above}")
+    project.refresh("above", above, COLUMNS)
+    assert statuses(project)["above"]["next"]["kinds"] == ["none"]
+    sell_more(project)
+    said = statuses(project)
+    assert said["above"]["next"]["questions"] == ["what comes of lake.ns.totals, which the same run builds first"]
+    for model in ("null", "above"):
+        success, text = project.operation("explain_materialized_view", f"{{format: json, model: {model}}}")
+        assert success, text
+        explained = {e["name"].split(".")[-1]: e["status"] for e in json.loads(text)}
+        assert {name: view["next"] for name, view in explained.items()} == {
+            name: said[name]["next"] for name in explained
+        }
+
+
 def test_a_view_that_is_a_table_and_has_lost_its_model(project: DryProject) -> None:
     project.refresh("old", TOTALS, COLUMNS, layout="table")
     project.model("sums", TOTALS)

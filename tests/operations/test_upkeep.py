@@ -120,6 +120,19 @@ def test_a_stray_head_is_left_to_the_next_refresh(stage: Stage) -> None:
         compacted(lake, kept_rows(lake, VIEW), 1)
 
 
+def test_rows_are_not_copied_into_columns_that_somebody_altered(stage: Stage) -> None:
+    grow(stage, ROWS, 6)
+    table = stage.tables()[STORAGE[2]]
+    kept = table.schema().find_field("amount").field_type
+    with table.update_schema() as update:
+        update.delete_column("amount")
+    with table.update_schema() as update:
+        update.add_column("amount", kept)
+    done, said = keep(stage)
+    assert [s for s in said if "rewrite_data_files" in s] == []
+    assert done.note == "not compacted: the columns of its table were altered; a full refresh mends that"
+
+
 def test_a_rival_wins(stage: Stage) -> None:
     grow(stage, ROWS, 6)
     sell("US")(stage.tables())

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal, cast
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from dbt.adapters.base import available
 from dbt.adapters.base.meta import AdapterMeta
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshRequest
 
 Format = Literal["table", "json"]
+Report = TypeVar("Report")
 _FORMATS: tuple[Format, ...] = ("table", "json")
 _GONE = "no model of this project has its name: dbt leaves it as it is; drop it, or ignore it"
 _ASKS = (
@@ -117,14 +119,18 @@ class OperationsMixin(metaclass=AdapterMeta):
             raise InvalidConfig(f"model is {name!r}, which is no model of the project in SQL. Name another one.")
         shown = [m for m in models if is_wanted(m.names, wanted)]
         readers = {m.relation[0]: self.catalog_reader_of(m.relation[0]) for m in shown}
-        subjects = [self._subject(m, manifest) for m in shown]
-        explained = [e for catalog, some in _by_catalog(subjects) for e in explain_all(readers[catalog], some)]
+        # What becomes of a view depends on those that it reads, wanted or not.
+        views = list(filter(_is_a_view, models)) if any(map(_is_a_view, shown)) else []
+        subjects = {m.relation: self._subject(m, manifest) for m in models if m in shown or m in views}
+        explained = _each(explain_all, readers, [subjects[m.relation] for m in shown])
+        others = {m.relation[0]: self._reader_or_what_is_wrong(m.relation[0]) for m in views}
+        said = {view.name: view for view in _each(status, others, [subjects[m.relation] for m in views])}
         # Models come in the order of their relations, so those of one catalog are side by side.
-        return [(_as_model(e, m), m.materialized) for e, m in zip(explained, shown, strict=True)]
+        return [(_as_model(e, said.get(e.name)), m.materialized) for e, m in zip(explained, shown, strict=True)]
 
     def _statuses(self, wanted: Sequence[str]) -> list[ViewStatus]:
         manifest = self.get_macro_resolver()
-        models = [m for m in models_of(manifest) if m.materialized == MATERIALIZED_VIEW]
+        models = list(filter(_is_a_view, models_of(manifest)))
         schemas = schemas_of(manifest)
         readers = {catalog: self._reader_or_what_is_wrong(catalog) for catalog in schemas}
         known = relations_of(manifest)
@@ -136,8 +142,7 @@ class OperationsMixin(metaclass=AdapterMeta):
         subjects: list[Subject] = [self._subject(m, manifest) for m in models]
         subjects += [Recorded(name, note=_GONE) for name in gone if is_wanted(_names(name), wanted)]
         shown = {show(m.relation) for m in models if is_wanted(m.names, wanted)} | {show(name) for name in gone}
-        found = [view for catalog, some in _by_catalog(subjects) for view in status(readers[catalog], some)]
-        return [view for view in found if view.name in shown]
+        return [view for view in _each(status, readers, subjects) if view.name in shown]
 
     def _reader_or_what_is_wrong(self, catalog: str) -> CatalogReader:
         """Return the reader of a catalog; of one that cannot be opened, one that says why whatever it is asked."""
@@ -175,10 +180,14 @@ class OperationsMixin(metaclass=AdapterMeta):
             self._only_looks = False
 
 
-def _by_catalog(subjects: Sequence[Subject]) -> Iterator[tuple[str, list[Subject]]]:
-    """Yield each catalog with the views that are in it, in the order given."""
-    for catalog in dict.fromkeys(s.name[0] for s in subjects):
-        yield catalog, [s for s in subjects if s.name[0] == catalog]
+def _each(
+    report: Callable[[CatalogReader, Sequence[Subject]], Iterable[Report]],
+    readers: Mapping[str, CatalogReader],
+    subjects: Sequence[Subject],
+) -> list[Report]:
+    """Return a report on each view, made for those of one catalog at a time, in the order given."""
+    catalogs = dict.fromkeys(s.name[0] for s in subjects)
+    return [one for c in catalogs for one in report(readers[c], [s for s in subjects if s.name[0] == c])]
 
 
 def _without_model(reader: CatalogReader, schemas: Iterable[str], known: Container[TableName]) -> Iterator[TableName]:
@@ -203,8 +212,15 @@ def _is_view(reader: CatalogReader, name: TableName, kind: Literal["table", "vie
     return table is not None and is_view_table(name, table.properties)
 
 
-def _as_model(explanation: Explanation, model: ProjectModel) -> Explanation:
-    return explanation if model.materialized == MATERIALIZED_VIEW else without_status(explanation)
+def _is_a_view(model: ProjectModel) -> bool:
+    return model.materialized == MATERIALIZED_VIEW
+
+
+def _as_model(explanation: Explanation, said: ViewStatus | None) -> Explanation:
+    """Return the explanation with the status of the view in the whole project; a model that is none has no status."""
+    if said is None:
+        return without_status(explanation)
+    return explanation if explanation.status is None else replace(explanation, status=said)
 
 
 def _names(name: TableName) -> tuple[str, ...]:

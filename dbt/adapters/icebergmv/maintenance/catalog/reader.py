@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
+from pyiceberg.types import IcebergType
 
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 
@@ -103,6 +104,11 @@ def table_columns(table: Table) -> tuple[ColumnInfo, ...]:
 def schema_columns(schema: Schema) -> tuple[ColumnInfo, ...]:
     """Return the top-level columns of an Iceberg schema as Spark shows them."""
     return tuple(ColumnInfo(f.name, spark_type(f.field_type), f.doc, f.required) for f in schema.fields)
+
+
+def stored_columns(schema: Schema) -> list[tuple[int, str, IcebergType]]:
+    """Return what makes the columns of a schema what they are (id, name, type): comments do not."""
+    return [(f.field_id, f.name, f.field_type) for f in schema.fields]
 
 
 def summary_count(table: Table, snapshot_id: int, what: str) -> int | None:

@@ -38,6 +38,9 @@ def compacted(lake: Lake, kept: KeptRows, min_input_files: int) -> StoredRows | 
     before = kept.stored
     if before.table.metadata.current_snapshot_id != before.snapshot_id:
         raise NotCompacted("a refresh runs, or has died; the next one mends that")
+    if not before.is_written_as_read:
+        # Spark would write the rows again with the columns that the table has now.
+        raise NotCompacted("the columns of its table were altered; a full refresh mends that")
     try:
         stored = _table(lake, kept, min_input_files) if kept.is_table else _view(lake, kept, min_input_files)
     except RefreshConflict as error:

@@ -9,7 +9,7 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import manifests_of
-from dbt.adapters.icebergmv.maintenance.catalog.reader import summary_count
+from dbt.adapters.icebergmv.maintenance.catalog.reader import stored_columns, summary_count
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden, is_key
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import can_prune
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
@@ -48,11 +48,14 @@ class StoredRows:
 
         They have others where a refresh made the table anew and died before it wrote rows.
         """
-        hidden = (
-            [(f.field_id, f.name, f.field_type) for f in schema.fields if is_hidden(f.name)]
-            for schema in (self._schema, self.table.schema())
-        )
-        return next(hidden) == next(hidden)
+        schemas = (self._schema, self.table.schema())
+        before, today = ([f for f in stored_columns(schema) if is_hidden(f[1])] for schema in schemas)
+        return before == today
+
+    @property
+    def is_written_as_read(self) -> bool:
+        """Return whether the table has the columns now that the rows were written with, so that they may be copied."""
+        return stored_columns(self._schema) == stored_columns(self.table.schema())
 
     @property
     def has_columns_of_today(self) -> bool:

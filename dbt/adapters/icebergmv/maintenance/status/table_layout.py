@@ -11,12 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
-from pyiceberg.types import IcebergType
 
-from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo, table_columns
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo, stored_columns, table_columns
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
@@ -114,13 +112,9 @@ def _altered(table: Table, written: Snapshot) -> str | None:
     A column that was dropped and added again has another id: the rows show NULL in it. Comments do not matter.
     """
     then = table.schemas().get(-1 if written.schema_id is None else written.schema_id)
-    if then is None or _columns(then) == _columns(table.schema()):
+    if then is None or stored_columns(then) == stored_columns(table.schema()):
         return None
     return "the columns of its table were altered by something else than a refresh"
-
-
-def _columns(schema: Schema) -> list[tuple[int, str, IcebergType]]:
-    return [(field.field_id, field.name, field.field_type) for field in schema.fields]
 
 
 def _state_of(table: Table, snapshot: Snapshot) -> str | None:

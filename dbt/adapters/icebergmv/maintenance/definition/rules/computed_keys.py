@@ -61,7 +61,7 @@ def grouped_key(expression: exp.Expr, names: Names) -> Key | None:
 
 def _normalised(inner: exp.Expr) -> str:
     shown = inner.transform(lambda node: exp.column(_COLUMN) if isinstance(node, exp.Column) else node)
-    return shown.sql(dialect=DIALECT)
+    return shown.sql(dialect=DIALECT, comments=False)
 
 
 def _text(item: exp.Expr, columns: Sequence[exp.Column], scope: Scope) -> tuple[str, ...] | None:
