@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import socket
 import subprocess
 import time
@@ -16,10 +17,19 @@ END_SECONDS = 20.0
 
 
 def free_port() -> int:
-    """Return a port of loopback that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind((HOST, 0))
-        return int(probe.getsockname()[1])
+    """Return a port of loopback that nobody listens on.
+
+    It is none of those that the system gives out by itself: a Spark of another test, which serves one client from such
+    a port for a moment, would be taken for the server that is to start here.
+    """
+    while True:
+        port = random.randrange(20_000, 30_000)
+        with socket.socket() as probe:
+            try:
+                probe.bind((HOST, port))
+            except OSError:
+                continue
+            return port
 
 
 def answers(port: int) -> bool:
