@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from dbt.adapters.icebergmv import reading
+from dbt.adapters.icebergmv import reading, session_lake
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, NotReadable
 from dbt.adapters.icebergmv.maintenance.stitching.current_rows import current_query
 from dbt.adapters.icebergmv.reading import read_materialized_view
@@ -367,7 +367,7 @@ def test_a_catalog_that_this_process_cannot_read(sales: Sales, monkeypatch: pyte
     def unreachable(settings: object) -> NoReturn:
         raise CatalogUnavailable("this process may not read it.", subject="Cannot read the catalog `lake`")
 
-    monkeypatch.setattr(reading, "reader_for", unreachable)
+    monkeypatch.setattr(session_lake, "reader_for", unreachable)
     name = f"lake.{sales.lake.schema}.{sales.model}"
     sales.insert((1, "ax", "2024-01-01 10:00:00", 5))
     wanted = Counter(map(repr, sales.lake.sql(sales.lake.definition(sales.model))))

@@ -12,6 +12,7 @@ from dbt.adapters.icebergmv.maintenance.status.view_config import (
     ConfigurationChanges,
     ViewConfig,
     configuration_changes,
+    recorded_view_config,
 )
 
 STORAGE = ("lake", "ns", "s")
@@ -65,3 +66,35 @@ def test_a_change_says_from_what_to_what(wanted: dict[str, Any], rebuild: list[s
 def test_a_former_partitioning_is_shown() -> None:
     state = replace(STATE, config=replace(HAD, partition_by=("days(ts)",)).recorded())
     assert configuration_changes(HAD, state).rebuild == ("partition_by is derived, and was days(ts)",)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        HAD,
+        ViewConfig(
+            "h",
+            STORAGE,
+            partition_by=("days(ts)", "region"),
+            tblproperties={"a": "1"},
+            comment="What it is",
+            column_comments={"id": "its key"},
+            settings={"spark.sql.session.timeZone": "UTC"},
+            refresh_on_run=False,
+            stale_read_behavior="use_stitching",
+            staleness_window=60,
+            definition_below_rows=0,
+            cluster_by=("id",),
+            keep_versions=3,
+        ),
+        ViewConfig("h", STORAGE, partition_by=(), layout="table"),
+    ],
+)
+def test_a_view_is_asked_for_as_it_was_recorded(config: ViewConfig) -> None:
+    state = replace(STATE, settings=config.settings, config=config.recorded())
+    assert recorded_view_config(state) == config
+    assert configuration_changes(recorded_view_config(state), state) == ConfigurationChanges()
+
+
+def test_a_view_of_a_former_version_is_asked_for_as_it_was_built() -> None:
+    assert recorded_view_config(replace(STATE, settings={}, config={})) == ViewConfig("h", STORAGE)

@@ -1,4 +1,4 @@
-"""The dbt plugin `icebergmv`: Spark and Apache Iceberg with materialized views.
+"""The dbt plugin `icebergmv`: Spark and Apache Iceberg with materialized views; and these by name, for PySpark.
 
 dbt asks this module for `Plugin`, and only then are dbt's own classes and PySpark imported: the engine in
 `maintenance` can be used without either.
@@ -6,10 +6,31 @@ dbt asks this module for `Plugin`, and only then are dbt's own classes and PySpa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dbt.adapters.base import AdapterPlugin
+
+    from dbt.adapters.icebergmv.by_name import (
+        explain_materialized_view,
+        maintain_materialized_view,
+        materialized_view_status,
+        materialized_view_versions,
+        refresh_materialized_view,
+        rollback_materialized_view,
+    )
+    from dbt.adapters.icebergmv.reading import read_materialized_view
+
+__all__ = [
+    "explain_materialized_view",
+    "maintain_materialized_view",
+    "materialized_view_status",
+    "materialized_view_versions",
+    "read_materialized_view",
+    "refresh_materialized_view",
+    "rollback_materialized_view",
+]
 
 
 def _plugin() -> AdapterPlugin:
@@ -27,10 +48,14 @@ def _plugin() -> AdapterPlugin:
     )
 
 
-def __getattr__(name: str) -> AdapterPlugin:
-    """Make `Plugin` when dbt first asks for it. Raises AttributeError for any other name."""
-    if name != "Plugin":
+def __getattr__(name: str) -> Any:
+    """Make `Plugin`, or import a function, when it is first asked for. Raises AttributeError for any other name."""
+    if name == "Plugin":
+        value: Any = _plugin()
+    elif name in __all__:
+        module = "reading" if name == "read_materialized_view" else "by_name"
+        value = getattr(import_module(f"{__name__}.{module}"), name)
+    else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    plugin = _plugin()
-    globals()[name] = plugin
-    return plugin
+    globals()[name] = value
+    return value

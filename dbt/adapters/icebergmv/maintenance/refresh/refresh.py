@@ -62,7 +62,7 @@ def _refresh_once(lake: Lake, inspection: Inspection, reads: ReadPlan) -> Refres
         case NewView() | LostView():
             return _build(lake, inspection, reads, started_at)
         case RefreshedView():
-            if not inspection.request.config.refresh_on_run and inspection.rebuild is None:
+            if inspection.request.is_left_alone and inspection.rebuild is None:
                 return leave(lake, inspection, reads)
             return _bring_up_to_date(lake, inspection, reads, started_at)
         case _:

@@ -59,7 +59,7 @@ def outlook(view: Inspection, on_change: OnChange = "apply") -> Outlook:
     asked_to_build = view.request.rebuild_reason is not None
     if on_change != "apply" and view.changes and not asked_to_build:
         return Outlook(_held_back(view, on_change))
-    if isinstance(view, RefreshedView) and not view.request.config.refresh_on_run and view.rebuild is None:
+    if isinstance(view, RefreshedView) and view.request.is_left_alone and view.rebuild is None:
         return Outlook(_left(view))
     foreseen = foresee(view, PlanOptions.of_run(view.request.config))
     forecast = foreseen.forecast

@@ -46,6 +46,7 @@ from dbt.adapters.icebergmv.maintenance.status.view_config import (
     ViewConfig,
     configuration_changes,
     recorded_layout,
+    recorded_view_config,
 )
 from dbt.adapters.icebergmv.maintenance.status.view_expansion import ExpandedSql, expand, redefined
 
@@ -55,7 +56,8 @@ class RefreshRequest:
     """What a run asks for one view. Names without a namespace mean tables of `default_namespace`.
 
     `rebuild` is the reason to rebuild that the caller already knows (`--full-refresh`); `partial` the dbt flag
-    (`--empty`, `--sample`) whose rows are not those of the definition. `now` is the clock, read at every inspection.
+    (`--empty`, `--sample`) whose rows are not those of the definition. `is_run`: a run asks, which leaves a view with
+    `refresh_on_run: false` as it is. `now` is the clock, read at every inspection.
     """
 
     view: TableName
@@ -65,12 +67,18 @@ class RefreshRequest:
     owner: str
     rebuild: str | None = None
     partial: str | None = None
+    is_run: bool = True
     now: Callable[[], datetime] = utc_now
 
     @property
     def name(self) -> str:
         """Return the name of the view as people and Spark read it."""
         return show(self.view)
+
+    @property
+    def is_left_alone(self) -> bool:
+        """Return whether the stored rows stay as they are, unless they must be built anew."""
+        return self.is_run and not self.config.refresh_on_run
 
     @property
     def rebuild_reason(self) -> str | None:
@@ -248,8 +256,8 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
     return RefreshedView(*known, view, state, changes, stored, said, looked_at=moment)
 
 
-def inspect_recorded(catalog: CatalogReader, name: TableName) -> LostView | RefreshedView:
-    """Return what a refresh with the recorded SELECT and settings would find, for those who have no model at hand.
+def recorded_request(catalog: CatalogReader, name: TableName) -> RefreshRequest:
+    """Return what a refresh of a view would ask for that follows what is recorded of it.
 
     Raises NotReadable for what is no materialized view, and where rows of its SELECT would not be those of the view.
     """
@@ -261,14 +269,20 @@ def inspect_recorded(catalog: CatalogReader, name: TableName) -> LostView | Refr
         raise NotReadable("the view was redefined by hand. Query it as the view that it is, or refresh it.")
     if state.partial is not None:
         raise NotReadable(f"the last run was built with {state.partial}. Refresh it without.")
-    config = ViewConfig(
-        state.definition_hash, state.storage_table, settings=state.settings, layout=recorded_layout(state)
-    )
-    request = RefreshRequest(name, definition_in_full(state, catalog.name), name[1], config, state.owner)
+    config = recorded_view_config(state)
+    return RefreshRequest(name, definition_in_full(state, catalog.name), name[1], config, state.owner)
+
+
+def inspect_recorded(catalog: CatalogReader, name: TableName) -> LostView | RefreshedView:
+    """Return what a refresh with the recorded SELECT and settings would find, for those who have no model at hand.
+
+    Raises NotReadable for what is no materialized view, and where rows of its SELECT would not be those of the view.
+    """
+    request = recorded_request(catalog, name)
     inspection = _inspect(catalog, request, _Text())
     if isinstance(inspection, NewView):
         raise NotReadable("it was dropped at this moment. Name another one.")
-    # A view is read as it was configured.
+    # A view is judged as it was configured.
     return replace(inspection, changes=ConfigurationChanges())
 
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.config_words import one_of
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
-from dbt.adapters.icebergmv.maintenance.status.stale_read_config import DEFINITION_BELOW_ROWS, StaleReadBehavior
+from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
+    DEFINITION_BELOW_ROWS,
+    StaleReadBehavior,
+    stale_read_behavior,
+)
 
 RefreshPolicy = Literal["auto", "incremental", "incremental_strict", "full"]
 Layout = Literal["view", "table"]
@@ -88,6 +92,31 @@ class ViewConfig:
     def keeps_hidden_columns(self) -> bool:
         """Return whether the storage table may have columns that readers do not see."""
         return self.layout == "view"
+
+
+def recorded_view_config(state: ViewState) -> ViewConfig:
+    """Return the configuration that a view was last published with, as far as it is recorded.
+
+    `refresh_policy` and `target_lag` are not: they say what a run does, not what the view is.
+    """
+    had: Mapping[str, Any] = {**_BEFORE, **state.config}
+    partition_by = had.get("partition-by")
+    return ViewConfig(
+        state.definition_hash,
+        state.storage_table,
+        partition_by=None if partition_by is None else tuple(partition_by),
+        tblproperties=had.get("tblproperties") or {},
+        comment=had.get("comment"),
+        column_comments=had.get("column-comments") or {},
+        settings=state.settings,
+        refresh_on_run=had.get("refresh-on-run", True),
+        stale_read_behavior=stale_read_behavior(had["stale-read-behavior"]),
+        staleness_window=had.get("staleness-window"),
+        definition_below_rows=had.get("definition-below-rows", DEFINITION_BELOW_ROWS),
+        layout=recorded_layout(state),
+        cluster_by=tuple(had.get("cluster-by", ())),
+        keep_versions=had.get(_KEEP_VERSIONS_KEY, KEEP_VERSIONS),
+    )
 
 
 @dataclass(frozen=True)
