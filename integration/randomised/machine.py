@@ -361,7 +361,9 @@ class Machine:
         subject.changed |= set(subject.reads)
         subject.broken.add("rolled back")
         subject.rolled_back = done.next_refresh
-        self.looker.remember(subject, fresh=False)
+        if subject.recorded_cut():
+            # Where it is not recorded what rows were computed from, no view can watch that; readers get the rows.
+            self.looker.remember(subject, fresh=False)
         self._leave_traces(subject)
         self._note_above(subject, "rolled back")
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
+from pyiceberg.types import LongType
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, NotReadable, RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
@@ -121,6 +123,19 @@ def test_a_storage_table_of_another_form_is_not_built_on(stage: Stage) -> None:
     assert (result.kind, result.reason) == ("full", "orders was not read by the last refresh")
 
 
+@pytest.mark.parametrize("behavior", ["fail", "use_view_query", "use_stitching"])
+def test_a_run_that_leaves_it_alone_describes_it_all_the_same(stage: Stage, behavior: str) -> None:
+    model = reading(behavior, ROWS, refresh_on_run=False)
+    first = refreshed(stage, reading(behavior, ROWS), 2)[0]
+    with stage.tables()[STORAGE[2]].update_schema() as update:
+        update.add_column("more", LongType())
+    assert back(stage, first)[0].next_refresh == "full"
+    described = replace(model, config={**model.config, "comment": "What it is"})
+    result, said = stage.refresh(described)
+    assert (result.kind, result.rows_written) == ("restitch" if behavior == "use_stitching" else "none", 0)
+    assert any("CREATE OR REPLACE VIEW" in statement and "'What it is'" in statement for statement in said)
+
+
 def test_readers_get_the_rows_whatever_is_configured(stage: Stage) -> None:
     model = reading("use_view_query", ROWS)
     first, *_ = refreshed(stage, model)
@@ -210,7 +225,9 @@ def test_what_is_refused(stage: Stage) -> None:
     with pytest.raises(InvalidConfig, match="the view has its rows now"):
         back(stage, 3)
     view = stage.catalog.views["sales"]
-    older = tuple(replace(v, sql=v.sql[:-1] + "0" if v.version_id == 1 else "SELECT 1") for v in view.versions)
+    older = tuple(
+        replace(v, sql=re.sub(r"\d+$", "1", v.sql) if v.version_id == 1 else "SELECT 1") for v in view.versions
+    )
     stage.catalog.views["sales"] = replace(view, versions=older)
     assert [v.obstacle for v in versions(stage)] == [
         "it does not read the storage table at one snapshot",

@@ -37,6 +37,9 @@ def leave(lake: Lake, view: RefreshedView, reads: ReadPlan) -> RefreshResult:
         return nothing_done(view, f"{_REASON}; {view.redefined}", behavior)
     if not view.changes:
         return nothing_done(view, _REASON, behavior)
+    if not view.state.base_tables:
+        # A rollback to rows of which it is not recorded what they were computed from: nothing can be watched.
+        reads = ReadPlan("use_data_table")
     say(lake, view, reads)
     alter_storage(lake, view)
     state = replace(view.state, config=recorded_config(view, reads))
