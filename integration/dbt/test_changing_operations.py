@@ -131,7 +131,7 @@ def test_a_refresh_that_comes_first_wins(shop: LakeProject) -> None:
         return shop.sql(sql)
 
     done = upkeep(Lake(reader, spark), view, UpkeepOptions(), datetime.now(timezone.utc))
-    assert (done.error, done.note) == (None, "not compacted: a refresh came first")
+    assert (done.error, done.note) == (None, "not compacted: the view or its table was changed meanwhile")
     shop.assert_equals_definition("raced")
     assert shop.run("--select", "raced")["raced"]["refresh_kind"] == "none"
 

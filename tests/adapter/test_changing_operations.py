@@ -42,7 +42,7 @@ def found(project: DryProject, name: str, arguments: str) -> list[dict[str, Any]
 
 def test_a_dry_run_of_the_upkeep(project: DryProject) -> None:
     by_name = {view["name"]: view for view in found(project, "maintain_materialized_views", "dry_run: true")}
-    assert by_name["lake.ns.new"]["error"] == "it was never built."
+    assert by_name["lake.ns.new"]["error"] == "it is not built."
     assert (by_name["lake.ns.totals"]["data_files"], by_name["lake.ns.totals"]["error"]) == (1, None)
     assert len(found(project, "maintain_materialized_views", "dry_run: true, select: totals")) == 1
     assert project.operation("maintain_materialized_views", "{dry_run: true}")[1].startswith("Nothing was changed")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
@@ -179,11 +180,32 @@ def test_the_view_is_dropped_meanwhile(stage: Stage) -> None:
     assert stage.catalog.views == {}
     assert stage.refresh(ROWS)[0].kind == "full"
     grow(stage)
+    refs = stage.tables()[STORAGE[2]].metadata.refs
     done = keep(stage, met(stage, "fast_forward", stage.catalog.views.clear))
-    assert (done.error, done.note) == (None, "not compacted: a refresh came first")
+    assert done.error == "it is not built."
+    assert refs.keys() <= stage.tables()[STORAGE[2]].metadata.refs.keys()
     assert stage.catalog.views == {}
     assert stage.refresh(ROWS)[0].kind == "full"
     assert_goes_on(stage)
+
+
+def test_the_view_becomes_another_one_meanwhile(stage: Stage) -> None:
+    """A plain view has no rows to look after, and one of another layout has others."""
+    grow(stage)
+    ours = stage.catalog.views["sales"]
+    plain = replace(ours, uuid="other", sql="SELECT 1", properties={}, retained_sql=("SELECT 1",))
+    done = keep(stage, met(stage, "rewrite_data_files", lambda: stage.catalog.views.update(sales=plain)))
+    assert done.error == "it is not built."
+    stage.catalog.views["sales"] = ours
+    assert_goes_on(stage)
+
+
+def test_the_view_becomes_a_table_meanwhile(stage: Stage) -> None:
+    grow(stage)
+    table = replace(ROWS, config={"layout": "table"})
+    done = keep(stage, met(stage, "rewrite_data_files", lambda: stage.refresh(table)))
+    assert (done.error, stage.catalog.views) == (None, {})
+    assert stage.refresh(table)[0].kind == "none"
 
 
 def test_rows_that_were_compacted_are_not_younger_after_a_rollback(stage: Stage) -> None:

@@ -123,7 +123,7 @@ def test_a_refresh_of_a_table_wins_over_its_compaction(stage: Stage) -> None:
             return super().__call__(sql)
 
     done = upkeep(Lake(stage.catalog, Raced(stage.catalog, ROWS.columns)), VIEW, UpkeepOptions(), NOW)
-    assert (done.note, done.error) == ("not compacted: a refresh came first", None)
+    assert (done.note, done.error) == ("not compacted: the view or its table was changed meanwhile", None)
     assert stage.refresh(TABLE_ROWS)[0].kind == "none"
 
 

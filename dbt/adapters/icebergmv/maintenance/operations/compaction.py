@@ -37,14 +37,16 @@ def compacted(lake: Lake, kept: KeptRows, min_input_files: int) -> StoredRows | 
     """
     before = kept.stored
     if before.table.metadata.current_snapshot_id != before.snapshot_id:
-        raise NotCompacted("a refresh runs, or has died; the next one mends that")
+        raise NotCompacted(
+            "its table is not at the rows of the view: a refresh runs, or one died and the next that writes mends it"
+        )
     if not before.is_written_as_read:
         # Spark would write the rows again with the columns that the table has now.
         raise NotCompacted("the columns of its table were altered; a full refresh mends that")
     try:
         stored = _table(lake, kept, min_input_files) if kept.is_table else _view(lake, kept, min_input_files)
     except RefreshConflict as error:
-        raise NotCompacted("a refresh came first") from error
+        raise NotCompacted("the view or its table was changed meanwhile") from error
     written = takewhile(
         lambda s: s.snapshot_id != before.snapshot_id, ancestry(stored.table.metadata, stored.snapshot_id)
     )

@@ -38,7 +38,7 @@ def kept_rows(lake: Lake, name: TableName) -> KeptRows:
     """Return a view and its stored rows. Raises NotReadable for what has none."""
     found = found_view(lake.catalog, name)
     if found is None or not is_materialized_view(found.properties):
-        raise NotReadable("it was never built.")
+        raise NotReadable("it is not built.")
     state = read_state(show(name), found.properties)
     stored = stored_of(found, state, lake.catalog.table(*state.storage_table[1:]))
     if isinstance(stored, str):

@@ -30,8 +30,6 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
     unneeded_branches,
 )
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_SNAPSHOT_ID
-from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
 
 DAY = 86_400
 
@@ -87,7 +85,8 @@ def upkeep(lake: Lake, view: TableName, options: UpkeepOptions, now: datetime) -
         if counts.compaction_pays and not options.dry_run:
             done = _compacted(lake, kept, options, done)
         cutoff = now - timedelta(seconds=options.older_than)
-        return _clear(lake, kept, cutoff, done, dry_run=options.dry_run)
+        # The view may have been refreshed, dropped or given another layout meanwhile.
+        return _clear(lake, kept_rows(lake, view), cutoff, done, dry_run=options.dry_run)
     except MaintenanceError as error:
         return replace(done, error=error.cause)
 
@@ -104,15 +103,13 @@ def _compacted(lake: Lake, kept: KeptRows, options: UpkeepOptions, done: Upkeep)
 
 def _clear(lake: Lake, kept: KeptRows, cutoff: datetime, done: Upkeep, *, dry_run: bool) -> Upkeep:
     """Drop the branches that no version of the view reads, then expire the snapshots that nobody names."""
-    storage = kept.stored.name
-    found, table = found_view(lake.catalog, kept.name), load_storage(lake, storage)
-    branches = unneeded_branches(table, found)
+    storage, table = kept.stored.name, kept.stored.table
+    branches = unneeded_branches(table, kept.found)
     if not dry_run:
-        _protect(lake, storage, found, branches)
+        _protect(lake, storage, kept.found, branches)
         branches = dropped_branches(lake, storage, branches)
         table = load_storage(lake, storage)
-    read = kept.stored.snapshot_id if found is None else int(found.properties[STORAGE_SNAPSHOT_ID])
-    due = expiry(table.metadata, read, branches, cutoff)
+    due = expiry(table.metadata, kept.stored.snapshot_id, branches, cutoff)
     done = replace(done, dropped_branches=len(branches))
     if due is None:
         return done
@@ -122,10 +119,10 @@ def _clear(lake: Lake, kept: KeptRows, cutoff: datetime, done: Upkeep, *, dry_ru
     return replace(done, expired_snapshots=due.count)
 
 
-def _protect(lake: Lake, storage: TableName, view: ViewInfo | None, dropped: Sequence[str]) -> None:
+def _protect(lake: Lake, storage: TableName, view: ViewInfo, dropped: Sequence[str]) -> None:
     """Give each snapshot that a version of the view reads a branch, should it have none."""
     metadata = load_storage(lake, storage).metadata
     named = {ref.snapshot_id for name, ref in metadata.refs.items() if name not in dropped and name != "main"}
-    for snapshot_id in sorted(set() if view is None else pinned_by(view) - named):
+    for snapshot_id in sorted(pinned_by(view) - named):
         if metadata.snapshot_by_id(snapshot_id) is not None:
             lake.spark(create_branch(storage, new_branch_name(), snapshot_id))
