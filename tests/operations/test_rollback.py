@@ -20,7 +20,7 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView, 
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from tests.refresh.refreshes import COUNTED, ROWS, STORAGE, VIEW, Model, Stage, crash, reading, sell
-from tests.support.recording_spark import RecordingSpark
+from tests.support.recording_spark import SETTINGS, RecordingSpark
 
 
 @pytest.fixture
@@ -98,6 +98,40 @@ def test_over_a_changed_select_the_next_refresh_is_full(stage: Stage) -> None:
     assert back(stage, before.version_id)[0].next_refresh == "full"
     result, _ = stage.refresh(replace(COUNTED, sql=f"{COUNTED.sql} HAVING count(*) > 0"))
     assert (result.kind, result.reason) == ("full", "the SELECT changed")
+
+
+def test_where_a_base_table_has_expired_what_was_read_the_next_refresh_is_full(stage: Stage) -> None:
+    refreshed(stage, ROWS)
+    orders = stage.tables()["orders"]
+    read = read_state("v", stage.catalog.views["sales"].properties).base_tables[0].version.snapshot_id
+    for snapshot in orders.metadata.snapshots:
+        if snapshot.snapshot_id != read:
+            orders.maintenance.expire_snapshots().by_id(snapshot.snapshot_id).commit()
+    assert back(stage, 2)[0].next_refresh == "full"
+    assert back(stage, 3)[0].next_refresh == "from there"
+    assert back(stage, 1)[0].next_refresh == "full"
+    assert stage.refresh(ROWS)[0].kind == "full"
+
+
+@pytest.mark.parametrize("sql", ["SELECT id, region, rand() AS amount FROM orders", "SELECT max(amount) AS id FROM v"])
+def test_a_select_that_nothing_follows_is_refreshed_in_full_from_anywhere(stage: Stage, sql: str) -> None:
+    refreshed(stage, replace(ROWS, sql=sql))
+    assert back(stage, 1)[0].next_refresh == "full"
+    assert stage.refresh(replace(ROWS, sql=sql))[0].kind == "full"
+
+
+def test_rows_of_other_settings_are_not_built_on(stage: Stage) -> None:
+    def run(**settings: str) -> str:
+        spark = RecordingSpark(stage.catalog, ROWS.columns, settings={**SETTINGS, **settings})
+        asked = stage.request(ROWS)
+        asked = replace(asked, config=replace(asked.config, settings={**SETTINGS, **settings}))
+        inspection = inspect(stage.catalog, asked)
+        return refresh(Lake(stage.catalog, spark), inspection, read_plan(inspection)).kind
+
+    run()
+    assert run(**{"spark.sql.ansi.enabled": "true"}) == "full"
+    assert back(stage, 1)[0].next_refresh == "full"
+    assert run(**{"spark.sql.ansi.enabled": "true"}) == "full"
 
 
 def test_rows_without_a_recorded_state_are_refreshed_in_full(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

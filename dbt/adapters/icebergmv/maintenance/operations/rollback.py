@@ -10,13 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, naming
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, naming
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.versions import (
     Version,
     VersionedView,
     versions_of,
 )
+from dbt.adapters.icebergmv.maintenance.planning.forecast import foresee
+from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions
 from dbt.adapters.icebergmv.maintenance.refresh.publish import ViewText, publish_as_found
 from dbt.adapters.icebergmv.maintenance.refresh.statements import MAIN, create_branch
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
@@ -25,6 +27,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
     take_main_back,
 )
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.status.inspection import inspect_recorded
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import state_of_snapshot
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
@@ -53,12 +56,14 @@ def rollback(lake: Lake, view: TableName, to: int) -> RolledBack:
         known = versions_of(lake.catalog, view)
         version, snapshot_id = _wanted(known, to)
         stored = StoredRows(known.state.storage_table, known.storage, snapshot_id)
-        state, next_refresh = _state_then(known, version, stored)
+        state = _state_then(known, version, stored)
         _protect(lake, stored)
         take_main_back(lake, stored)
         text = ViewText(stored.query, stored.columns, "use_data_table")
         now = replace(stored, table=load_storage(lake, stored.name))
         publish_as_found(lake, known.found, state, text, now)
+        goes_on = state.settings == known.state.settings and state.config == known.state.config
+        next_refresh: NextRefresh = "from there" if goes_on and _can_go_on(lake, view) else "full"
         return RolledBack(show(view), version.version_id, snapshot_id, version.rows, next_refresh)
 
 
@@ -71,8 +76,18 @@ def _wanted(known: VersionedView, to: int) -> tuple[Version, int]:
     return found, found.storage_snapshot_id
 
 
-def _state_then(known: VersionedView, version: Version, stored: StoredRows) -> tuple[ViewState, NextRefresh]:
-    """Return the state to publish, and what the next refresh makes of it.
+def _can_go_on(lake: Lake, view: TableName) -> bool:
+    """Return whether a refresh with the recorded SELECT and settings is no full one, as far as metadata say it."""
+    try:
+        forecast = foresee(inspect_recorded(lake.catalog, view), PlanOptions(merges=True)).forecast
+    except MaintenanceError:
+        # The view is published by now. Whatever cannot be found out of its base tables is nothing to build on.
+        return False
+    return forecast.kinds != ("full",)
+
+
+def _state_then(known: VersionedView, version: Version, stored: StoredRows) -> ViewState:
+    """Return the state to publish; one without base tables is a state that no refresh can build on.
 
     It is never younger than the rows are, as runs leave young rows alone (`target_lag`).
     """
@@ -87,7 +102,7 @@ def _state_then(known: VersionedView, version: Version, stored: StoredRows) -> t
     )
     if kept is None or kept.state.definition_hash != now.definition_hash or not now.definition:
         # The SELECT of that time is not known, or is another one than now, or none (`--empty`): no model has it.
-        return replace(state, definition="", definition_hash="", views=(), clock={}), "full"
+        return replace(state, definition="", definition_hash="", views=(), clock={})
     then = kept.state
     state = replace(
         state,
@@ -99,9 +114,9 @@ def _state_then(known: VersionedView, version: Version, stored: StoredRows) -> t
         refreshed_at=then.refreshed_at,
     )
     if not kept.table_is_same:
-        return state, "full"
+        return state
     config = {**now.config, "partition-by": then.config.get("partition-by")}
-    return replace(state, base_tables=then.base_tables, config=config), "from there"
+    return replace(state, base_tables=then.base_tables, config=config)
 
 
 def _protect(lake: Lake, stored: StoredRows) -> None:
