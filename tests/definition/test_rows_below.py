@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.merging import Merging
+from dbt.adapters.icebergmv.maintenance.definition.merged_states import Merging
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import RowsBelow
 from dbt.adapters.icebergmv.maintenance.definition.table_references import with_edits
 from tests.support.rule_tables import analysed

@@ -22,7 +22,8 @@ from dbt.adapters.icebergmv.maintenance.definition.clock import Clock, at_clock
 from dbt.adapters.icebergmv.maintenance.definition.column_lists import reads_by_shape, reads_every_column
 from dbt.adapters.icebergmv.maintenance.definition.determinism import order_dependence, volatility
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
-from dbt.adapters.icebergmv.maintenance.definition.merging import Merging, merging_of
+from dbt.adapters.icebergmv.maintenance.definition.merged_states import Merging
+from dbt.adapters.icebergmv.maintenance.definition.merging import merging_of
 from dbt.adapters.icebergmv.maintenance.definition.moved_clock import asked_of_clock
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
 from dbt.adapters.icebergmv.maintenance.definition.rules import track

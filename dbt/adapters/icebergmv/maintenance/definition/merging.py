@@ -1,151 +1,21 @@
-"""Aggregates whose groups can be merged: which states a SELECT keeps, and what its items are made of.
-
-A state is an aggregate of a group that is known for the rows of a change alone, and then added to, or taken off, what
-is stored: a count, a sum, an extreme. Those that the SELECT does not show itself are hidden columns of the storage
-table; the same SELECT computes them, by items that are added to its list.
-
-The text of items is kept: the calls in it are cut out by their places, and the rest must be free of columns.
-"""
+"""Aggregates whose groups can be merged: whose changed rows give the changes of the states (`merged_states.py`)."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
-from typing import Literal, TypeAlias
+from dataclasses import replace
 
 from sqlglot import exp
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokens import Token
 
-from dbt.adapters.icebergmv.maintenance.definition.clauses import (
-    Span,
-    closing,
-    from_of,
-    list_of,
-    names_in,
-    token_at,
-)
-from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_STATE
-from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse, parse_expression
-from dbt.adapters.icebergmv.maintenance.definition.rows_below import RowsBelow, rows_below
-from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
-from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Grouped, TrackedRelation
-from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
-from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
-from dbt.adapters.icebergmv.maintenance.definition.table_references import (
-    TableReference,
-    TextEdit,
-    with_edits,
-)
-
-StateKind = Literal["count", "sum", "magnitude", "min", "max", "level"]
-"""How a state is merged: counts and sums are added; the magnitude of a sum is the sum of absolute values.
-
-The level of a group, of several grouping sets, is a key of it: 1 where it leaves a column out, which it shows as NULL.
-"""
-
-CallKind = Literal["count", "sum", "avg", "min", "max"]
-_CALLS: Mapping[type[exp.Expr], tuple[CallKind, frozenset[str]]] = {
-    exp.Count: ("count", frozenset({"count"})),
-    exp.CountIf: ("count", frozenset({"count_if"})),
-    exp.Sum: ("sum", frozenset({"sum"})),
-    exp.Avg: ("avg", frozenset({"avg"})),
-    exp.Min: ("min", frozenset({"min"})),
-    exp.Max: ("max", frozenset({"max"})),
-}
-_COUNT_ROWS = "count(1)"
-_MAGNITUDE = "try_sum(abs(try_cast({} AS DECIMAL(30, 11))))"
-"""Exact for whole numbers, and for the decimals whose average Spark computes with doubles."""
-
-_READS = (exp.Column, exp.Star, exp.Window, exp.Query, exp.GroupingId)
-_RANKS = (exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist)
-"""Window functions that give equal groups one value, whatever the order in which they come."""
-
-
-@dataclass(frozen=True)
-class State:
-    """An aggregate that is stored for each group: in the output column at a place, or as the hidden column `hidden`."""
-
-    kind: StateKind
-    position: int | None = None
-    hidden: int | None = None
-
-    def name(self, columns: Sequence[str]) -> str:
-        """Return its column in the storage table, for the names of the output columns."""
-        return f"{HIDDEN_STATE}{self.hidden}" if self.position is None else columns[self.position]
-
-
-@dataclass(frozen=True)
-class Call:
-    """A call of an aggregate function in an item: the value itself for count, min and max.
-
-    A sum has `count`, the number of values that are not NULL; an average also `magnitude`.
-    """
-
-    kind: CallKind
-    value: State
-    count: State | None = None
-    magnitude: State | None = None
-
-
-@dataclass(frozen=True)
-class KeyRead:
-    """A key that an item reads: the place of its column or, for `grouping(column)`, its level."""
-
-    position: int
-    level: State | None = None
-
-
-Part: TypeAlias = str | Call | KeyRead
-
-
-@dataclass(frozen=True)
-class Item:
-    """An output column that is no key: the text of its expression, with calls and keys in place of their words."""
-
-    position: int
-    parts: tuple[Part, ...]
-
-
-@dataclass(frozen=True)
-class Merging:
-    """How the groups of a SELECT are merged.
-
-    `keys` are the places of the grouping expressions in the SELECT list; without any the SELECT has one row. `levels`
-    tell the groups of several grouping sets apart, one for each key. `rows` counts the rows of a group. `hidden` are
-    the texts of the hidden columns, and `edit` adds them to the SELECT list. `additive`: the references whose changed
-    rows alone give the changes of the states, with those read as empty for it. `below`: the rows that the SELECT
-    aggregates, for changes of other references that no output column answers. Where rows are counted that differ,
-    `compared` are columns of these rows (as texts): a change is followed by them alone.
-    """
-
-    keys: tuple[int, ...]
-    items: tuple[Item, ...]
-    states: tuple[State, ...]
-    rows: State
-    hidden: tuple[str, ...]
-    edit: TextEdit | None
-    additive: Mapping[int, frozenset[int]]
-    below: RowsBelow | None = None
-    compared: frozenset[str] | None = None
-    levels: tuple[State, ...] = ()
-
-    @property
-    def calls(self) -> tuple[Call, ...]:
-        """Return the calls in all items."""
-        return tuple(part for item in self.items for part in item.parts if isinstance(part, Call))
-
-    def read_back(self, columns: Sequence[str]) -> frozenset[str]:
-        """Return the stored columns, of those with these names, that are read when groups are merged."""
-        states = (state.name(columns) for state in (*self.states, *self.levels))
-        return frozenset((*(columns[position] for position in self.keys), *states))
-
-    @property
-    def edits(self) -> tuple[TextEdit, ...]:
-        """Return what the text needs so that the query gives the hidden columns too."""
-        return () if self.edit is None else (self.edit,)
+from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, list_of
+from dbt.adapters.icebergmv.maintenance.definition.merged_items import ItemReader, called_aggregates
+from dbt.adapters.icebergmv.maintenance.definition.merged_states import Merging
+from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
+from dbt.adapters.icebergmv.maintenance.definition.rows_below import rows_below
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 
 
 def merging_of(
@@ -176,7 +46,7 @@ def merging_of(
         additive = {}  # What came may be there already.
     live = frozenset(r.index for r in references if not r.pinned)
     need_keys = bool(grouped.columns) and _need_keys(relation, live.difference(additive))
-    found = _Reader(parsed, sql, listed, grouped).merging(select, additive) if additive or need_keys else None
+    found = ItemReader(parsed, sql, listed, grouped).merging(select, additive) if additive or need_keys else None
     if found is None:
         return None
     below = rows_below(parsed, sql, grouped.columns, types) if need_keys else None
@@ -186,220 +56,10 @@ def merging_of(
 
 def _aggregates(tokens: Sequence[Token], outside: Span) -> bool:
     """Return whether aggregates are called outside a SELECT list: the parser does not know each of them as one."""
-    return bool(_called(tokens[: outside.start]) | _called(tokens[outside.end :]))
-
-
-def _called(tokens: Sequence[Token]) -> set[int]:
-    """Return the places of all names of aggregate functions that are called."""
-    pairs = pairwise(tokens)
-    return {t.start for t, n in pairs if n.token_type == TokenType.L_PAREN and known_of(t.text).aggregate}
+    return bool(called_aggregates(tokens[: outside.start]) | called_aggregates(tokens[outside.end :]))
 
 
 def _need_keys(relation: TrackedRelation, references: Collection[int]) -> bool:
     """Return whether the changes of one of these references are answered by no output column."""
     answered = {o for c in relation.columns or () for o in c.answered if c.literal_of(o) is None}
     return any(o.index in references and o not in answered for o in relation.occurrences)
-
-
-class _NotMerged(Exception):
-    """An item is made of something else than mergeable aggregates."""
-
-
-@dataclass(frozen=True)
-class _Words:
-    """A call in the text: its tokens, end exclusive, the name in lower case, the argument, and a FILTER behind it."""
-
-    start: int
-    end: int
-    name: str
-    argument: str
-    filter: str
-
-    @property
-    def key(self) -> str:
-        """Return the call in one spelling."""
-        return f"{self.name}({'1' if self.argument == '*' else self.argument}){self.filter}"
-
-
-class _Reader:
-    """Reads the items of one SELECT list, and collects the states that they need."""
-
-    def __init__(self, parsed: ParsedSql, sql: str, listed: Span, grouped: Grouped) -> None:
-        self._grouped = grouped
-        self._tokens, self._sql, self._tree, self._listed = parsed.tokens, sql, parsed.tree, listed
-        self._items = select_items(parsed.tokens)
-        self._states: dict[str, State] = {}
-        self._hidden: list[str] = []
-        self._levels: dict[int, State] = {}
-
-    def merging(self, select: exp.Select, additive: Mapping[int, frozenset[int]]) -> Merging | None:
-        """Return how the groups are merged."""
-        keys = self._grouped.keys
-        others = [(i, item) for i, item in enumerate(select.expressions) if i not in keys]
-        calls = {i: [node for node in item.walk() if is_aggregate(node)] for i, item in others}
-        if not self._are_all_aggregates([call for found in calls.values() for call in found]):
-            return None
-        try:
-            for i, item in others:
-                self._take_shown(i, item.unalias())
-            rows = self._state("count", _COUNT_ROWS)
-            self._levels = {i: self._level(select.expressions[i]) for i in keys if self._grouped.has_sets}
-            items = tuple(self._item(i, item, calls[i]) for i, item in others)
-        except _NotMerged:
-            return None
-        edit = self._edit(select)
-        if self._hidden and edit is None:
-            return None
-        states, levels = tuple(self._states.values()), tuple(self._levels.values())
-        return Merging(keys, items, states, rows, tuple(self._hidden), edit, additive, levels=levels)
-
-    def _are_all_aggregates(self, calls: Sequence[exp.Expr]) -> bool:
-        """Return whether the list calls no other aggregate function: the parser does not know each of them as one."""
-        called = _called(self._tokens[self._listed.start : self._listed.end])
-        return called == {call.meta.get("start") for call in calls}
-
-    def _take_shown(self, position: int, expression: exp.Expr) -> None:
-        """Note a state that an item shows as it is."""
-        call = expression.this if isinstance(expression, exp.Filter) else expression
-        kind = _CALLS[type(call)][0] if type(call) in _CALLS else "avg"
-        if kind != "avg":
-            self._states.setdefault(self._words(call).key, State(kind, position=position))
-
-    def _state(self, kind: StateKind, key: str, text: str | None = None) -> State:
-        """Return the state of a key; it becomes a hidden column if nothing shows it."""
-        if key not in self._states:
-            self._states[key] = State(kind, hidden=len(self._hidden))
-            self._hidden.append(text or key)
-        return self._states[key]
-
-    def _level(self, key: exp.Expr) -> State:
-        """Return the hidden column that says whether a group leaves out a key."""
-        self._hidden.append(f"CAST(grouping({self._text(*self._expression(key))}) AS int)")
-        return State("level", hidden=len(self._hidden) - 1)
-
-    def _item(self, position: int, item: exp.Expr, calls: Sequence[exp.Expr]) -> Item:
-        """Return an item as its text with the calls in it, outside which it must read nothing but keys."""
-        inside = {id(node) for call in calls for node in _with_filter(call).walk()}
-        outside = [node for node in item.walk() if isinstance(node, _READS) and id(node) not in inside]
-        keys = [node for node in outside if id(node) in self._grouped.named]
-        if any(id(node) not in self._grouped.named and not _is_rank(node) for node in outside) or item.find(exp.Query):
-            raise _NotMerged
-        if is_generator(item) or any(call.find_ancestor(exp.Lambda) for call in calls):
-            raise _NotMerged  # It gives several rows, or a variable may hide the column of a state.
-        start, end = self._expression(item)
-        parts: list[Part] = []
-        in_text = sorted(calls, key=lambda call: int(call.meta.get("start", 0)))
-        found = [*map(self._part, in_text), *map(self._key, keys)]
-        for begin, behind, part in sorted(found, key=lambda one: one[0]):
-            parts += [self._text(start, begin), part]
-            start = behind
-        return Item(position, (*parts, self._text(start, end)))
-
-    def _part(self, call: exp.Expr) -> tuple[int, int, Part]:
-        """Return a call in an item, and its tokens, end exclusive."""
-        if not isinstance(call, exp.Grouping):
-            words = self._words(call)
-            return words.start, words.end, self._call(words, _CALLS[type(call)][0])
-        start = token_at(call.meta.get("start"), self._tokens)
-        of = [self._grouped.named.get(id(column)) for column in call.expressions]
-        if start is None or len(of) != 1 or of[0] not in self._levels or isinstance(call.parent, exp.Filter):
-            raise _NotMerged
-        return start, self._closing(start + 1) + 1, KeyRead(of[0], self._levels[of[0]])
-
-    def _key(self, column: exp.Expr) -> tuple[int, int, Part]:
-        """Return a key in an item, and its tokens, end exclusive."""
-        places = [token_at(name.meta["start"], self._tokens) for name in names_in(column)]
-        found = [place for place in places if place is not None]
-        if not found or len(found) < len(places):
-            raise _NotMerged
-        return min(found), max(found) + 1, KeyRead(self._grouped.named[id(column)])
-
-    def _call(self, words: _Words, kind: CallKind) -> Call:
-        """Return a call as the states that its value is made of. Hidden sums are NULL where they overflow."""
-        of, argument = words.filter, words.argument
-        match kind:
-            case "count" | "min" | "max":
-                return Call(kind, self._state(kind, words.key))
-        value = self._state("sum", f"sum({argument}){of}", f"try_sum({argument}){of}")
-        count = self._state("count", f"count({argument}){of}")
-        if kind == "sum":
-            return Call(kind, value, count)
-        return Call(kind, value, count, self._state("magnitude", _MAGNITUDE.format(argument) + of))
-
-    def _words(self, call: exp.Expr) -> _Words:
-        """Return where a call is in the text, if it can be merged and the function is the one that the node means."""
-        start = token_at(call.meta.get("start"), self._tokens)
-        if start is None or type(call) not in _CALLS or call.find(exp.Query) or not _counts_if_distinct(call):
-            raise _NotMerged
-        name = self._tokens[start].text.lower()
-        closed = self._closing(start + 1)
-        if name not in _CALLS[type(call)][1]:
-            raise _NotMerged
-        argument, end, of = self._text(start + 2, closed), closed + 1, ""
-        if isinstance(call.parent, exp.Filter):
-            end = self._closing(closed + 2) + 1
-            of = f" {self._text(closed + 1, end)}"
-        return _Words(start, end, name, argument, of)
-
-    def _closing(self, opened: int) -> int:
-        if opened >= len(self._tokens) or self._tokens[opened].token_type != TokenType.L_PAREN:
-            raise _NotMerged
-        closed = closing(opened, self._tokens)
-        if closed is None:
-            raise _NotMerged
-        return closed
-
-    def _expression(self, item: exp.Expr) -> tuple[int, int]:
-        """Return the tokens of an item without its alias, end exclusive."""
-        starts = [n.meta["start"] for n in item.walk() if "start" in n.meta]
-        found = self._items.get(min(starts, default=-1), ())
-        start = token_at(found[0].start, self._tokens) if found else None
-        if start is None:
-            raise _NotMerged
-        end = start + len(found)
-        if isinstance(item, exp.Alias):
-            end -= 2 if self._tokens[end - 2].token_type == TokenType.ALIAS else 1
-        if parse_expression(self._text(start, end)) != item.unalias():
-            raise _NotMerged
-        return start, end
-
-    def _text(self, start: int, end: int) -> str:
-        """Return the text of some tokens, end exclusive; a comment behind the last of them is no part of it."""
-        return self._sql[self._tokens[start].start : self._tokens[end - 1].end + 1] if start < end else ""
-
-    def _edit(self, select: exp.Select) -> TextEdit | None:
-        """Return the edit that adds the hidden columns to the SELECT list."""
-        behind = from_of(select, self._tokens)
-        if behind is None or not self._hidden:
-            return None
-        place = self._tokens[behind - 1].end + 1
-        items = [f"{text} AS {HIDDEN_STATE}{n}" for n, text in enumerate(self._hidden)]
-        edit = TextEdit(place, place, "".join(f", {item}" for item in items))
-        again, wanted = parse(with_edits(self._sql, [edit])), self._tree.copy()
-        if isinstance(again, NotParsed):
-            return None
-        for item in items:
-            wanted.append("expressions", parse_expression(item))
-        return edit if again.tree == wanted else None
-
-
-def _counts_if_distinct(call: exp.Expr) -> bool:
-    """Return whether DISTINCT is in a call as `count(DISTINCT ...)`, if at all.
-
-    The values that are counted are those inside a region and those outside it, if the region says of each value which.
-    """
-    found = list(call.find_all(exp.Distinct))
-    return not found or (isinstance(call, exp.Count) and [call.this] == found)
-
-
-def _is_rank(node: exp.Expr) -> bool:
-    """Return whether a node ranks merged groups by what is written in its OVER, as it would rank those of all rows."""
-    if not isinstance(node, exp.Window) or not isinstance(node.this, _RANKS) or any(node.this.args.values()):
-        return False
-    return not any(node.args.get(a) for a in ("alias", "spec")) and not any(
-        n is not node for n in node.find_all(exp.Window)
-    )
-
-
-def _with_filter(call: exp.Expr) -> exp.Expr:
-    return call.parent if isinstance(call.parent, exp.Filter) else call

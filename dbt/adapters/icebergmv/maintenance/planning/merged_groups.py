@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_STATE
-from dbt.adapters.icebergmv.maintenance.definition.merging import Call, Item, KeyRead, Merging, State
+from dbt.adapters.icebergmv.maintenance.definition.merged_states import Call, Item, KeyRead, Merging, State
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
