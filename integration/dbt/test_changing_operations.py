@@ -93,6 +93,30 @@ def test_upkeep_changes_no_row_and_no_next_refresh(shop: LakeProject) -> None:
     assert (again[0]["compacted_files"], again[0]["data_files_after"]) == (0, None)
 
 
+def test_upkeep_expires_nothing_that_stitched_views_above_read(shop: LakeProject) -> None:
+    shop.model("below", BY_DAY.format(shop.schema), keep_versions=1, partition_by=["day"])
+    above = "select day, total from {{ ref('below') }}"
+    shop.model("seen", above, stale_read_behavior="use_stitching")
+    shop.model("as_of_run", above, stale_read_behavior="use_stitching", refresh_on_run=False)
+    names = ("below", "seen", "as_of_run")
+    for n in range(2):
+        sell(shop, 90 + n)
+        shop.run("--select", *names)
+    shown = shop.rows("as_of_run")
+    sell(shop, 92)
+    shop.run("--select", "below")
+    for name in ("below", "as_of_run"):
+        (done,) = operation(shop, "maintain_materialized_views", select="below", older_than="0 seconds")
+        assert done["error"] is None
+        assert shop.rows("as_of_run") == shown
+        shop.assert_equals_definition("below", "seen")
+        shop.run("--select", name)
+    shop.run("--select", *names)
+    (done,) = operation(shop, "maintain_materialized_views", select="below", older_than="0 seconds")
+    assert done["expired_snapshots"] > 0
+    shop.assert_equals_definition(*names)
+
+
 def test_upkeep_of_a_view_that_is_a_table(shop: LakeProject) -> None:
     """Its state is above the compaction, so the expiry of all else does not lose it."""
     table = f"lake.{shop.schema}.heap"

@@ -27,7 +27,7 @@ DEATHS: list[tuple[int, StaleReadBehavior]] = [
 """How many statements were run before, and what the view shows."""
 
 
-class Killed(Exception):
+class Killed(BaseException):
     """A process that is gone."""
 
 
@@ -186,6 +186,19 @@ def test_the_view_is_dropped_meanwhile(stage: Stage) -> None:
     assert refs.keys() <= stage.tables()[STORAGE[2]].metadata.refs.keys()
     assert stage.catalog.views == {}
     assert stage.refresh(ROWS)[0].kind == "full"
+    assert_goes_on(stage)
+
+
+def test_spark_fails(stage: Stage) -> None:
+    """It is said of this view, and others are looked after."""
+
+    def fail() -> None:
+        raise ValueError("no permission\nat org.apache")
+
+    grow(stage)
+    done = keep(stage, met(stage, "rewrite_data_files", fail))
+    assert done.error == "no permission."
+    assert keep(stage).error is None
     assert_goes_on(stage)
 
 

@@ -14,7 +14,7 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.compaction import NotCompacted, compacted
-from dbt.adapters.icebergmv.maintenance.operations.expiry import expiry
+from dbt.adapters.icebergmv.maintenance.operations.expiry import expiry, snapshots_read
 from dbt.adapters.icebergmv.maintenance.operations.kept_rows import kept_rows
 from dbt.adapters.icebergmv.maintenance.operations.small_files import FileCounts, file_counts
 from dbt.adapters.icebergmv.maintenance.operations.upkeep import Upkeep, UpkeepOptions, upkeep
@@ -198,6 +198,28 @@ def test_what_readers_got_at_the_cutoff_stays(stage: Stage) -> None:
         return 0 if found is None else found.count
 
     assert [due(at) for at in (made[0] - 1, *made)] == [0, *range(len(made))]
+
+
+def test_what_another_view_reads_stays(stage: Stage) -> None:
+    """A stitched view compares with the snapshot that its last refresh read, and fails once that has expired."""
+    grow(stage, ROWS, 4)
+    metadata = stage.tables()[STORAGE[2]].metadata
+    head, second = metadata.current_snapshot_id, sorted(metadata.snapshots, key=lambda s: s.timestamp_ms)[1]
+    assert head is not None
+    branches = [name for name in metadata.refs if name != "main"]
+    counts = [expiry(metadata, head, branches, NOW + timedelta(days=2), needed) for needed in ((), {1, 2})]
+    assert [found and found.count for found in counts] == [4, 4]
+    found = expiry(metadata, head, branches, NOW + timedelta(days=2), {1, second.snapshot_id})
+    assert found is not None
+    assert (found.count, found.before.timestamp() * 1000) == (1, second.timestamp_ms)
+
+
+def test_which_snapshots_views_read(stage: Stage) -> None:
+    grow(stage, reading("use_stitching", ROWS), 2)
+    orders = read_state("v", stage.catalog.views["sales"].properties).base_tables[0].version.snapshot_id
+    stage.catalog.views["other"] = replace(stage.catalog.views["sales"], sql="SELECT * FROM t VERSION AS OF 7")
+    views = [VIEW, ("lake", "ns", "other"), ("lake", "ns", "absent")]
+    assert snapshots_read(stage.catalog, views) == {orders, pinned(stage), 7}
 
 
 def test_files_with_deletes_and_other_targets(stage: Stage) -> None:

@@ -13,6 +13,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError
 from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.operations.expiry import snapshots_read
 from dbt.adapters.icebergmv.maintenance.operations.orphans import LooseStorage, drop_orphans, loose_storage
 from dbt.adapters.icebergmv.maintenance.operations.orphans_text import orphans_text
 from dbt.adapters.icebergmv.maintenance.operations.rollback import rollback
@@ -88,8 +89,10 @@ class ChangingOperationsMixin(metaclass=AdapterMeta):
         with _for_dbt("maintain materialized views"):
             words, is_dry = one_of(_FORMATS, "format", format), true_or_false("dry_run", dry_run, False)
             options = UpkeepOptions(seconds_of("older_than", older_than), dry_run=is_dry)
-            now, views = datetime.now(timezone.utc), self._views(select)
-            found = [upkeep(self._lake(view[0]), view, options, now) for view in views]
+            now, views, every = datetime.now(timezone.utc), self._views(select), self._views(None)
+            lakes = {catalog: self._lake(catalog) for catalog in dict.fromkeys(view[0] for view in views)}
+            needed = {c: snapshots_read(lake.catalog, (v for v in every if v[0] == c)) for c, lake in lakes.items()}
+            found = [upkeep(lakes[view[0]], view, options, now, needed[view[0]]) for view in views]
         return as_json(found) if words == "json" else upkeep_text(found, dry_run=is_dry)
 
     @available.parse(lambda *_, **__: "")

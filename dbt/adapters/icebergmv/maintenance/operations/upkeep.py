@@ -6,12 +6,12 @@ between wins or starts again.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
-from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
+from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, first_line
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.compaction import (
     NotCompacted,
@@ -40,7 +40,7 @@ class Upkeep:
 
     `data_files` and `delete_files` are those of the stored rows before, `compacted_files` the small ones among them
     that are compacted, `data_files_after` what there is then (None: nothing was compacted). `note` says what could not
-    be done, and why; `error` why nothing was.
+    be done, and why; `error` why no more was.
     """
 
     name: str
@@ -67,8 +67,19 @@ class UpkeepOptions:
     dry_run: bool = False
 
 
-def upkeep(lake: Lake, view: TableName, options: UpkeepOptions, now: datetime) -> Upkeep:
-    """Compact the storage of a view where that pays, then drop and expire what no version of the view reads."""
+@dataclass(frozen=True)
+class _Limits:
+    """What is not expired: what readers got since a moment, and what other views need."""
+
+    cutoff: datetime
+    needed: Collection[int]
+
+
+def upkeep(lake: Lake, view: TableName, options: UpkeepOptions, now: datetime, needed: Collection[int] = ()) -> Upkeep:
+    """Compact the storage of a view where that pays, then drop and expire what no version of the view reads.
+
+    `needed` are snapshots, of any table, that other views read: they are not expired.
+    """
     done = Upkeep(show(view))
     try:
         kept = kept_rows(lake, view)
@@ -86,9 +97,12 @@ def upkeep(lake: Lake, view: TableName, options: UpkeepOptions, now: datetime) -
             done = _compacted(lake, kept, options, done)
         cutoff = now - timedelta(seconds=options.older_than)
         # The view may have been refreshed, dropped or given another layout meanwhile.
-        return _clear(lake, kept_rows(lake, view), cutoff, done, dry_run=options.dry_run)
+        return _clear(lake, kept_rows(lake, view), _Limits(cutoff, needed), done, dry_run=options.dry_run)
     except MaintenanceError as error:
         return replace(done, error=error.cause)
+    except Exception as error:
+        # Spark fails in many kinds. Nothing half done is published, and other views are to be looked after.
+        return replace(done, error=f"{first_line(error)}.")
 
 
 def _compacted(lake: Lake, kept: KeptRows, options: UpkeepOptions, done: Upkeep) -> Upkeep:
@@ -101,7 +115,7 @@ def _compacted(lake: Lake, kept: KeptRows, options: UpkeepOptions, done: Upkeep)
     return replace(done, data_files_after=file_counts(stored, options.min_input_files).data)
 
 
-def _clear(lake: Lake, kept: KeptRows, cutoff: datetime, done: Upkeep, *, dry_run: bool) -> Upkeep:
+def _clear(lake: Lake, kept: KeptRows, limits: _Limits, done: Upkeep, *, dry_run: bool) -> Upkeep:
     """Drop the branches that no version of the view reads, then expire the snapshots that nobody names."""
     storage, table = kept.stored.name, kept.stored.table
     branches = unneeded_branches(table, kept.found)
@@ -109,7 +123,7 @@ def _clear(lake: Lake, kept: KeptRows, cutoff: datetime, done: Upkeep, *, dry_ru
         _protect(lake, storage, kept.found, branches)
         branches = dropped_branches(lake, storage, branches)
         table = load_storage(lake, storage)
-    due = expiry(table.metadata, kept.stored.snapshot_id, branches, cutoff)
+    due = expiry(table.metadata, kept.stored.snapshot_id, branches, limits.cutoff, limits.needed)
     done = replace(done, dropped_branches=len(branches))
     if due is None:
         return done

@@ -134,9 +134,14 @@ def pinned_by(view: ViewInfo) -> set[int]:
 
     The next refresh starts there, and another `stale_read_behavior` reads it without a refresh.
     """
-    read = {int(found) for sql in view.retained_sql for found in _PINNED.findall(sql)}
+    read = {snapshot_id for sql in view.retained_sql for snapshot_id in pinned_in(sql)}
     recorded = view.properties.get(STORAGE_SNAPSHOT_ID)
     return read if recorded is None else {*read, int(recorded)}
+
+
+def pinned_in(sql: str) -> set[int]:
+    """Return the snapshots, of any table, that the SQL of a view names."""
+    return set(map(int, _PINNED.findall(sql)))
 
 
 def load_storage(lake: Lake, storage: TableName) -> Table:
