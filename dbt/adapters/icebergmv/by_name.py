@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from dbt.adapters.icebergmv.maintenance.errors import naming
 from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.operations.expiry import snapshots_read
 from dbt.adapters.icebergmv.maintenance.operations.rollback import RolledBack, rollback
 from dbt.adapters.icebergmv.maintenance.operations.upkeep import DAY, Upkeep, UpkeepOptions, upkeep
 from dbt.adapters.icebergmv.maintenance.operations.versions import Version, versions_of
@@ -82,14 +83,24 @@ def explain_materialized_view(spark: Session, name: str) -> Explanation:
 
 
 def maintain_materialized_view(spark: Session, name: str, *, older_than: int = DAY, dry_run: bool = False) -> Upkeep:
-    """Compact the storage of a view where that pays, then expire what no version of it reads.
+    """Compact the storage of a view where that pays, then expire what neither it nor another view of the catalog reads.
 
     Snapshots that readers got within the last `older_than` seconds stay. What could not be done is in the result.
     """
     view, options = parsed_view(name), UpkeepOptions(older_than=older_than, dry_run=dry_run)
+
+    def work(lake: Lake) -> Upkeep:
+        every = [
+            (lake.catalog.name, schema, entry.name)
+            for schema in lake.catalog.namespaces()
+            for entry in lake.catalog.entries(schema)
+            if entry.kind == "view"
+        ]
+        return upkeep(lake, view, options, utc_now(), snapshots_read(lake.catalog, every))
+
     with naming("maintain", show(view)):
         check_no_cache(spark, view[0])
-        return on_lake(spark, view[0], lambda lake: upkeep(lake, view, options, utc_now()))
+        return on_lake(spark, view[0], work)
 
 
 def materialized_view_versions(spark: Session, name: str) -> tuple[Version, ...]:
