@@ -10,6 +10,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyiceberg.io.pyarrow import schema_to_pyarrow
+from pyiceberg.manifest import DataFileContent
+from pyiceberg.schema import Schema
+from pyiceberg.table.snapshots import Operation
+from pyiceberg.types import IntegerType, NestedField
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.lake import Lake
@@ -23,6 +27,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.view_config import keep_versions
 from tests.refresh.refreshes import ROWS, STORAGE, VIEW, Model, Stage, crash, reading, sell
+from tests.support.metadata_tables import MetadataTable, file_of
 from tests.support.recording_spark import RecordingSpark
 
 NOW = datetime.now(timezone.utc)
@@ -230,6 +235,25 @@ def test_files_with_deletes_and_other_targets(stage: Stage) -> None:
     assert file_counts(StoredRows(STORAGE, stage.tables()[STORAGE[2]], pinned(stage)), 5) == FileCounts(5, 0, 0)
     assert FileCounts(5, 0, 1).compaction_pays
     assert not FileCounts(5, 0, 0).compaction_pays
+
+
+def test_deletes_of_files_that_are_gone_are_nothing_to_compact(tmp_path: Path) -> None:
+    """Iceberg leaves them in some cases, and a compaction would do nothing about them, again and again."""
+    made = MetadataTable(tmp_path, Schema(NestedField(1, "id", IntegerType())))
+    files = [file_of("a"), file_of("b")]
+    of_a = file_of("of_a", content=DataFileContent.POSITION_DELETES, about="a")
+    of_any = file_of("of_any", content=DataFileContent.POSITION_DELETES)
+    made.commit(Operation.APPEND, files)
+    both, gone, unknown = (
+        made.commit(operation, added, removed)
+        for operation, added, removed in (
+            (Operation.OVERWRITE, [of_a], []),
+            (Operation.OVERWRITE, [], files[:1]),
+            (Operation.OVERWRITE, [of_any], []),
+        )
+    )
+    counts = [file_counts(StoredRows(STORAGE, made.table(), at), 5) for at in (both, gone, unknown)]
+    assert [(found.data, found.deletes) for found in counts] == [(2, 1), (1, 0), (1, 1)]
 
 
 def test_small_files_count_by_partition(stage: Stage) -> None:

@@ -16,6 +16,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.manifests import (
     live_files,
     manifests_of,
     partition_key,
+    referenced_data_file,
 )
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
@@ -28,7 +29,10 @@ MIN_INPUT_FILES = 5
 
 @dataclass(frozen=True)
 class FileCounts:
-    """The files of stored rows: of data, of those the small ones that compaction takes up, and of deletes."""
+    """The files of stored rows: of data, of those the small ones that compaction takes up, and of deletes.
+
+    Deletes from data files that are there no more do not count: Iceberg drops them sooner or later.
+    """
 
     data: int
     small: int
@@ -45,13 +49,14 @@ def file_counts(stored: StoredRows, min_input_files: int) -> FileCounts:
     text = stored.table.properties.get(_TARGET_KEY, "")
     small_below = _SMALL * (int(text) if text.isdecimal() else _TARGET)
     small: Counter[PartitionKey] = Counter()
-    data = deletes = 0
+    paths, deleted_from = set[str](), list[str | None]()
     snapshot = stored.table.metadata.snapshot_by_id(stored.snapshot_id)
     for file in live_files(stored.table.io, manifests_of(stored.table.io, snapshot)):
         if file.content != DataFileContent.DATA:
-            deletes += 1
+            deleted_from.append(referenced_data_file(file))
             continue
-        data += 1
+        paths.add(file.file_path)
         if file.file_size_in_bytes < small_below:
             small[partition_key(file)] += 1
-    return FileCounts(data, sum(n for n in small.values() if n >= min_input_files), deletes)
+    deletes = sum(path is None or path in paths for path in deleted_from)
+    return FileCounts(len(paths), sum(n for n in small.values() if n >= min_input_files), deletes)

@@ -126,12 +126,14 @@ def fast_forward_main(storage: TableName, branch: str) -> str:
 
 
 def rewrite_files(storage: TableName, branch: str, min_input_files: int) -> str:
-    """Return the statement that compacts small files, and files with deletes, on a branch."""
+    """Return the statement that compacts small files, and files with deletes, on a branch.
+
+    Iceberg 1.11 would remove dangling deletes from main, whatever the branch, so it is not asked to.
+    """
     return (
         f"CALL {identifier(storage[0])}.system.rewrite_data_files(table => {string_literal(qualified(*storage))}, "
         f"branch => {string_literal(branch)}, "
-        f"options => map('min-input-files', '{min_input_files}', 'delete-file-threshold', '1', "
-        "'remove-dangling-deletes', 'true'))"
+        f"options => map('min-input-files', '{min_input_files}', 'delete-file-threshold', '1'))"
     )
 
 
