@@ -356,7 +356,7 @@ class Machine:
             Lake(self.world.reader, self.world.spark), name, possible[(step.back - 1) % len(possible)].version_id
         )
         self.statistics.events[f"rolled back, the next refresh: {done.next_refresh}"] += 1
-        if done.next_refresh == "from there":
+        if subject.recorded_cut():
             subject.check()
         subject.changed |= set(subject.reads)
         subject.broken.add("rolled back")
