@@ -31,6 +31,9 @@ _NEARLY_EVERYWHERE = 0.8
 _MOST_QUESTIONS = 2.5
 """What all questions together may read, as a multiple of what a full refresh reads."""
 
+_WIDE = frozenset({"file", "month", "year"})
+"""What changed, in words of `TableChange.unit`, where it holds many rows besides those that changed."""
+
 _MANY_QUESTIONS = 4
 """So many questions are asked of small tables. Each takes as long as the whole SELECT, whatever it reads."""
 
@@ -49,8 +52,12 @@ _COUNTED_FILES = 20_000
 
 
 def is_rough(base: BaseTableStatus) -> bool:
-    """Return whether many rows are in the changed files that did not change: seeds and tables that are made anew."""
-    return base.change.appended_since is None and (base.change.unit == "file" or base.change.replaced)
+    """Return whether many rows did not change where the change is known to be.
+
+    So it is in seeds and tables that are made anew, and where partitions are long: a view of few rows is stored by
+    months or years, and one changed day of it would be a whole year for the views above it.
+    """
+    return base.change.appended_since is None and (base.change.unit in _WIDE or base.change.replaced)
 
 
 def reads_too_much(bases: Iterable[BaseTableStatus], status: MaterializedViewStatus) -> bool:
