@@ -79,3 +79,8 @@ def test_orphans(project: DryProject) -> None:
 )
 def test_what_is_refused(project: DryProject, name: str, arguments: str) -> None:
     assert not project.operation(name, arguments)[0]
+
+
+def test_a_view_that_is_not_built_is_named(project: DryProject) -> None:
+    _, said = project.operation("rollback_materialized_view", "{model: new}")
+    assert "Cannot roll back lake.ns.new: it is not a materialized view of the catalog. Run dbt first." in said

@@ -113,9 +113,9 @@ def test_every_obstacle_is_named_the_shortest_first(stage: Stage) -> None:
 def test_a_table_that_is_not_there(stage: Stage) -> None:
     found = of(stage, select("SELECT n.id FROM nowhere n JOIN orders o ON n.id = o.id"))
     absent, orders = found.base_tables
-    assert "lake.ns.nowhere is not an Iceberg table of the catalog lake" in absent.obstacles
+    assert "the catalog lake has no Iceberg table lake.ns.nowhere" in absent.obstacles
     assert (found.verdict, orders.rows_added) == ("unknown", None)
-    assert "nowhere is not an Iceberg table" in in_a_line(found)
+    assert "the catalog lake has no Iceberg table lake.ns.nowhere" in in_a_line(found)
 
 
 def test_a_table_without_rows(stage: Stage) -> None:

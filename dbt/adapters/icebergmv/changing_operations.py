@@ -11,7 +11,7 @@ from dbt.adapters.base import available
 from dbt.adapters.base.meta import AdapterMeta
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, naming
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.expiry import snapshots_read
 from dbt.adapters.icebergmv.maintenance.operations.orphans import LooseStorage, drop_orphans, loose_storage
@@ -22,7 +22,7 @@ from dbt.adapters.icebergmv.maintenance.operations.upkeep_text import upkeep_tex
 from dbt.adapters.icebergmv.maintenance.operations.versions import versions_of
 from dbt.adapters.icebergmv.maintenance.operations.versions_text import rolled_back_text, versions_text
 from dbt.adapters.icebergmv.maintenance.reports.as_json import as_json
-from dbt.adapters.icebergmv.maintenance.sql.names import TableName
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.config_words import one_of, true_or_false
 from dbt.adapters.icebergmv.maintenance.status.time_spans import seconds_of
 from dbt.adapters.icebergmv.project_models import (
@@ -108,7 +108,8 @@ class ChangingOperationsMixin(metaclass=AdapterMeta):
                 raise InvalidConfig(f"model is {model!r}. Name one materialized view of the project.")
             lake = self._lake(views[0][0])
             if to is None:
-                versions = versions_of(lake.catalog, views[0]).versions
+                with naming("roll back", show(views[0])):
+                    versions = versions_of(lake.catalog, views[0]).versions
                 return as_json(versions) if words == "json" else versions_text(versions)
             if isinstance(to, bool) or not isinstance(to, int):
                 raise InvalidConfig(f"to is {to!r}. Give the number of a version. Leave `to` out to see them.")
@@ -138,4 +139,4 @@ def _for_dbt(what: str) -> Iterator[None]:
     try:
         yield
     except MaintenanceError as error:
-        raise DbtRuntimeError(f"Cannot {what}: {error.cause}") from error
+        raise DbtRuntimeError(f"{error.subject or f'Cannot {what}'}: {error.cause}") from error

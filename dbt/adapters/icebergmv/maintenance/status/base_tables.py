@@ -123,7 +123,7 @@ class BaseTables:
             return BaseTable(name, source)
         view = self._catalog.view(namespace, table_name)
         if view is None:
-            return BaseTable(name, None, f"{show(name)} is not an Iceberg table of the catalog {self._catalog.name}")
+            return BaseTable(name, None, f"the catalog {catalog} has no Iceberg table {show(name)}")
         if not is_materialized_view(view.properties):
             return BaseTable(name, None, _live(name), view)
         return self._materialized_view(name, view)
