@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import closing
@@ -111,17 +112,46 @@ def test_a_view_whose_model_became_ephemeral_has_none(project: DryProject) -> No
 
 def test_what_is_wrong_with_one_model_hides_no_other(project: DryProject) -> None:
     project.model("unknown_macro", "select {{ nothing_of_this_name() }} from lake.ns.orders")
-    project.model("asks", "{% set found = run_query('select 1') %} select region from lake.ns.orders")
-    project.model("asks_too", "{% set said, rows = adapter.execute('select 1', fetch=true) %} select 1 as a")
     project.model("unnamed", "select 1 + 1 from lake.ns.orders")
     project.model("no_sql", "select frm where")
     found = statuses(project)
     assert found["totals"]["state"] == "fresh"
     assert "nothing_of_this_name" in found["unknown_macro"]["error"]
-    assert "asks Spark while it is compiled" in found["asks"]["error"]
-    assert "asks Spark while it is compiled" in found["asks_too"]["error"]
     assert "has no name" in found["unnamed"]["error"]
     assert found["no_sql"]["next"]["questions"] or found["no_sql"]["limits"]
+
+
+def test_a_model_that_asks_spark_while_it_is_compiled_is_judged_by_its_last_select(project: DryProject) -> None:
+    project.model("totals", "{% set found = run_query('select 1') %} " + TOTALS)
+    project.model("never", "{% set said, rows = adapter.execute('select 1', fetch=true) %} select 1 as a")
+    found = statuses(project)
+    assert (found["totals"]["state"], found["totals"]["error"]) == ("fresh", None)
+    assert found["totals"]["next"]["kinds"] == ["none", "full"]
+    assert "because it asks Spark while it is compiled" in found["totals"]["next"]["questions"][0]
+    assert (found["never"]["state"], found["never"]["next"]["kinds"]) == ("new", ["full"])
+    assert "so it is known when it runs" in found["never"]["note"]
+    success, text = project.operation("explain_materialized_view", "{format: json}")
+    assert success, text
+    explained = {view["name"].split(".")[-1]: view for view in json.loads(text)}
+    assert explained["totals"]["verdict"] == "incremental"
+    assert explained["totals"]["status"]["next"] == found["totals"]["next"]
+    assert explained["never"]["verdict"] == "unknown"
+    _, said = project.operation("explain_materialized_view", "{}")
+    assert re.search("never +materialized_view +not known yet +its SELECT asks Spark", said)
+
+
+@pytest.mark.parametrize(
+    ("setting", "kinds"),
+    [
+        ("on_configuration_change='continue'", ["overwrite", "none"]),
+        ("on_configuration_change='fail'", ["overwrite", "error"]),
+        ("refresh_policy='incremental_strict'", ["overwrite", "full", "error"]),
+    ],
+)
+def test_what_a_changed_select_would_come_to(project: DryProject, setting: str, kinds: list[str]) -> None:
+    project.model("totals", "{{ config(" + setting + ") }} {% set found = run_query('select 1') %} " + TOTALS)
+    sell_more(project)
+    assert statuses(project)["totals"]["next"]["kinds"] == kinds
 
 
 @pytest.mark.parametrize(

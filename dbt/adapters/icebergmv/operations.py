@@ -25,11 +25,13 @@ from dbt.adapters.icebergmv.maintenance.reports.view_status import (
     Configured,
     Recorded,
     Subject,
+    Unread,
     ViewStatus,
     status,
 )
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.config_words import one_of
+from dbt.adapters.icebergmv.maintenance.status.inspection import recorded_select
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import is_materialized_view
 from dbt.adapters.icebergmv.maintenance.status.table_layout import is_view_table
 from dbt.adapters.icebergmv.project_models import (
@@ -54,10 +56,7 @@ Format = Literal["table", "json"]
 Report = TypeVar("Report")
 _FORMATS: tuple[Format, ...] = ("table", "json")
 _GONE = "no model of this project has its name: dbt leaves it as it is; drop it, or ignore it"
-_ASKS = (
-    "its SELECT asks Spark while it is compiled (run_query, statement), and an operation starts no Spark. "
-    "Its status is known while it runs"
-)
+_ASKS = "its SELECT asks Spark while it is compiled (run_query, statement), so it is known when it runs"
 
 
 class OperationsMixin(metaclass=AdapterMeta):
@@ -152,24 +151,32 @@ class OperationsMixin(metaclass=AdapterMeta):
             return UnreadableCatalog(catalog, str(error.msg))
 
     def _subject(self, model: ProjectModel, manifest: Any) -> Subject:
-        request = self._request_of(model, manifest)
-        if isinstance(request, str):
-            return Recorded(model.relation, problem=request)
+        """Return a model as status and explain look at it, with why its run fails before it asks for anything."""
+        try:
+            sql = self._compiled(model, manifest)
+            is_asked = sql is None
+            if sql is None:
+                sql = recorded_select(self.catalog_reader_of(model.relation[0]), model.relation)
+            if sql is None:
+                return Unread(model.relation, _ASKS)
+            is_rebuilt = model.node.config.full_refresh is True
+            request = self.refresh_request(as_run_sees_it(model), sql, model.relation, is_rebuilt)
+        except MaintenanceError as error:
+            return Recorded(model.relation, problem=error.cause)
+        except DbtBaseException as error:
+            return Recorded(model.relation, problem=_first_lines(error))
         setting = str(model.node.config.on_configuration_change.value)
-        return Configured(request, cast(OnChange, setting), built_first(manifest, model.node))
+        return Configured(request, cast(OnChange, setting), built_first(manifest, model.node), is_asked)
 
-    def _request_of(self, model: ProjectModel, manifest: Any) -> RefreshRequest | str:
-        """Return what a run asks for a model, or why it fails before it asks for anything."""
+    def _compiled(self, model: ProjectModel, manifest: Any) -> str | None:
+        """Return the SELECT of a model, None of one that asks Spark for it. Raises dbt's errors of Jinja."""
         try:
             with self._looking():
-                sql = compiled_sql(self.config, manifest, model)
-            return self.refresh_request(
-                as_run_sees_it(model), sql, model.relation, model.node.config.full_refresh is True
-            )
-        except MaintenanceError as error:
-            return error.cause
+                return compiled_sql(self.config, manifest, model)
         except DbtBaseException as error:
-            return _first_lines(error)
+            if _ASKS not in str(error):
+                raise
+            return None
 
     @contextmanager
     def _looking(self) -> Iterator[None]:
@@ -231,7 +238,7 @@ def _first_lines(error: DbtBaseException) -> str:
     """Return dbt's message in one line, without the trail of macros below it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     told = [line for line in lines if not line.startswith(("> in macro", "> called by"))]
-    return _ASKS if any(_ASKS in line for line in told) else ": ".join(told[:3])
+    return ": ".join(told[:3])
 
 
 @contextmanager

@@ -26,8 +26,9 @@ from dbt.adapters.icebergmv.maintenance.reports.next_sql import NextSql, next_sq
 from dbt.adapters.icebergmv.maintenance.reports.view_status import (
     Configured,
     Subject,
+    Unread,
     ViewStatus,
-    inspected_status,
+    configured_status,
     limits_of,
     status_of,
 )
@@ -92,9 +93,9 @@ class Explanation:
     """Why a view is refreshed as it is, or would be.
 
     incremental: changes of every base table are refreshed in part, if the answers to what is asked allow it; partly:
-    those of some tables; full: those of none; unknown: a table that it reads is not built yet; error: it is no view
-    that can be built, `error` says why. `obstacles` are those of the SELECT as a whole, the shortest first. `status` is
-    None of a SELECT that is no materialized view.
+    those of some tables; full: those of none; unknown: a table that it reads is not built yet, or only a run knows its
+    SELECT; error: it is no view that can be built, `error` says why. `obstacles` are those of the SELECT as a whole,
+    the shortest first. `status` is None of a SELECT that is no materialized view.
     """
 
     name: str
@@ -132,9 +133,11 @@ def _explained(catalog: CatalogReader, subject: Subject, now: datetime) -> Expla
         if isinstance(subject, Configured):
             view: Inspection = inspect(catalog, subject.request)
             resting = resting_view(catalog, subject.request, now)
-            found = inspected_status(view, subject.on_change, now, resting)
+            found = configured_status(view, subject, now, resting)
             return _of(catalog, view, found, outlook(view, subject.on_change) if found.error is None else None)
         found = status_of(catalog, subject, now)
+        if isinstance(subject, Unread):
+            return Explanation(name, "unknown", obstacles=(subject.why,), status=found)
         if found.error is not None or found.next is None:
             return Explanation(name, "error", status=found, error=found.error or found.note)
         view = inspect_recorded(catalog, subject.name)

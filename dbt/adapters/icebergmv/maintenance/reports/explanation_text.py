@@ -48,7 +48,7 @@ def in_a_line(explanation: Explanation) -> str:
     """Return what changes of the base tables come to, or what stops them, in one line."""
     if explanation.error is not None:
         return explanation.error
-    if explanation.verdict == "full" and explanation.obstacles:
+    if explanation.obstacles and (explanation.verdict == "full" or not explanation.base_tables):
         return "; ".join(explanation.obstacles)
     if not explanation.base_tables:
         return "it reads no table that changes"

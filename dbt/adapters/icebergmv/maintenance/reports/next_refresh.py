@@ -15,12 +15,14 @@ from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
 from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions, Settled, first_plan
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView
+from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 
 OnChange: TypeAlias = Literal["apply", "continue", "fail"]
 RefreshKind: TypeAlias = Literal["none", "append", "overwrite", "merge", "full", "restitch", "error"]
 
 _NOT_ON_RUN = "refresh_on_run is false"
 _SPARK_READS_IT = "whether Spark accepts its SQL, which cannot be analysed here"
+_SAME_SELECT = "whether its SELECT is that of its last run, because it asks Spark while it is compiled"
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,23 @@ def after(found: NextRefresh, built: Sequence[str]) -> NextRefresh:
     )
     kinds = tuple(dict.fromkeys((*likely, *rest)))
     return replace(found, kinds=kinds, questions=(*found.questions, question), estimated_bytes=None)
+
+
+def if_select_is_the_same(found: NextRefresh, on_change: OnChange, policy: RefreshPolicy) -> NextRefresh:
+    """Return what a run does with a view whose SELECT it alone knows; `found`: what it does with the last one."""
+    changed: dict[OnChange, tuple[RefreshKind, ...]] = {"apply": ("full",), "continue": ("none",), "fail": ("error",)}
+    others = changed[on_change]
+    if on_change == "apply" and policy == "incremental_strict":
+        others = ("full", "error")
+    if {*others} <= {*found.kinds} == {*others}:
+        return found
+    return replace(
+        found,
+        kinds=tuple(dict.fromkeys((*found.kinds, *others))),
+        questions=(*found.questions, _SAME_SELECT),
+        estimated_bytes=None,
+        held_by=None,
+    )
 
 
 def _is_firm(view: Inspection) -> bool:

@@ -19,6 +19,7 @@ from dbt.adapters.icebergmv.maintenance.reports.next_refresh import (
     NextRefresh,
     OnChange,
     after,
+    if_select_is_the_same,
     is_fresh,
     outlook,
     rest_of,
@@ -49,12 +50,14 @@ class Configured:
     """A view to look at, as a run would refresh it.
 
     `on_change`: what the run does about changed configuration. `built_first` are the tables, and other materialized
-    views, that the same run builds before it, and that it reads.
+    views, that the same run builds before it, and that it reads. `is_asked`: the request has the SELECT of the last
+    run, because the model asks Spark while it is compiled.
     """
 
     request: RefreshRequest
     on_change: OnChange = "apply"
     built_first: tuple[TableName, ...] = ()
+    is_asked: bool = False
 
     @property
     def name(self) -> TableName:
@@ -74,7 +77,15 @@ class Recorded:
     problem: str | None = None
 
 
-Subject: TypeAlias = Configured | Recorded
+@dataclass(frozen=True)
+class Unread:
+    """A view that no run has built whole, and whose SELECT nobody knows before a run; `why` says so."""
+
+    name: TableName
+    why: str
+
+
+Subject: TypeAlias = Configured | Recorded | Unread
 
 
 @dataclass(frozen=True)
@@ -158,10 +169,12 @@ def _in_one_run(found: Sequence[tuple[Subject, ViewStatus]]) -> Iterator[ViewSta
 def status_of(catalog: CatalogReader, subject: Subject, now: datetime) -> ViewStatus:
     """Return the status of one view; what is wrong with it is in there."""
     resting = None
+    if isinstance(subject, Unread):
+        return _unread_status(catalog, subject, now)
     try:
         if isinstance(subject, Configured):
             resting = resting_view(catalog, subject.request, now)
-            return inspected_status(inspect(catalog, subject.request), subject.on_change, now, resting)
+            return configured_status(inspect(catalog, subject.request), subject, now, resting)
         return _recorded_status(catalog, subject, now)
     except MaintenanceError as error:
         problem = subject.problem if isinstance(subject, Recorded) else None
@@ -169,19 +182,29 @@ def status_of(catalog: CatalogReader, subject: Subject, now: datetime) -> ViewSt
         return _since(found, _state(catalog, subject.name), now)
 
 
-def inspected_status(
-    view: Inspection, on_change: OnChange, now: datetime, resting: RestingView | None = None
+def _unread_status(catalog: CatalogReader, subject: Unread, now: datetime) -> ViewStatus:
+    state = _state(catalog, subject.name)
+    reason = "first build" if state is None else f"the last run was built with {state.partial}"
+    following = NextRefresh(("full",), reason, is_firm=True)
+    found = ViewStatus(show(subject.name), "new" if state is None else "stale", next=following, note=subject.why)
+    return _since(found, state, now)
+
+
+def configured_status(
+    view: Inspection, subject: Configured, now: datetime, resting: RestingView | None = None
 ) -> ViewStatus:
-    """Return the status of an inspected view; what the next run fails of is in it.
+    """Return the status of an inspected view as a run would refresh it; what the next run fails of is in it.
 
     `resting` is the view, if the next run leaves it alone.
     """
     found = stored_status(view, now)
     try:
         reads = read_plan(view)
-        following = outlook(view, on_change).next if resting is None else rest_of(resting)
+        following = outlook(view, subject.on_change).next if resting is None else rest_of(resting)
     except MaintenanceError as error:
         return _failing(found, _said(error), resting)
+    if subject.is_asked:
+        following = if_select_is_the_same(following, subject.on_change, subject.request.config.refresh_policy)
     return replace(found, reads_reason=reads.reason, next=following)
 
 

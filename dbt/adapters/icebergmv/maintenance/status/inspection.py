@@ -273,6 +273,17 @@ def recorded_request(catalog: CatalogReader, name: TableName) -> RefreshRequest:
     return RefreshRequest(name, definition_in_full(state, catalog.name), name[1], config, state.owner)
 
 
+def recorded_select(catalog: CatalogReader, name: TableName) -> str | None:
+    """Return the SELECT of the last refresh of a view; None of what is no materialized view, or built with `--empty`.
+
+    Raises StateUnreadable.
+    """
+    view = found_view(catalog, name)
+    if view is None or not is_materialized_view(view.properties):
+        return None
+    return read_state(show(name), view.properties).definition or None
+
+
 def inspect_recorded(catalog: CatalogReader, name: TableName) -> LostView | RefreshedView:
     """Return what a refresh with the recorded SELECT and settings would find, for those who have no model at hand.
 
