@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.exceptions import NoSuchTableError
 from pyiceberg.expressions import AlwaysTrue
 from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.partitioning import PartitionField, PartitionSpec
@@ -65,8 +66,10 @@ class LocalCatalog:
         return self.views.get(name)
 
     def table(self, namespace: str, name: str) -> Table | None:
-        is_there = self.iceberg.table_exists(f"{namespace}.{name}")
-        return self.iceberg.load_table(f"{namespace}.{name}") if is_there else None
+        try:
+            return self.iceberg.load_table(f"{namespace}.{name}")
+        except NoSuchTableError:
+            return None
 
 
 @dataclass
