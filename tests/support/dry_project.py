@@ -68,10 +68,14 @@ class DryProject:
 
     def operation(self, name: str, arguments: str = "{}") -> tuple[bool, str]:
         """Run an operation of dbt; return whether it succeeded, and what it printed."""
+        return self.command("run-operation", name, "--args", arguments)
+
+    def command(self, *words: str) -> tuple[bool, str]:
+        """Run a command of dbt; return whether it succeeded, and what it printed."""
         folders = {"--project-dir": self.folder, "--profiles-dir": self.folder, "--log-path": self.folder / "logs"}
         common = [text for option, path in folders.items() for text in (option, str(path))]
         with redirect_stdout(io.StringIO()) as printed:
-            answer = dbtRunner().invoke([*_QUIET, *_NO_LOG, "run-operation", name, "--args", arguments, *common])
+            answer = dbtRunner().invoke([*_QUIET, *_NO_LOG, *words, *common])
         return answer.success, printed.getvalue()
 
     def close(self) -> None:

@@ -13,7 +13,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.icebergmv.invocation import COMPILING_COMMANDS, command, partial_inputs
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, naming
 from dbt.adapters.icebergmv.maintenance.operations.rightness import wrong_rows_query
-from dbt.adapters.icebergmv.maintenance.reports.freshness import overdue, overdue_sql
+from dbt.adapters.icebergmv.maintenance.reports.freshness import Overdue, overdue, overdue_sql
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import string_literal
 from dbt.adapters.icebergmv.maintenance.status.session_settings import meaning_settings
@@ -48,19 +48,13 @@ class GenericTestsMixin(metaclass=AdapterMeta):
     def materialized_view_freshness(self, view: object, within: object, started_at: datetime) -> FreshnessTest:
         """Return the test whether a view is older than `within`, or else its `target_lag`, when dbt was started.
 
-        A view that a run has left alone since is not yet too old so. Raises DbtRuntimeError without a lag to test for.
+        A view that a run has left alone since is not yet too old so. Raises DbtRuntimeError without a lag to test for;
+        commands that only compile get a SELECT that says so.
         """
-        if not isinstance(view, BaseRelation):
-            raise DbtRuntimeError("materialized_view_is_fresh takes no `where`: a view is fresh as a whole.")
-        name = (str(view.database), str(view.schema), str(view.identifier))
         try:
-            with naming("test", show(name)):
-                allowed = self._allowed(name, within)
-                # Such rows are those of this invocation, and of a part of the tables.
-                is_partial = partial_inputs() is not None
-                found = () if is_partial else overdue(self.catalog_reader_of(name[0]), name, allowed, started_at)
+            found = self._overdue(view, within, started_at)
         except MaintenanceError as error:
-            raise DbtRuntimeError(str(error)) from error
+            return FreshnessTest(_error_sql(error))
         said = () if command() in COMPILING_COMMANDS else tuple(map(str, found))
         return FreshnessTest(overdue_sql(found), said)
 
@@ -73,9 +67,17 @@ class GenericTestsMixin(metaclass=AdapterMeta):
         try:
             return self._wrong_rows(relation)
         except MaintenanceError as error:
-            if command() not in COMPILING_COMMANDS:
-                raise DbtRuntimeError(str(error)) from error
-            return f"SELECT raise_error({string_literal(str(error))}) AS error"
+            return _error_sql(error)
+
+    def _overdue(self, view: object, within: object, started_at: datetime) -> tuple[Overdue, ...]:
+        if not isinstance(view, BaseRelation):
+            raise InvalidConfig("materialized_view_is_fresh takes no `where`: a view is fresh as a whole.")
+        name = (str(view.database), str(view.schema), str(view.identifier))
+        with naming("test", show(name)):
+            allowed = self._allowed(name, within)
+            # Such rows are those of this invocation, and of a part of the tables.
+            is_partial = partial_inputs() is not None
+            return () if is_partial else overdue(self.catalog_reader_of(name[0]), name, allowed, started_at)
 
     def _wrong_rows(self, relation: object) -> str:
         if not isinstance(relation, BaseRelation):
@@ -94,6 +96,13 @@ class GenericTestsMixin(metaclass=AdapterMeta):
                 "its model has no target_lag. Set one, or give the test materialized_view_is_fresh `within: '2 hours'`."
             )
         return allowed
+
+
+def _error_sql(error: MaintenanceError) -> str:
+    """Return the SQL of a test that cannot be made. Raises DbtRuntimeError, but in commands that only compile."""
+    if command() not in COMPILING_COMMANDS:
+        raise DbtRuntimeError(str(error)) from error
+    return f"SELECT raise_error({string_literal(str(error))}) AS error"
 
 
 def _target_lag(manifest: Any, name: TableName) -> object:
