@@ -11,6 +11,7 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.reports.as_json import as_json
+from dbt.adapters.icebergmv.maintenance.reports.status_text import status_text
 from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, Recorded, ViewStatus, status
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
 from tests.refresh.conftest import stage as stage  # noqa: PLC0414 - a fixture
@@ -194,6 +195,16 @@ def test_age_against_the_window(later: int, within: bool, stage: Stage) -> None:
     found = look(stage, windowed, timedelta(minutes=later))
     assert (found.staleness_window, found.within_window) == (900, within)
     assert found.stale_read_behavior == "use_view_query"
+
+
+def test_a_setting_that_needs_no_other_rows_is_told(stage: Stage) -> None:
+    stage.refresh(reading("use_data_table"))
+    said = "stale_read_behavior is fail, and was use_data_table"
+    found = look(stage, reading("fail"))
+    assert (found.state, found.stale_read_behavior, found.altered) == ("fresh", "use_data_table", (said,))
+    assert f"  changed in the model: {said}" in status_text([found]).splitlines()
+    result, _ = stage.refresh(reading("fail"))
+    assert (result.kind, look(stage, reading("fail")).altered) == ("none", ())
 
 
 def test_readers_that_do_not_get_what_is_configured(stage: Stage) -> None:

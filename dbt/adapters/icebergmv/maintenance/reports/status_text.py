@@ -82,6 +82,8 @@ def _details(view: ViewStatus) -> list[str]:
     lines += [view.clock] if view.clock is not None else []
     if view.next is not None:
         lines += _reason(view, view.next)
+    if view.state in ("fresh", "stale"):
+        lines += [f"changed in the model: {altered}" for altered in view.altered]
     if view.limits is not None:
         lines.append(view.limits)
     if view.reads_reason is not None:

@@ -110,7 +110,8 @@ class ViewStatus:
     since then, 0 of a fresh view. `target_lag` is what the model allows, in seconds; `within_target_lag`: no more.
     `within_window`: readers are still spared from looking for changes (None: there is no `staleness_window`).
     `stale_read_behavior` is what readers get now, `reads_reason` why they do not get what is configured. `limits` says
-    why refreshes are full whatever changed. `next` is None where no run refreshes it; `note` then says why.
+    why refreshes are full whatever changed. `altered` is what changed in the configuration that needs no other rows.
+    `next` is None where no run refreshes it; `note` then says why.
     """
 
     name: str
@@ -130,6 +131,7 @@ class ViewStatus:
     base_tables: tuple[BaseTableReport, ...] = ()
     clock: str | None = None
     limits: str | None = None
+    altered: tuple[str, ...] = ()
     next: NextRefresh | None = None
     note: str | None = None
     error: str | None = None
@@ -205,7 +207,7 @@ def configured_status(
         return _failing(found, _said(error), resting)
     if subject.is_asked:
         following = if_select_is_the_same(following, subject.on_change, subject.request.config.refresh_policy)
-    return replace(found, reads_reason=reads.reason, next=following)
+    return replace(found, reads_reason=reads.reason, altered=view.changes.alter, next=following)
 
 
 def _failing(found: ViewStatus, error: str, resting: RestingView | None) -> ViewStatus:
