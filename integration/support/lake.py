@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -53,7 +53,12 @@ class LakeProject:
         self.warnings: list[str] = []
 
     def sql(self, statement: str) -> list[Row]:
-        return SparkSession.active().sql(statement).collect()
+        return self.runner()(statement)
+
+    def runner(self) -> Callable[[str], list[Row]]:
+        """Return what runs statements in the session of the calling thread; another thread may have another one."""
+        session = SparkSession.active()
+        return lambda statement: session.sql(statement).collect()
 
     def session(self, conf: Mapping[str, str]) -> Spark:
         """Return a session of its own, with some settings, as the engine wants it."""
@@ -65,7 +70,7 @@ class LakeProject:
     def at_once(self, statements: Iterable[str]) -> list[list[Row]]:
         """Run statements that do not depend on one another; return the rows of each, in their order."""
         with ThreadPoolExecutor(THREADS) as pool:
-            return list(pool.map(self.sql, statements))
+            return list(pool.map(self.runner(), statements))
 
     def model(self, name: str, sql: str, **config: Any) -> None:
         settings = {"materialized": "materialized_view", **config}

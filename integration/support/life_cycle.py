@@ -46,7 +46,10 @@ class Project(LakeProject):
         with adapter.connection_named("life cycle"):
             yield adapter
 
-    def sql(self, statement: str) -> list[Row]:
+    def runner(self) -> Callable[[str], list[Row]]:
+        return self._executed
+
+    def _executed(self, statement: str) -> list[Row]:
         with self.adapter() as adapter:
             _, table = adapter.execute(statement, fetch=True)
         return [Row(*row) for row in table.rows]
