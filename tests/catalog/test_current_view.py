@@ -118,7 +118,10 @@ def test_one_step_may_be_of_a_commit_that_failed() -> None:
 
 
 def test_attempts_at_the_same_are_the_same() -> None:
+    """Each attempt has a time of its own, in the log and in its version."""
     one, other = view([(1, 1)]), view([(2, 1)])
+    (version,) = other.versions
+    other.versions[0] = version.model_copy(update={"timestamp_ms": version.timestamp_ms + 1})
     assert current_view([one, other]) is not None
 
 

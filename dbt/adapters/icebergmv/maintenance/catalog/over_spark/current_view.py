@@ -76,7 +76,9 @@ def _same(one: ViewMetadata, other: ViewMetadata) -> bool:
 def _facts(metadata: ViewMetadata) -> object:
     info = view_info("", "", metadata)
     properties = {key: value for key, value in info.properties.items() if key not in _ENGINE}
-    return replace(info, uuid="", properties=properties)
+    # Each attempt of a commit makes its version anew, at a time of its own.
+    versions = tuple(replace(version, made_at=0) for version in info.versions)
+    return replace(info, uuid="", properties=properties, versions=versions)
 
 
 def _is_later(metadata: ViewMetadata, other: ViewMetadata) -> bool:
