@@ -217,19 +217,43 @@ def test_a_view_over_one_that_the_same_run_refreshes(project: DryProject) -> Non
     sell_more(project)
     found = statuses(project, "above")["above"]
     assert found["state"] == "fresh"
-    assert {*found["next"]["kinds"]} == {"none", "append", "overwrite", "merge", "full"}
+    assert found["next"]["kinds"] == ["append", "overwrite", "full", "none"], "no group to merge"
     assert found["next"]["questions"] == ["what comes of lake.ns.totals, which the same run builds first"]
+    project.model("above", "{{ config(refresh_policy='incremental_strict') }}" + through.format("{{ ref('totals') }}"))
+    strict = statuses(project, "above")["above"]["next"]
+    assert strict["kinds"] == ["append", "overwrite", "error", "none"]
+    assert strict["refusal"].startswith("refresh_policy is incremental_strict")
+    project.model("above", through.format("{{ ref('totals') }}"))
+    project.model("totals", TOTALS + " -- the same\nhaving sum(amount) > 0")
+    found = statuses(project, "above")["above"]
+    assert {*found["next"]["kinds"]} == {"none", "append", "overwrite", "merge", "full"}, "it may have other columns"
     project.refresh("totals", TOTALS, COLUMNS)
     assert statuses(project)["above"]["state"] == "stale"
 
 
 def test_a_view_over_a_table_that_every_run_makes(project: DryProject) -> None:
     project.model("made", "{{ config(materialized='table') }} select * from lake.ns.orders")
+    project.plain_view("passed_on", "select * from `lake`.`ns`.`made`")
     project.model("passed_on", "{{ config(materialized='view') }} select * from {{ ref('made') }}")
     project.model("totals", "-- depends_on: {{ ref('passed_on') }}\n" + TOTALS)
     found = statuses(project)["totals"]
     assert found["state"] == "fresh"
     assert "lake.ns.made, which the same run builds first" in found["next"]["questions"][0]
+
+
+def test_a_plain_view_that_the_run_gives_another_select(project: DryProject) -> None:
+    """The run that changes the plain view refreshes what reads it."""
+    select = "select region, amount from lake.ns.orders"
+    project.plain_view("passed_on", select, "region", "amount")
+    project.model("passed_on", "{{ config(materialized='view') }}\n" + select + "  -- as it is")
+    reads = "select region, sum(amount) as total from {} group by region"
+    project.model("above", reads.format("{{ ref('passed_on') }}"))
+    project.refresh("above", reads.format("`lake`.`ns`.`passed_on`"), COLUMNS)
+    assert statuses(project)["above"]["next"]["kinds"] == ["none"]
+    project.model("passed_on", "{{ config(materialized='view') }}\n" + select + " where amount > 0")
+    found = statuses(project, "above")["above"]["next"]
+    assert "full" in found["kinds"]
+    assert found["questions"] == ["what comes of lake.ns.passed_on, which the same run builds first"]
 
 
 def explained(project: DryProject, model: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field, replace
 
-from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, forecast_of
+from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, forecast_of, kinds_of
 from dbt.adapters.icebergmv.maintenance.planning.plan import RefreshPlan
 from tests.randomised.planners import Planner, Situation
 
@@ -21,6 +21,9 @@ class Foretelling:
     def watch(self, situation: Situation, plan: RefreshPlan) -> None:
         """Compare a plan with what was foretold of it, also as the second choice of a refresh that cannot merge."""
         found = forecast_of(*situation)
+        definition, _, request = situation
+        if plan.kind not in kinds_of(definition, request.policy, request.incremental):
+            self.wrong.append(f"{definition.sql}\nis never to be a {plan.kind}: {plan.reason}")
         self._compare(situation, found, plan)
         merging = replace(situation.request, merges=True)
         if not situation.request.merges and forecast_of(*situation[:2], merging).plan.kind == "merge":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from contextlib import redirect_stdout
 from pathlib import Path
+from uuid import uuid4
 
 import yaml
 from dbt.adapters.factory import reset_adapters
@@ -13,6 +14,7 @@ from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.transforms import IdentityTransform
 
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo, ViewInfo
 from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash, single_statement
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
@@ -65,6 +67,11 @@ class DryProject:
         inspection = inspect(self.lake, RefreshRequest(("lake", "ns", name), statement, "ns", config, "ann"))
         spark = RecordingSpark(self.lake, columns, settings=self._settings)
         return refresh(Lake(self.lake, spark), inspection, read_plan(inspection))
+
+    def plain_view(self, name: str, sql: str, *columns: str) -> None:
+        """Make an Iceberg view, as a run of a plain view model does it."""
+        shown = tuple(ColumnInfo(column, "string", None) for column in columns)
+        self.lake.views[name] = ViewInfo("ns", name, str(uuid4()), sql, shown, {}, None, retained_sql=(sql,))
 
     def operation(self, name: str, arguments: str = "{}") -> tuple[bool, str]:
         """Run an operation of dbt; return whether it succeeded, and what it printed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from dbt.adapters.base import available
@@ -15,6 +16,7 @@ from dbt_common.exceptions import DbtBaseException, DbtRuntimeError
 
 from dbt.adapters.icebergmv.listing import STORAGE_PREFIXES
 from dbt.adapters.icebergmv.maintenance.catalog.unreadable import UnreadableCatalog
+from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash, single_statement
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, InvalidConfig, MaintenanceError
 from dbt.adapters.icebergmv.maintenance.reports.as_json import as_json
 from dbt.adapters.icebergmv.maintenance.reports.explanation import Explanation, explain_all, without_status
@@ -120,7 +122,8 @@ class OperationsMixin(metaclass=AdapterMeta):
         readers = {m.relation[0]: self.catalog_reader_of(m.relation[0]) for m in shown}
         # What becomes of a view depends on those that it reads, wanted or not.
         views = list(filter(_is_a_view, models)) if any(map(_is_a_view, shown)) else []
-        subjects = {m.relation: self._subject(m, manifest) for m in models if m in shown or m in views}
+        is_changed = self._changed_views(manifest)
+        subjects = {m.relation: self._subject(m, manifest, is_changed) for m in models if m in shown or m in views}
         explained = _each(explain_all, readers, [subjects[m.relation] for m in shown])
         others = {m.relation[0]: self._reader_or_what_is_wrong(m.relation[0]) for m in views}
         said = {view.name: view for view in _each(status, others, [subjects[m.relation] for m in views])}
@@ -138,7 +141,8 @@ class OperationsMixin(metaclass=AdapterMeta):
         for name in unmatched(all_names, wanted):
             raise InvalidConfig(f"select has {name!r}, which is no materialized view of the project. Leave it out.")
         # What becomes of a view depends on those that it reads, wanted or not.
-        subjects: list[Subject] = [self._subject(m, manifest) for m in models]
+        is_changed = self._changed_views(manifest)
+        subjects: list[Subject] = [self._subject(m, manifest, is_changed) for m in models]
         subjects += [Recorded(name, note=_GONE) for name in gone if is_wanted(_names(name), wanted)]
         shown = {show(m.relation) for m in models if is_wanted(m.names, wanted)} | {show(name) for name in gone}
         return [view for view in _each(status, readers, subjects) if view.name in shown]
@@ -150,7 +154,23 @@ class OperationsMixin(metaclass=AdapterMeta):
         except DbtRuntimeError as error:
             return UnreadableCatalog(catalog, str(error.msg))
 
-    def _subject(self, model: ProjectModel, manifest: Any) -> Subject:
+    def _changed_views(self, manifest: Any) -> Callable[[str], bool]:
+        """Return what says, of the id of a plain view, whether a run gives it another SELECT than the catalog has."""
+        models = {str(m.node.unique_id): m for m in models_of(manifest)}
+
+        @cache
+        def is_changed(unique_id: str) -> bool:
+            catalog, namespace, name = models[unique_id].relation
+            try:
+                sql = self._compiled(models[unique_id], manifest)
+                view = self.catalog_reader_of(catalog).view(namespace, name)
+            except (MaintenanceError, DbtBaseException):
+                return True
+            return sql is None or view is None or definition_hash(single_statement(sql)) != definition_hash(view.sql)
+
+        return is_changed
+
+    def _subject(self, model: ProjectModel, manifest: Any, is_changed: Callable[[str], bool]) -> Subject:
         """Return a model as status and explain look at it, with why its run fails before it asks for anything."""
         try:
             sql = self._compiled(model, manifest)
@@ -166,7 +186,7 @@ class OperationsMixin(metaclass=AdapterMeta):
         except DbtBaseException as error:
             return Recorded(model.relation, problem=_first_lines(error))
         setting = str(model.node.config.on_configuration_change.value)
-        return Configured(request, cast(OnChange, setting), built_first(manifest, model.node), is_asked)
+        return Configured(request, cast(OnChange, setting), built_first(manifest, model.node, is_changed), is_asked)
 
     def _compiled(self, model: ProjectModel, manifest: Any) -> str | None:
         """Return the SELECT of a model, None of one that asks Spark for it. Raises dbt's errors of Jinja."""

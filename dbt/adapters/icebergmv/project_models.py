@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any
@@ -72,19 +72,21 @@ def storage_schemas_of(manifest: Any) -> dict[str, set[str]]:
     return found
 
 
-def built_first(manifest: Any, node: Any) -> tuple[TableName, ...]:
-    """Return the relations with rows of their own that `dbt run` builds before a model, and that the model reads.
+def built_first(manifest: Any, node: Any, is_changed: Callable[[str], bool]) -> tuple[TableName, ...]:
+    """Return the relations that the model reads and whose rows a `dbt run` may change before it comes to the model.
 
-    Ephemeral models and plain views have none: what they read counts.
+    Ephemeral models and plain views have no rows of their own: what they read counts. So does a plain view itself if
+    the run gives it another SELECT, which `is_changed` says of the id of its node.
     """
     found: dict[TableName, None] = {}
     for name in node.depends_on.nodes:
         other = manifest.nodes.get(name)
         if other is None or str(other.resource_type) != "model":
             continue
-        if str(other.config.materialized) in ("ephemeral", "view"):
-            found.update(dict.fromkeys(built_first(manifest, other)))
-        else:
+        materialized = str(other.config.materialized)
+        if materialized in ("ephemeral", "view"):
+            found.update(dict.fromkeys(built_first(manifest, other, is_changed)))
+        if materialized not in ("ephemeral", "view") or (materialized == "view" and is_changed(name)):
             found[(str(other.database), str(other.schema), str(other.alias))] = None
     return tuple(found)
 

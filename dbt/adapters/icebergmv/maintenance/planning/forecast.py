@@ -42,6 +42,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
 from dbt.adapters.icebergmv.maintenance.predicates.local_time import LocalTime
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 
 Kind: TypeAlias = Literal["none", "append", "overwrite", "merge", "full"]
 
@@ -103,6 +104,15 @@ def _foresee(view: RefreshedView, options: PlanOptions) -> Foreseen:
 def certain(plan: RefreshPlan) -> Forecast:
     """Return the forecast of a plan that nothing can change any more."""
     return Forecast(plan, (plan.kind,))
+
+
+def kinds_of(definition: ViewDefinition, policy: RefreshPolicy, incremental: bool) -> tuple[Kind, ...]:
+    """Return every kind that a refresh may come to, whatever rows of its base tables changed, the likeliest first."""
+    if not incremental or policy == "full" or definition.full_when_changed is not None:
+        return ("full", "none")
+    appends: tuple[Kind, ...] = ("append",) if definition.additive else ()
+    merges: tuple[Kind, ...] = ("merge",) if definition.merging is not None else ()
+    return (*appends, *merges, "overwrite", "full", "none")
 
 
 def forecast_of(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Forecast:

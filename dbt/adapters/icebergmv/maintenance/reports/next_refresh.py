@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, RefreshRefused
-from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, foresee
+from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, foresee, kinds_of
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp
 from dbt.adapters.icebergmv.maintenance.planning.policy import enforce
 from dbt.adapters.icebergmv.maintenance.planning.read_estimate import bytes_of
@@ -20,7 +20,9 @@ from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 OnChange: TypeAlias = Literal["apply", "continue", "fail"]
 RefreshKind: TypeAlias = Literal["none", "append", "overwrite", "merge", "full", "restitch", "error"]
 
+_WITH_OTHER_COLUMNS: tuple[RefreshKind, ...] = ("append", "merge", "overwrite")
 _NOT_ON_RUN = "refresh_on_run is false"
+_MAY_BE_REFUSED = "refresh_policy is incremental_strict, and a full refresh may be the only right one"
 _SPARK_READS_IT = "whether Spark accepts its SQL, which cannot be analysed here"
 _SAME_SELECT = "whether its SELECT is that of its last run, because it asks Spark while it is compiled"
 
@@ -32,8 +34,9 @@ class NextRefresh:
     `kinds` are all kinds of refresh that it may come to, the likeliest first; it is one unless `questions`, which Spark
     is asked when it runs, decide. error: it fails where only a full refresh would be right, and `refusal` says so.
     `estimated_bytes` is what it reads of the base tables, at the most if questions are open; None where that is not
-    cheap to know. `is_firm`: no change of a base table alters it. `held_by` is the setting by which the run leaves the
-    view as it is, without a look at its base tables.
+    cheap to know. `held_by` is the setting by which the run leaves the view as it is without a look at its base tables.
+    `if_more_changes` is what it may come to if rows of its base tables change besides; empty where that alters nothing.
+    `keeps_columns`: the view has the columns then that it has now.
     """
 
     kinds: tuple[RefreshKind, ...]
@@ -41,8 +44,9 @@ class NextRefresh:
     questions: tuple[str, ...] = ()
     estimated_bytes: int | None = None
     refusal: str | None = None
-    is_firm: bool = False
     held_by: Literal["target_lag"] | None = None
+    if_more_changes: tuple[RefreshKind, ...] = ()
+    keeps_columns: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ def outlook(view: Inspection, on_change: OnChange = "apply") -> Outlook:
 
 def rest_of(view: RestingView) -> NextRefresh:
     """Return what the next run does with a view that it leaves alone: nothing, whatever changed."""
-    return NextRefresh(("none",), view.reason, estimated_bytes=0, is_firm=True, held_by="target_lag")
+    return NextRefresh(("none",), view.reason, estimated_bytes=0, held_by="target_lag")
 
 
 def is_fresh(view: Inspection) -> bool:
@@ -83,13 +87,13 @@ def is_fresh(view: Inspection) -> bool:
 
 
 def _next(view: Inspection, forecast: Forecast) -> NextRefresh:
-    plan = forecast.plan
+    plan, more, keeps_columns = forecast.plan, _if_more_changes(view), _keeps_columns(view)
     if not forecast.questions:
         size = 0 if isinstance(plan, NoOp) else bytes_of(view, plan)
         unread = (_SPARK_READS_IT,) if view.definition.columns is None and not view.definition.references else ()
         altered = view.changes.alter if isinstance(plan, NoOp) else ()
         reason = "; ".join((plan.reason, *_in_one(altered)))
-        return NextRefresh(forecast.kinds, reason, unread, size, is_firm=_is_firm(view))
+        return NextRefresh(forecast.kinds, reason, unread, size, if_more_changes=more, keeps_columns=keeps_columns)
     sizes = [bytes_of(view, some) for some in (plan, Full("")) if not isinstance(some, NoOp)]
     known = [size for size in sizes if size is not None]
     most = max(known) if len(known) == len(sizes) else None
@@ -97,7 +101,15 @@ def _next(view: Inspection, forecast: Forecast) -> NextRefresh:
     kinds: tuple[RefreshKind, ...] = forecast.kinds
     if refusal is not None:
         kinds = (*(kind for kind in kinds if kind != "full"), "error")
-    return NextRefresh(kinds, changes(view.status), forecast.questions, most, refusal)
+    return NextRefresh(
+        kinds,
+        changes(view.status),
+        forecast.questions,
+        most,
+        refusal,
+        if_more_changes=more,
+        keeps_columns=keeps_columns,
+    )
 
 
 def _refusal(view: Inspection) -> str | None:
@@ -109,21 +121,23 @@ def _refusal(view: Inspection) -> str | None:
     return None
 
 
-def after(found: NextRefresh, built: Sequence[str]) -> NextRefresh:
-    """Return what a run does with a view if it builds tables first that the view reads, by their names."""
-    if found.is_firm or not built:
+def after(found: NextRefresh, built: Sequence[str], with_the_same_columns: bool = False) -> NextRefresh:
+    """Return what a run does with a view if it builds tables first that the view reads, by their names.
+
+    `with_the_same_columns`: these have the columns then that they have now, so the SELECT means what it means now.
+    """
+    if not found.if_more_changes or not built:
         return found
     question = f"what comes of {' and '.join(built)}, which the same run builds first"
     likely = tuple(kind for kind in found.kinds if kind != "none")
-    rest: tuple[RefreshKind, ...] = (
-        "append",
-        "overwrite",
-        "merge",
-        "full" if found.refusal is None else "error",
-        "none",
+    more = found.if_more_changes if with_the_same_columns else (*found.if_more_changes, *_WITH_OTHER_COLUMNS)
+    return replace(
+        found,
+        kinds=tuple(dict.fromkeys((*likely, *more))),
+        questions=(*found.questions, question),
+        estimated_bytes=None,
+        refusal=found.refusal or (_MAY_BE_REFUSED if "error" in more else None),
     )
-    kinds = tuple(dict.fromkeys((*likely, *rest)))
-    return replace(found, kinds=kinds, questions=(*found.questions, question), estimated_bytes=None)
 
 
 def if_select_is_the_same(found: NextRefresh, on_change: OnChange, policy: RefreshPolicy) -> NextRefresh:
@@ -140,12 +154,24 @@ def if_select_is_the_same(found: NextRefresh, on_change: OnChange, policy: Refre
         questions=(*found.questions, _SAME_SELECT),
         estimated_bytes=None,
         held_by=None,
+        keeps_columns=False,
     )
 
 
-def _is_firm(view: Inspection) -> bool:
-    """Return whether every row is computed whatever else changes."""
-    return view.rebuild is not None or isinstance(view, LostView) or view.definition.always_full is not None
+def _if_more_changes(view: Inspection) -> tuple[RefreshKind, ...]:
+    """Return what a refresh may come to if rows change besides; nothing else where every row is computed anyway."""
+    if view.rebuild is not None or isinstance(view, LostView) or view.definition.always_full is not None:
+        return ()
+    config = view.request.config
+    kinds = kinds_of(view.definition, config.refresh_policy, config.incremental)
+    if config.refresh_policy != "incremental_strict":
+        return kinds
+    return tuple("error" if kind == "full" else kind for kind in kinds)
+
+
+def _keeps_columns(view: Inspection) -> bool:
+    is_the_same = isinstance(view, RefreshedView) and view.rebuild is None and view.redefined is None
+    return is_the_same and not view.status.schema_moved
 
 
 def _in_one(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -160,14 +186,14 @@ def _held_back(view: Inspection, on_change: OnChange) -> NextRefresh:
             "Set it to apply, or run with --full-refresh."
         )
     reason = f"on_configuration_change is continue ({found})"
-    return NextRefresh(("none",), reason, estimated_bytes=0, is_firm=True)
+    return NextRefresh(("none",), reason, estimated_bytes=0)
 
 
 def _left(view: RefreshedView) -> NextRefresh:
     """Return what a run does with a view that runs do not refresh: it applies configuration, and stitches."""
     if view.request.config.stale_read_behavior == "use_stitching":
         question = "which rows are to be stitched"
-        return NextRefresh(("restitch", "none"), _NOT_ON_RUN, (question,), 0, is_firm=True)
+        return NextRefresh(("restitch", "none"), _NOT_ON_RUN, (question,), 0)
     more = view.redefined or ", ".join(view.changes.alter)
     reason = f"{_NOT_ON_RUN}; {more}" if more else _NOT_ON_RUN
-    return NextRefresh(("none",), reason, estimated_bytes=0, is_firm=True)
+    return NextRefresh(("none",), reason, estimated_bytes=0)

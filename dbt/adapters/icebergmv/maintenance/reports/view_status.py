@@ -151,21 +151,33 @@ def _in_one_run(found: Sequence[tuple[Subject, ViewStatus]]) -> Iterator[ViewSta
     by_name = {subject.name: (subject, status) for subject, status in found}
     moving: dict[TableName, bool] = {}
 
-    def first(subject: Subject) -> list[str]:
+    def first(subject: Subject) -> list[TableName]:
         names = subject.built_first if isinstance(subject, Configured) else ()
-        return [show(name) for name in names if moves(name)]
+        return [name for name in names if moves(name)]
 
     def moves(name: TableName) -> bool:
         if name not in by_name:
             return True
         if name not in moving:
             moving[name] = False
-            subject, status = by_name[name]
-            moving[name] = status.next is not None and after(status.next, first(subject)).kinds != ("none",)
+            following = in_turn(*by_name[name])
+            moving[name] = following is not None and following.kinds != ("none",)
         return moving[name]
 
+    def keeps_columns(name: TableName) -> bool:
+        subject, status = by_name.get(name, (None, None))
+        if subject is None or status is None or status.next is None or not status.next.keeps_columns:
+            return False
+        return all(map(keeps_columns, first(subject)))
+
+    def in_turn(subject: Subject, status: ViewStatus) -> NextRefresh | None:
+        built = first(subject)
+        if status.next is None:
+            return None
+        return after(status.next, [show(name) for name in built], all(map(keeps_columns, built)))
+
     for subject, status in found:
-        yield status if status.next is None else replace(status, next=after(status.next, first(subject)))
+        yield replace(status, next=in_turn(subject, status))
 
 
 def status_of(catalog: CatalogReader, subject: Subject, now: datetime) -> ViewStatus:
@@ -187,7 +199,7 @@ def status_of(catalog: CatalogReader, subject: Subject, now: datetime) -> ViewSt
 def _unread_status(catalog: CatalogReader, subject: Unread, now: datetime) -> ViewStatus:
     state = _state(catalog, subject.name)
     reason = "first build" if state is None else f"the last run was built with {state.partial}"
-    following = NextRefresh(("full",), reason, is_firm=True)
+    following = NextRefresh(("full",), reason)
     found = ViewStatus(show(subject.name), "new" if state is None else "stale", next=following, note=subject.why)
     return _since(found, state, now)
 
