@@ -28,6 +28,9 @@ REST = catalog_settings("lake", None, {"type": "rest", "uri": "https://catalog.e
 OLD = catalog_settings("lake", "/w", {"type": "jdbc", "uri": "jdbc:sqlite:/c.db", "jdbc.schema-version": "V0"}, "/")
 
 
+HIVE = catalog_settings("lake", "/w", {"type": "hive", "uri": "thrift://h:9083"}, "/")
+
+
 def report(settings: CatalogSettings, has_views: bool) -> list[str]:
     reader: object = EmptyReader(has_views)
     return list(catalog_report(ChosenReader(reader, "direct"), "ns", settings))  # type: ignore[arg-type]
@@ -37,7 +40,7 @@ def report(settings: CatalogSettings, has_views: bool) -> list[str]:
     ("settings", "has_views", "said"),
     [
         (REST, False, "The REST server of the catalog lake does not announce views (`endpoints` of its /v1/config): "),
-        (OLD, True, "The catalog lake has no views: materialized views are tables (layout: table)"),
+        (HIVE, False, "The catalog lake has no views: materialized views are tables (layout: table)"),
     ],
 )
 def test_a_catalog_without_views(settings: CatalogSettings, has_views: bool, said: str) -> None:
@@ -45,6 +48,12 @@ def test_a_catalog_without_views(settings: CatalogSettings, has_views: bool, sai
     assert last.startswith(said)
     assert "layout: table" in last
     assert common == ["catalog_reader: direct", "schemas: 1", "in the schema ns: 0 tables, 0 views"]
+
+
+def test_a_catalog_from_before_there_were_views() -> None:
+    """A run refuses it, too, with the same words."""
+    why = "the catalog lake has no views: its jdbc.schema-version is V0. Upgrade it to V1."
+    assert report(OLD, has_views=True)[-1] == f"Cannot make materialized views: {why}"
 
 
 def test_a_catalog_with_views() -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from dbt.adapters.icebergmv.catalog_properties import CatalogSettings
+from dbt.adapters.icebergmv.maintenance.planning.reasons import count
 from dbt.adapters.icebergmv.reader_choice import ChosenReader
+
+OLD_JDBC = "the catalog {} has no views: its jdbc.schema-version is V0. Upgrade it to V1."
 
 
 def catalog_report(chosen: ChosenReader, schema: str, settings: CatalogSettings) -> Iterator[str]:
@@ -17,13 +20,15 @@ def catalog_report(chosen: ChosenReader, schema: str, settings: CatalogSettings)
     views = [entry.name for entry in entries if entry.kind == "view"]
     if views:
         reader.view(schema, views[0])
-    yield f"in the schema {schema}: {len(entries) - len(views)} tables, {len(views)} views"
+    yield f"in the schema {schema}: {count(len(entries) - len(views), 'table')}, {count(len(views), 'view')}"
     if not (settings.supports_views and reader.has_views):
         yield without_views(settings)
 
 
 def without_views(settings: CatalogSettings) -> str:
-    """Return what follows for the layout of materialized views from a catalog that has no views, or says so."""
+    """Return what follows for materialized views from a catalog that has no views, or does not say that it has."""
+    if not settings.supports_views:
+        return f"Cannot make materialized views: {OLD_JDBC.format(settings.name)}"
     if settings.pyiceberg.get("type") == "rest":
         return (
             f"The REST server of the catalog {settings.name} does not announce views (`endpoints` of its /v1/config): "

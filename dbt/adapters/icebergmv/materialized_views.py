@@ -16,7 +16,7 @@ from dbt_common.behavior_flags import BehaviorFlag
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.contract import ContractCheck, declared_columns
-from dbt.adapters.icebergmv.debug import without_views
+from dbt.adapters.icebergmv.debug import OLD_JDBC, without_views
 from dbt.adapters.icebergmv.invocation import partial_inputs
 from dbt.adapters.icebergmv.maintenance.definition.clustering import cluster_by_texts
 from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash, single_statement
@@ -222,9 +222,7 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
         """Return the layout of a model: as configured, else a view where the catalog has views."""
         settings = self.credentials.catalog_settings(database)
         if not settings.supports_views:
-            raise InvalidConfig(
-                f"the catalog {database} has no views: its jdbc.schema-version is V0. Upgrade it to V1."
-            )
+            raise InvalidConfig(OLD_JDBC.format(database))
         if config.get("layout") is not None:
             return layout(config["layout"])
         try:
