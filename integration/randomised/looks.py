@@ -83,7 +83,7 @@ class Looker:
         try:
             shown = world.rows(query)
         except Exception as error:
-            text = str(error).splitlines()[0][:200]
+            text = str(error)  # The first line says little over a server.
             if _STALE.search(text) and subject.failing_below():
                 self.statistics.looks[behavior, "the view below fails"] += 1
                 return
