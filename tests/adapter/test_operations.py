@@ -140,6 +140,13 @@ def test_a_model_that_asks_spark_while_it_is_compiled_is_judged_by_its_last_sele
     assert re.search("never +materialized_view +not known yet +its SELECT asks Spark", said)
 
 
+def test_a_model_that_asks_spark_may_be_configured_wrongly_before_it_is_built(project: DryProject) -> None:
+    project.model("never", "{{ config(refresh_policy='often') }} {% set found = run_query('select 1') %} select 1 as a")
+    found = statuses(project)["never"]
+    assert found["state"] == "error"
+    assert "refresh_policy" in found["error"]
+
+
 @pytest.mark.parametrize(
     ("setting", "kinds"),
     [

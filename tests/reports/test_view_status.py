@@ -11,6 +11,8 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.reports.as_json import as_json
+from dbt.adapters.icebergmv.maintenance.reports.explanation import explain
+from dbt.adapters.icebergmv.maintenance.reports.next_refresh import OnChange
 from dbt.adapters.icebergmv.maintenance.reports.status_text import status_text
 from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, Recorded, ViewStatus, status
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
@@ -205,6 +207,70 @@ def test_a_setting_that_needs_no_other_rows_is_told(stage: Stage) -> None:
     assert f"  changed in the model: {said}" in status_text([found]).splitlines()
     result, _ = stage.refresh(reading("fail"))
     assert (result.kind, look(stage, reading("fail")).altered) == ("none", ())
+
+
+def test_a_setting_that_the_run_leaves_as_it_is(stage: Stage) -> None:
+    stage.refresh(Model())
+    described = Configured(stage.request(Model(config={"comment": "Sales"})), "continue")
+    (found,) = status(stage.catalog, [described])
+    assert (found.state, found.altered) == ("fresh", ("the description changed",))
+    assert found.next is not None
+    assert (found.next.kinds, found.next.held_by) == (("none",), "on_configuration_change")
+    assert "none (on_configuration_change)" in status_text([found])
+
+
+def asked(
+    stage: Stage, model: Model, on_change: OnChange = "apply", rebuild: str | None = None
+) -> tuple[str, tuple[str, ...]]:
+    """Return state and next refresh of a model that asks Spark while it is compiled."""
+    request = replace(stage.request(model), rebuild=rebuild)
+    subject = Configured(request, on_change, is_asked=True)
+    (found,) = status(stage.catalog, [subject])
+    explained = explain(stage.catalog, subject)
+    assert explained.error == found.error
+    if found.next is None:
+        return found.state, ()
+    assert explained.status is not None
+    assert explained.status.next is not None
+    assert explained.status.next.kinds == found.next.kinds
+    return found.state, found.next.kinds
+
+
+CHANGES: tuple[OnChange, ...] = ("apply", "continue", "fail")
+
+
+@pytest.mark.parametrize("on_change", CHANGES)
+def test_a_select_that_only_the_run_knows_is_built_in_full_anyway(on_change: OnChange, stage: Stage) -> None:
+    stage.refresh(Model())
+    assert asked(stage, Model(), on_change, "full_refresh is true in its configuration") == ("stale", ("full",))
+
+
+PARTITIONED_BY_A_NEW_COLUMN = Model(config={"partition_by": ("day",)})
+LIMITED = Model("SELECT id, region FROM orders LIMIT 5", ROWS.columns[:2])
+STRICT = {"refresh_policy": "incremental_strict"}
+
+
+@pytest.mark.parametrize(
+    ("on_change", "expected"),
+    [("apply", ("stale", ("error", "full"))), ("continue", ("stale", ("error", "none"))), ("fail", ("error", ()))],
+)
+def test_what_fails_with_the_last_select_may_not_with_another(
+    on_change: OnChange, expected: tuple[str, tuple[str, ...]], stage: Stage
+) -> None:
+    stage.refresh(Model())
+    assert asked(stage, PARTITIONED_BY_A_NEW_COLUMN, on_change) == expected
+    stage.refresh(replace(LIMITED, config={}))
+    sell("EU")(stage.tables())
+    assert asked(stage, replace(LIMITED, config=STRICT), on_change) == expected
+
+
+def test_a_changed_select_does_not_wait_for_the_target_lag(stage: Stage) -> None:
+    stage.refresh(LIMITED)
+    sell("EU")(stage.tables())
+    model = replace(LIMITED, config={**STRICT, "target_lag": 3600})
+    assert asked(stage, model) == ("stale", ("none", "full", "error"))
+    # Of one that is known, the rows may wait although no refresh of them would be right.
+    assert explain(stage.catalog, Configured(stage.request(model))).verdict == "full"
 
 
 def test_readers_that_do_not_get_what_is_configured(stage: Stage) -> None:

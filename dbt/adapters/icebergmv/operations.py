@@ -177,10 +177,11 @@ class OperationsMixin(metaclass=AdapterMeta):
             is_asked = sql is None
             if sql is None:
                 sql = recorded_select(self.catalog_reader_of(model.relation[0]), model.relation)
+            is_rebuilt = model.node.config.full_refresh is True
+            # The configuration may be wrong whatever the SELECT is.
+            request = self.refresh_request(as_run_sees_it(model), sql or "", model.relation, is_rebuilt)
             if sql is None:
                 return Unread(model.relation, _ASKS)
-            is_rebuilt = model.node.config.full_refresh is True
-            request = self.refresh_request(as_run_sees_it(model), sql, model.relation, is_rebuilt)
         except MaintenanceError as error:
             return Recorded(model.relation, problem=error.cause)
         except DbtBaseException as error:

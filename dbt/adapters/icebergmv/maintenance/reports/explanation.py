@@ -21,7 +21,7 @@ from dbt.adapters.icebergmv.maintenance.planning.considered import Considered, c
 from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, foresee
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full
 from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions
-from dbt.adapters.icebergmv.maintenance.reports.next_refresh import Outlook, outlook
+from dbt.adapters.icebergmv.maintenance.reports.next_refresh import OnChange, Outlook, outlook
 from dbt.adapters.icebergmv.maintenance.reports.next_sql import NextSql, next_sql
 from dbt.adapters.icebergmv.maintenance.reports.view_status import (
     Configured,
@@ -134,7 +134,7 @@ def _explained(catalog: CatalogReader, subject: Subject, now: datetime) -> Expla
             view: Inspection = inspect(catalog, subject.request)
             resting = resting_view(catalog, subject.request, now)
             found = configured_status(view, subject, now, resting)
-            return _of(catalog, view, found, outlook(view, subject.on_change) if found.error is None else None)
+            return _of(catalog, view, found, _ahead(view, subject.on_change))
         found = status_of(catalog, subject, now)
         if isinstance(subject, Unread):
             return Explanation(name, "unknown", obstacles=(subject.why,), status=found)
@@ -143,7 +143,18 @@ def _explained(catalog: CatalogReader, subject: Subject, now: datetime) -> Expla
         view = inspect_recorded(catalog, subject.name)
         return _of(catalog, view, found, outlook(view))
     except MaintenanceError as error:
+        found = status_of(catalog, subject, now)
+        if found.error is None and found.next is not None:
+            return Explanation(name, "unknown", obstacles=(error.cause,), status=found)
         return Explanation(name, "error", error=error.cause)
+
+
+def _ahead(view: Inspection, on_change: OnChange) -> Outlook | None:
+    """Return the next refresh, None where it fails."""
+    try:
+        return outlook(view, on_change)
+    except MaintenanceError:
+        return None
 
 
 def _of(catalog: CatalogReader, view: Inspection, found: ViewStatus, ahead: Outlook | None) -> Explanation:

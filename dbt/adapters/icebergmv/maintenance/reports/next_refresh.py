@@ -34,7 +34,7 @@ class NextRefresh:
     `kinds` are all kinds of refresh that it may come to, the likeliest first; it is one unless `questions`, which Spark
     is asked when it runs, decide. error: it fails where only a full refresh would be right, and `refusal` says so.
     `estimated_bytes` is what it reads of the base tables, at the most if questions are open; None where that is not
-    cheap to know. `held_by` is the setting by which the run leaves the view as it is without a look at its base tables.
+    cheap to know. `held_by` is the setting by which the run leaves the view as it is whatever changed below it.
     `if_more_changes` is what it may come to if rows of its base tables change besides; empty where that alters nothing.
     `keeps_columns`: the view has the columns then that it has now.
     """
@@ -44,7 +44,7 @@ class NextRefresh:
     questions: tuple[str, ...] = ()
     estimated_bytes: int | None = None
     refusal: str | None = None
-    held_by: Literal["target_lag"] | None = None
+    held_by: Literal["target_lag", "on_configuration_change"] | None = None
     if_more_changes: tuple[RefreshKind, ...] = ()
     keeps_columns: bool = False
 
@@ -77,6 +77,11 @@ def outlook(view: Inspection, on_change: OnChange = "apply") -> Outlook:
 def rest_of(view: RestingView) -> NextRefresh:
     """Return what the next run does with a view that it leaves alone: nothing, whatever changed."""
     return NextRefresh(("none",), view.reason, estimated_bytes=0, held_by="target_lag")
+
+
+def failing(error: str) -> NextRefresh:
+    """Return what a run does that fails."""
+    return NextRefresh(("error",), error, refusal=error, if_more_changes=("full", "none"))
 
 
 def is_fresh(view: Inspection) -> bool:
@@ -146,7 +151,7 @@ def if_select_is_the_same(found: NextRefresh, on_change: OnChange, policy: Refre
     others = changed[on_change]
     if on_change == "apply" and policy == "incremental_strict":
         others = ("full", "error")
-    if {*others} <= {*found.kinds} == {*others}:
+    if {*found.kinds} == {*others}:
         return found
     return replace(
         found,
@@ -186,7 +191,7 @@ def _held_back(view: Inspection, on_change: OnChange) -> NextRefresh:
             "Set it to apply, or run with --full-refresh."
         )
     reason = f"on_configuration_change is continue ({found})"
-    return NextRefresh(("none",), reason, estimated_bytes=0)
+    return NextRefresh(("none",), reason, estimated_bytes=0, held_by="on_configuration_change")
 
 
 def _left(view: RefreshedView) -> NextRefresh:

@@ -19,6 +19,7 @@ from dbt.adapters.icebergmv.maintenance.reports.next_refresh import (
     NextRefresh,
     OnChange,
     after,
+    failing,
     if_select_is_the_same,
     is_fresh,
     outlook,
@@ -192,7 +193,7 @@ def status_of(catalog: CatalogReader, subject: Subject, now: datetime) -> ViewSt
         return _recorded_status(catalog, subject, now)
     except MaintenanceError as error:
         problem = subject.problem if isinstance(subject, Recorded) else None
-        found = _failing(ViewStatus(show(subject.name), "stale"), problem or _said(error), resting)
+        found = _failing(ViewStatus(show(subject.name), "stale"), subject, problem or _said(error), resting)
         return _since(found, _state(catalog, subject.name), now)
 
 
@@ -216,17 +217,25 @@ def configured_status(
         reads = read_plan(view)
         following = outlook(view, subject.on_change).next if resting is None else rest_of(resting)
     except MaintenanceError as error:
-        return _failing(found, _said(error), resting)
-    if subject.is_asked:
-        following = if_select_is_the_same(following, subject.on_change, subject.request.config.refresh_policy)
+        return _failing(found, subject, _said(error), resting)
+    following = _with_any_select(following, subject)
     return replace(found, reads_reason=reads.reason, altered=view.changes.alter, next=following)
 
 
-def _failing(found: ViewStatus, error: str, resting: RestingView | None) -> ViewStatus:
+def _failing(found: ViewStatus, subject: Subject, error: str, resting: RestingView | None) -> ViewStatus:
     """Return the status of a view whose refresh fails: in the next run, or the first that does not leave it alone."""
-    if resting is None:
+    following = _with_any_select(failing(error) if resting is None else rest_of(resting), subject)
+    if following.kinds == ("error",):
         return replace(found, state="error", error=error)
-    return replace(found, next=rest_of(resting), note=f"the first run after its target_lag fails: {error}")
+    note = None if resting is None else f"the first run after its target_lag fails: {error}"
+    return replace(found, next=following, note=note)
+
+
+def _with_any_select(following: NextRefresh, subject: Subject) -> NextRefresh:
+    """Return what a run does with the SELECT that the model has then; `following`: with the one that is judged."""
+    if not isinstance(subject, Configured) or not subject.is_asked or subject.request.rebuild_reason is not None:
+        return following
+    return if_select_is_the_same(following, subject.on_change, subject.request.config.refresh_policy)
 
 
 def _recorded_status(catalog: CatalogReader, subject: Recorded, now: datetime) -> ViewStatus:
