@@ -13,9 +13,15 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.cost import asking_pays
+from dbt.adapters.icebergmv.maintenance.planning.forecast import forecast_of
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_DEAR, NotListed
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp, Overwrite
-from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, references_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.planner import (
+    PlanRequest,
+    as_far_as_it_pays,
+    plan_refresh,
+    references_to_ask,
+)
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables
@@ -116,6 +122,23 @@ def test_a_narrower_answer_takes_the_place_of_what_follows() -> None:
     plan = plan_refresh(FOLLOWED, bases, PlanRequest("auto", answers={0: ()}))
     assert isinstance(plan, NoOp)
     assert isinstance(plan_refresh(FOLLOWED, bases, PlanRequest("auto")), Overwrite)
+
+
+def test_what_is_known_roughly_makes_nothing_else_too_dear() -> None:
+    joins = " ".join(f"JOIN t AS t{n} ON a.ts = t{n}.ts" for n in range(3))
+    sql = f"SELECT a.ts, count(*) AS c FROM t AS a {joins} JOIN u ON a.id = u.id GROUP BY a.ts"
+    months = replace(sized(replace(ONE_DAY, unit="month"), 1000), occurrences=(0, 1, 2, 3))
+    bases, request = status(months, sized(ANYWHERE, 1000, "u", 4)), PlanRequest("auto")
+    of_many = analysed(sql)
+    to_ask = references_to_ask(of_many, bases, request)
+    assert to_ask == ToAsk((4,), (0, 1, 2, 3))
+    assert as_far_as_it_pays(of_many.asked, bases, to_ask, "auto") == (ToAsk((4,)), True)
+    assert as_far_as_it_pays(of_many.asked, bases, to_ask, "incremental") == (to_ask, True)
+    assert "and u" not in forecast_of(of_many, bases, request).questions[0]
+    # Nothing at all is asked of what is only known roughly.
+    by_time = analysed(sql.replace("u ON a.id = u.id", "t AS u ON a.ts = u.ts"))
+    alone = status(replace(months, occurrences=(0, 1, 2, 3, 4)))
+    assert forecast_of(by_time, alone, request).kinds == ("overwrite",)
 
 
 def of_itself(copies: int) -> ViewDefinition:

@@ -16,11 +16,11 @@ from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_partition_by, stored_partitioning
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk
-from dbt.adapters.icebergmv.maintenance.planning.cost import asking_pays
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import as_far_as_of_use, stored_hidden, with_states
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Merge, NoOp, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
     PlanRequest,
+    as_far_as_it_pays,
     clock_to_ask,
     merges_reached_rows,
     plan_refresh,
@@ -128,8 +128,8 @@ def forecast_of(definition: ViewDefinition, status: MaterializedViewStatus, requ
     values = tuple(f"what {name} makes of the values that changed" for name in names)
     reaches = merges_reached_rows(definition, status, request) and _has_keys_below(definition, status)
     to_ask = references_to_ask(definition, status, request)
+    to_ask, pays = as_far_as_it_pays(definition.asked, status, to_ask, request.policy)
     if reaches or to_ask != ToAsk():
-        pays = request.policy != "auto" or asking_pays(definition.asked, (*to_ask.needed, *to_ask.narrower), status)
         kinds = _kinds_of_answers(definition, status, to_ask, pays, "merge" if reaches else plan.kind)
         return Forecast(plan, kinds, (*values, _keys_of(definition, status, to_ask, pays)))
     if values and not isinstance(plan, NoOp):

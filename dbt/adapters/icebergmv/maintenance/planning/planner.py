@@ -9,13 +9,20 @@ reaches nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, Occurrence
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk
-from dbt.adapters.icebergmv.maintenance.planning.cost import is_cheap_to_ask, is_rough, merge_pays, reads_too_much
+from dbt.adapters.icebergmv.maintenance.planning.cost import (
+    asking_pays,
+    is_cheap_to_ask,
+    is_rough,
+    merge_pays,
+    reads_too_much,
+)
 from dbt.adapters.icebergmv.maintenance.planning.deltas import (
     appended_deltas,
     signed_deltas,
@@ -90,6 +97,18 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
         return ToAsk()
     merges = _merge(definition, status, request, _overwrite(definition, status, request)) is not None
     return ToAsk(tuple(sorted(needed)), tuple(sorted({*narrower} - needed.keys())), merges)
+
+
+def as_far_as_it_pays(
+    asked: Asked, status: MaterializedViewStatus, to_ask: ToAsk, policy: RefreshPolicy
+) -> tuple[ToAsk, bool]:
+    """Return what is asked of a text, and whether it pays to run the text for it.
+
+    What is known roughly is not asked where that would make all of it too dear: the refresh would be full instead.
+    """
+    if policy != "auto" or asking_pays(asked, (*to_ask.needed, *to_ask.narrower), status):
+        return to_ask, True
+    return replace(to_ask, narrower=()), asking_pays(asked, to_ask.needed, status)
 
 
 def merges_reached_rows(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> bool:

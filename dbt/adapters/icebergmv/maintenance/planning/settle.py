@@ -18,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk, clock_answer
-from dbt.adapters.icebergmv.maintenance.planning.cost import asking_pays, changed_nearly_everywhere, small_beside_large
+from dbt.adapters.icebergmv.maintenance.planning.cost import changed_nearly_everywhere, small_beside_large
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
     as_far_as_of_use,
     keeps,
@@ -31,6 +31,7 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
     PlanRequest,
+    as_far_as_it_pays,
     clock_to_ask,
     plan_refresh,
     references_to_ask,
@@ -194,7 +195,7 @@ def _planned(lake: Lake, view: RefreshedView, columns: Sequence[Column], request
 
 def _ask(lake: Lake, policy: RefreshPolicy, questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:
     """Return what references reach or, where to ask that takes longer than it saves, whether they reach anything."""
-    pays = policy != "auto" or asking_pays(questions.asked, (*to_ask.needed, *to_ask.narrower), questions.status)
+    to_ask, pays = as_far_as_it_pays(questions.asked, questions.status, to_ask, policy)
     return questions.answers(to_ask, lake.spark) if pays else questions.cheap_answers(to_ask, lake.spark)
 
 
