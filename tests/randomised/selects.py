@@ -87,6 +87,10 @@ def distinct(b: Builder, body: Body) -> Relation:
     return _select(b, body, [named(body.key, b.key), named(body.group, b.group), measure], distinct="DISTINCT ")
 
 
+EMPTY_SETS = frozenset({"rollup over the key", "cube over the key"})
+"""The shapes one of whose grouping sets is empty."""
+
+
 def grouping_sets(b: Builder, body: Body) -> Relation:
     key, group = body.key, body.group
     shape, by = b.choices.pick(
