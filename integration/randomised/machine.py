@@ -41,7 +41,8 @@ from integration.randomised.tables import COLUMN_LIST, transform_of
 from integration.support.lake import LakeProject
 
 _numbers = itertools.count()
-_WIDENED = re.compile(r"class java\.lang\.Long cannot be cast to class java\.lang\.Integer")
+# A reason gives the beginning of an error alone, of which Spark Connect makes more words.
+_WIDENED = re.compile(r"class java\.lang\.Long cannot be( cast to class java\.lang\.Integer|\))")
 _REPLACED = re.compile(r" REPLACE WHERE (?P<where>.*?) SELECT `", re.DOTALL)
 _DELETED = re.compile(r"^DELETE FROM \S+ WHERE (?P<where>.*)$", re.DOTALL)
 _QUESTION = re.compile(r"SELECT DISTINCT .* AS k0")

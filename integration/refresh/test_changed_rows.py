@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from pyspark.sql import SparkSession
 
-from dbt.adapters.icebergmv.maintenance.planning import write
+from benchmarks.parts.scans import last_execution, scanned_since
+from dbt.adapters.icebergmv.maintenance.planning import cost, write
 from integration.support.following import assert_follows
 from integration.support.lake import LakeProject
 
@@ -194,6 +196,41 @@ def test_one_row_that_many_rows_refer_to(lake: LakeProject, tables: dict[str, st
     found = lake.run("--select", "enriched")["enriched"]
     lake.assert_equals_definition("enriched")
     assert (found["refresh_kind"], found["rows_affected"]) == ("overwrite", 2000)
+
+
+def test_values_of_a_few_changed_rows_narrow_what_is_read_of_large_tables(
+    lake: LakeProject, tables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One renamed row of a small table: facts are partitioned by its key, and only its partition is read of them."""
+    monkeypatch.setattr(cost, "MANY_ROWS", 1000)
+    monkeypatch.setattr(cost, "FEW_ROWS", 1000)
+    facts, dims = f"lake.{lake.schema}.by_dim", f"lake.{lake.schema}.dims_beside"
+    lake.sql(
+        f"CREATE TABLE {facts} USING iceberg PARTITIONED BY (dim) AS SELECT id, id % 40 AS dim, id * 2 AS amount"
+        " FROM range(40000)"
+    )
+    lake.sql(f"CREATE TABLE {dims} USING iceberg AS SELECT id, concat('d', id % 5) AS name FROM range(40)")
+    lake.model(
+        "by_name", f"select d.name, sum(f.amount) as total from {facts} f join {dims} d on f.dim = d.id group by d.name"
+    )
+    lake.run("--select", "by_name")
+    found = []
+    for statement in (
+        f"UPDATE {dims} SET name = 'other' WHERE id = 7",
+        f"UPDATE {dims} SET name = NULL WHERE id = 8",
+        f"INSERT OVERWRITE {dims} SELECT * FROM {dims}",
+        f"DELETE FROM {dims} WHERE id = 7",
+        f"INSERT INTO {dims} VALUES (7, 'again'), (NULL, 'nobody')",
+    ):
+        lake.sql(statement)
+        before = last_execution(SparkSession.active())
+        kind = lake.run("--select", "by_name")["by_name"]["refresh_kind"]
+        found.append((kind, scanned_since(SparkSession.active(), before).files))
+        lake.assert_equals_definition("by_name")
+    kinds, files = zip(*found, strict=True)
+    assert kinds == ("merge", "merge", "none", "merge", "merge")
+    # One scan of all facts takes 40 files.
+    assert max(files) < 40, files
 
 
 def test_scattered_keys_of_a_large_view(

@@ -75,7 +75,7 @@ def test_tables_are_read_one_after_the_other() -> None:
     assert signed_deltas(
         JOINED, [sized(appended, 10), sized(change([TupleDomain.all()], unit="file"), 10, "u", 1)]
     ) == (
-        replace(CHANGED, appended=True, before={1: 1}),
+        replace(CHANGED, appended=True, before={1: 1}, touched=None),
         Delta(1, 1, appended=False),
     )
 

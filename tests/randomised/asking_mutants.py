@@ -161,6 +161,11 @@ def own_keys(ask: Ask) -> Mutant:
     return Mutant((GROUPED, COUNTED), Planner(ask=ask), own_keys_first=True)
 
 
+def listed(change: Callable[[Run], Run]) -> Mutant:
+    """Return a mutant that lists the values of changed rows in a wrong way."""
+    return Mutant((GROUPED, COUNTED, TWICE), Planner(listing=change), lists=True)
+
+
 ASKING_MUTANTS: dict[str, Mutant] = {
     # The changed rows.
     "rows that went are not asked": Mutant((GROUPED,), Planner(ask=said(lambda q: q.replace(CHANGED, ONLY_MORE)))),
@@ -201,6 +206,14 @@ ASKING_MUTANTS: dict[str, Mutant] = {
     "own keys of rows that came alone": own_keys(said(lambda q: q.replace(CHANGED, ONLY_MORE))),
     "own keys of rows that went alone": own_keys(said(lambda q: q.replace(CHANGED, ONLY_LESS))),
     "an own key NULL is not heard": own_keys(heard(without_null)),
+    # Values of the changed rows.
+    "values of rows that came alone": listed(lambda run: lambda sql: run(sql.replace(CHANGED, ONLY_MORE))),
+    "values of rows that went alone": listed(lambda run: lambda sql: run(sql.replace(CHANGED, ONLY_LESS))),
+    "values of rows that are there more than once are not listed": listed(
+        lambda run: lambda sql: run(sql.replace(CHANGED, ONE_OF_BOTH))
+    ),
+    "a value NULL is not listed": listed(lambda run: lambda sql: without_null(run(sql))),
+    "a row is not listed": listed(lambda run: lambda sql: run(sql)[1:]),
     # What else is known of a SELECT.
     "a column equal to an answered one is answered": Mutant((EQUATED,), reaching(with_equal_columns), first=38),
     "one use of a common table expression is asked": Mutant((CTE_TWICE,), asking(first_copies)),

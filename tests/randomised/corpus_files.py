@@ -47,6 +47,7 @@ def read(file: Path) -> Kept:
         own_keys_first=found.get("own keys come first", False),
         clock=tuple(found.get("clock", ())),
         keys=tuple(found.get("hidden keys", ())),
+        lists=found.get("values are listed", False),
     )
     return Kept(found["because"], case, tuple(refresh["kind"] for refresh in found["refreshes"]))
 
@@ -64,6 +65,7 @@ def write(name: str, kept: Kept) -> Path:
         "storage partitioned by": case.partitioning,
         **({"clock": case.clock} if case.clock else {}),
         **({"hidden keys": case.keys} if case.keys else {}),
+        **({"values are listed": True} if case.lists else {}),
         "tables": {
             name: {"partitioned by": spec.fields, "column bounds": spec.bounds, "rows": case.start[name]}
             for name, spec in case.specs.items()

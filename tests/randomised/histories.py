@@ -42,7 +42,7 @@ class Case:
     `appends`: the engine knows of changes that only add rows. `partitioning` is that of the storage. `clock` has the
     moment of the first build and of each refresh, or nothing where the view reads no clock. `merges`: the storage keeps
     what groups are merged by. `own_keys_first`: changed rows are asked for keys of their own first. `keys` are the
-    hidden keys that are stored besides.
+    hidden keys that are stored besides. `lists`: the values that changed rows hold are listed before all else.
     """
 
     view: View
@@ -56,6 +56,7 @@ class Case:
     merges: bool = False
     own_keys_first: bool = False
     keys: tuple[str, ...] = ()
+    lists: bool = False
 
     @property
     def sql(self) -> str:
@@ -107,7 +108,10 @@ def make_case(choices: Choices, view: View | None = None, keys: tuple[str, ...] 
     merges, own_keys_first = choices.chance(0.6), choices.chance(0.3)
     # Over no rows an empty grouping set has a row in DuckDB; in Spark it has none, as groups without rows are merged.
     merges = merges and EMPTY_SETS.isdisjoint(shape for shape, _ in view.shapes)
-    return Case(view, specs, start, tuple(steps), zone, appends, partitioning, clock, merges, own_keys_first, keys)
+    lists = choices.chance(0.3)
+    return Case(
+        view, specs, start, tuple(steps), zone, appends, partitioning, clock, merges, own_keys_first, keys, lists
+    )
 
 
 def hidden_keys(view: View, specs: Mapping[str, Spec]) -> tuple[str, ...]:
@@ -141,6 +145,7 @@ def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]
     session = Session(
         *(is_utc, database.run, now, case.appends, case.partitioning, bases, columns, merges, case.own_keys_first),
         keys=case.keys,
+        lists=case.lists,
     )
     storage = storage_table({c.name: c.type for c in stored}, case.partitioning)
     before = database.rows(at(sql, case.clock_of(0)))

@@ -38,6 +38,7 @@ class Mutant:
     seeds: int = 200
     first: int = 0
     own_keys_first: bool = False
+    lists: bool = False
     keys: tuple[str, ...] = ()
 
 

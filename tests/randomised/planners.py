@@ -17,6 +17,7 @@ from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Questions, ToAsk, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValues, Run, evaluated
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
+from dbt.adapters.icebergmv.maintenance.planning.listed_values import with_listed_values
 from dbt.adapters.icebergmv.maintenance.planning.plan import RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
     PlanRequest,
@@ -54,7 +55,8 @@ class Session(NamedTuple):
 
     `appends` says whether it is known of a change that it only adds rows, `merges` whether groups may be merged.
     `before` and `now` are what the clock was at the last refresh and is at this one. `own_keys_first`: see Questions.
-    `keys` are the hidden keys that are the last items of the SELECT list.
+    `keys` are the hidden keys that are the last items of the SELECT list. `lists`: the values that changed rows hold
+    are listed before anything is planned.
     """
 
     is_utc: bool
@@ -69,6 +71,7 @@ class Session(NamedTuple):
     before: Clock = {}
     now: Clock = {}
     keys: tuple[str, ...] = ()
+    lists: bool = False
 
 
 Ask: TypeAlias = Callable[[Questions, ToAsk, Run], dict[int, Answer]]
@@ -132,6 +135,7 @@ class Planner:
     ask: Ask = answers_of
     clock: Callable[[ClockChange | None], ClockChange | None] = lambda change: change
     ask_clock: AskClock = answer_of_clock
+    listing: Callable[[Run], Run] = lambda run: run
     watch: Callable[[Situation, RefreshPlan], None] = lambda situation, plan: None
 
     def run(self, sql: str, specs: Mapping[str, Spec], changes: Mapping[str, Change], session: Session) -> RefreshPlan:
@@ -152,6 +156,9 @@ class Planner:
             bases.append(_base(session.bases.of(found[0]), indexes, raw.get(table, ()), is_append, change))
         moved = None if definition.clock is None else clock_change(definition.clock.values, session.before)
         status = MaterializedViewStatus(tuple(bases), self.clock(moved))
+        if session.lists:
+            every, run = range(len(definition.references)), _strict(self.listing(session.run))
+            status = with_listed_values(definition, status, every, session.bases.catalog_name, run)
 
         def live(base: BaseTableStatus, column: str) -> Domain | None:
             table = base.base.name[2]

@@ -66,7 +66,7 @@ class TableChange:
     their number. `changed_rows` is how many rows the files hold or delete that came or went, `changed_bytes` the size
     of these files.
     `replaced`: the table was made anew, so its files say little about which rows changed. `is_whole`: no file of before
-    is left.
+    is left. `is_listed`: `constraints` list the values that the changed rows hold, whatever their files say.
     """
 
     status: Literal["fresh", "stale", "unknown"]
@@ -81,6 +81,7 @@ class TableChange:
     changed_bytes: int = 0
     replaced: bool = False
     is_whole: bool = False
+    is_listed: bool = False
 
 
 @dataclass(frozen=True)

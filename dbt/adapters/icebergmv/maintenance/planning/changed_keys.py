@@ -35,14 +35,14 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     values_of,
     with_fewest_values,
 )
-from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_appended, read_pinned
-from dbt.adapters.icebergmv.maintenance.planning.row_changes import RowChanges, are_few, columns_read
+from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_pinned
+from dbt.adapters.icebergmv.maintenance.planning.row_changes import before_change, changed_rows
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import image
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, identifier
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource, at_snapshot
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
 _Version = Literal["now", "before", "changed"]
@@ -218,19 +218,11 @@ class Questions:
         is_now = wanted == "now" if reference.index == asked else reference.index < asked
         if is_now or reference.index not in self._stale:
             return read_pinned(reference, source, None, self._dialect)
-        before = _before(self._stale[reference.index], source)
+        before = before_change(self._stale[reference.index], source)
         return None if before is None else read_pinned(reference, before, None, self._dialect)
 
     def _changed_rows(self, reference: TableReference, now: IcebergSource) -> str | None:
-        """Return the rows that one of two snapshots of a stale table has more often, each once."""
-        base, columns = self._stale[reference.index], columns_read(self.definition, now)
-        before, since = _before(base, now), base.change.appended_since
-        if not columns or before is None:
-            return None
-        if since is not None and not now.has_other_columns_now:
-            return read_appended(reference, now, since)
-        wanted = base.change.constraints.narrowed
-        return RowChanges(reference, before, now, columns, wanted, are_few(base)).each_once(self._dialect)
+        return changed_rows(self.definition, reference, self._stale[reference.index], now, self._dialect)
 
     def _answer(self, index: int, run: Spark) -> Answer | None:
         """Return what a reference reaches; None where nobody can say it.
@@ -305,8 +297,3 @@ def clock_answer(terms: Sequence[Questions] | None, run: Spark) -> Answer:
             return answer or NotListed("have no column in common that can be asked")
         found += answer
     return found
-
-
-def _before(base: BaseTableStatus, now: IcebergSource) -> IcebergSource | None:
-    """Return the table as the last refresh read it, under the columns of today; None if that cannot be shown."""
-    return None if base.recorded is None else at_snapshot(now, base.recorded.version.snapshot_id)

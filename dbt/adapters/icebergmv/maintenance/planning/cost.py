@@ -16,7 +16,7 @@ from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, Ma
 FEW_ROWS = 100_000
 """Up to this many rows in all base tables, every plan costs about the same."""
 
-_MANY_ROWS = 2_000_000
+MANY_ROWS = 2_000_000
 """From this many rows in all base tables, one scan of them takes seconds."""
 
 _MOST_ASKED = 0.5
@@ -57,7 +57,8 @@ def is_rough(base: BaseTableStatus) -> bool:
     So it is in seeds and tables that are made anew, and where partitions are long: a view of few rows is stored by
     months or years, and one changed day of it would be a whole year for the views above it.
     """
-    return base.change.appended_since is None and (base.change.unit in _WIDE or base.change.replaced)
+    change = base.change
+    return change.appended_since is None and not change.is_listed and (change.unit in _WIDE or change.replaced)
 
 
 def reads_too_much(bases: Iterable[BaseTableStatus], status: MaterializedViewStatus) -> bool:
@@ -150,7 +151,7 @@ def asking_pays(asked: Asked, origins: Iterable[int], status: MaterializedViewSt
 def small_beside_large(status: MaterializedViewStatus) -> frozenset[int]:
     """Return the references to small stale tables, where the others are so large that to read them is dear."""
     total = _rows_in_all(status)
-    if total <= _MANY_ROWS:
+    if total <= MANY_ROWS:
         return frozenset()
     most = max(FEW_ROWS, total // _SMALL_BESIDE)
     small = (b for b in status.stale if _rows(b) <= most and rows_to_ask(b) <= 2 * most)
@@ -165,7 +166,7 @@ def changed_nearly_everywhere(status: MaterializedViewStatus) -> frozenset[Table
 
 
 def _is_nearly_all(base: BaseTableStatus) -> bool:
-    if base.change.unit == "file" or base.base.source is None:
+    if base.change.unit == "file" or base.change.is_listed or base.base.source is None:
         return False
     partitions = _count_partitions(base.base.source)
     return partitions is not None and base.change.changed_partitions >= partitions * _NEARLY_EVERYWHERE

@@ -75,7 +75,7 @@ class _Reader:
         wanted = () if index in delta.empty else self._filters.get(index)
         if index == delta.changed:
             if delta.appended and delta.since is not None:
-                return read_appended(reference, now, delta.since)
+                return read_appended(reference, now, delta.since, delta.touched, self._dialect)
             if delta.cancelled:
                 changes = self._changes(reference, now, delta)
                 return changes.that_went(self._dialect) if went else changes.that_came(self._dialect)

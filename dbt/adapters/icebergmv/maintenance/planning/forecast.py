@@ -6,7 +6,7 @@ what is asked. A kind that is not named here is never what the refresh then does
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -25,6 +25,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
     merges_reached_rows,
     plan_refresh,
     references_to_ask,
+    references_to_list,
     without_regions,
 )
 from dbt.adapters.icebergmv.maintenance.planning.reached_rows import definition_below
@@ -117,9 +118,21 @@ def kinds_of(definition: ViewDefinition, policy: RefreshPolicy, incremental: boo
 
 def forecast_of(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Forecast:
     """Return what comes of a definition, its status and a request to which Spark has not answered anything yet."""
-    plan = plan_refresh(definition, status, request)
     if without_regions(definition, status, request) is not None:
-        return certain(plan)
+        return certain(plan_refresh(definition, status, request))
+    forecast = _as_files_say(definition, status, request)
+    to_list = references_to_list(definition, status, request)
+    if not to_list:
+        return forecast
+    names = " and ".join(b.base.name[2] for b in status.stale if _any_in(b, to_list))
+    kinds = _united(forecast.kinds, kinds_of(definition, request.policy, request.incremental))
+    question = f"which values the changed rows of {names} hold"
+    return Forecast(forecast.plan, tuple(kind for kind in kinds if kind != "append"), (question, *forecast.questions))
+
+
+def _as_files_say(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Forecast:
+    """Return what comes of it where the files that changed are all that is known of a change before it is asked."""
+    plan = plan_refresh(definition, status, request)
     if status.clock is not None and CLOCK.index not in request.answers:
         return _on_the_clock(definition, status, request, plan)
     # The offsets of a time zone only narrow ranges, which matters where there are too many to list.
@@ -194,7 +207,7 @@ def _keys_of(definition: ViewDefinition, status: MaterializedViewStatus, to_ask:
     return f"whether a row of {names} changed{keys}"
 
 
-def _any_in(base: BaseTableStatus, indexes: tuple[int, ...]) -> bool:
+def _any_in(base: BaseTableStatus, indexes: Collection[int]) -> bool:
     return any(i in indexes for i in base.occurrences)
 
 

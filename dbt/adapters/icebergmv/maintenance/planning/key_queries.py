@@ -86,6 +86,18 @@ def values_of(query: str, run: Spark) -> Domain | NotListed:
     return Domain.of(*(_value(row[0]) for row in rows)) if are_texts_known(rows) else NOT_UTF8
 
 
+def values_of_columns(rows: str, columns: Sequence[str], run: Spark) -> list[Domain] | None:
+    """Return the values that some rows, a FROM item, have in each column; None if they are too many to be listed.
+
+    `columns` are in the form that a Domain holds values in. Without any row no column has a value.
+    """
+    most = max(1, min(MOST_KEYS, _MOST_TERMS // len(columns)))
+    found = rows_of(f"SELECT DISTINCT {', '.join(columns)} FROM {rows} LIMIT {most + 1}", run)
+    if isinstance(found, NotListed) or len(found) > most or not are_texts_known(found):
+        return None
+    return [Domain.of(*{_value(row[n]) for row in found}) for n in range(len(columns))]
+
+
 def are_texts_known(rows: Sequence[Sequence[object]]) -> bool:
     """Return whether all texts came as they are: what is not UTF-8 comes with U+FFFD in place of its bytes."""
     return not any(isinstance(value, str) and "\ufffd" in value for row in rows for value in row)

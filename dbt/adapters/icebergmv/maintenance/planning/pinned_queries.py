@@ -101,18 +101,36 @@ def read_pinned(
     columns = _bridge(source.table_schema, source.snapshot_schema)
     if wanted is None and columns is None:
         return pinned if source.storage[2] == reference.name else reference.named(pinned)
-    types = {f.name: spark_type(f.field_type) for f in source.table_schema.fields}
-    wanted = _in_own_terms(source, wanted)
-    inner = pinned if columns is None else f"(SELECT {columns} FROM {pinned})"
-    where = "" if wanted is None else f" WHERE {disjunction(wanted, types, dialect)}"
-    return reference.named(f"(SELECT * FROM {inner}{where})")
+    return reference.named(_selected(pinned, columns, _in_own_terms(source, wanted), source, dialect))
 
 
-def read_appended(reference: TableReference, source: IcebergSource, since: int) -> str:
-    """Return an incremental append scan: the rows that came after a snapshot, under the columns of today."""
+def read_appended(
+    reference: TableReference,
+    source: IcebergSource,
+    since: int,
+    wanted: tuple[TupleDomain, ...] | None,
+    dialect: Dialect,
+) -> str:
+    """Return an incremental append scan: the rows wanted that came after a snapshot, under the columns of today."""
     window = f"`start-snapshot-id` = '{since}', `end-snapshot-id` = '{source.version.snapshot_id}'"
-    columns = _bridge(source.table_schema, source.table.schema()) or "*"
-    return reference.named(f"(SELECT {columns} FROM {qualified(*source.storage)} WITH ({window}))")
+    columns = _bridge(source.table_schema, source.table.schema())
+    new = f"{qualified(*source.storage)} WITH ({window})"
+    return reference.named(_selected(new, columns, wanted, source, dialect))
+
+
+def _selected(
+    table: str,
+    columns: str | None,
+    wanted: tuple[TupleDomain, ...] | None,
+    source: IcebergSource,
+    dialect: Dialect,
+) -> str:
+    """Return the wanted rows (None: all) of a FROM item, under a list of columns (None: its own)."""
+    if wanted is None:
+        return f"(SELECT {columns or '*'} FROM {table})"
+    types = {f.name: spark_type(f.field_type) for f in source.table_schema.fields}
+    inner = table if columns is None else f"(SELECT {columns} FROM {table})"
+    return f"(SELECT * FROM {inner} WHERE {disjunction(wanted, types, dialect)})"
 
 
 def _partitioned_by(source: IcebergSource) -> list[tuple[str, str]]:

@@ -22,6 +22,7 @@ from dbt.adapters.icebergmv.maintenance.planning.cost import (
     is_rough,
     merge_pays,
     reads_too_much,
+    small_beside_large,
 )
 from dbt.adapters.icebergmv.maintenance.planning.deltas import (
     appended_deltas,
@@ -81,21 +82,31 @@ def clock_to_ask(definition: ViewDefinition, status: MaterializedViewStatus, req
     return status.clock.before
 
 
+def references_to_list(
+    definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest
+) -> frozenset[int]:
+    """Return the references to small tables, beside large ones, that are first asked which values changed rows hold."""
+    plan = without_regions(definition, status, request)
+    return small_beside_large(status) if plan is None or isinstance(plan, Append) else frozenset()
+
+
 def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> ToAsk:
     """Return the references to ask. Asking reads what changed, which does not pay where that is most of all rows."""
     if without_regions(definition, status, request) is not None or not _is_clock_answered(status, request):
         return ToAsk()
+    merges = _merge(definition, status, request, _overwrite(definition, status, request)) is not None
     needed: dict[int, BaseTableStatus] = {}
     narrower: list[int] = []
     for base in status.stale:
+        # A merge writes the storage anew, so it is asked first whether it has anything to add.
+        is_open = is_rough(base) or (merges and base.change.is_listed)
         for use in _uses(definition, base):
             if _is_untracked(definition, base, use, request):
                 needed[use.index] = base
-            elif is_rough(base) and is_cheap_to_ask(base, status) and use.index in definition.rewritable:
+            elif is_open and is_cheap_to_ask(base, status) and use.index in definition.rewritable:
                 narrower.append(use.index)
     if needed and (reads_too_much(needed.values(), status) or not definition.rewritable >= needed.keys()):
         return ToAsk()
-    merges = _merge(definition, status, request, _overwrite(definition, status, request)) is not None
     return ToAsk(tuple(sorted(needed)), tuple(sorted({*narrower} - needed.keys())), merges)
 
 

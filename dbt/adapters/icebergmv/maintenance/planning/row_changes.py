@@ -12,10 +12,10 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.planning.cost import rows_to_ask
-from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_pinned
+from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_appended, read_pinned
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, identifier
-from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource, at_snapshot
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 
 _FEW_ROWS, _FEW_BYTES = 500_000, 16 * 1024 * 1024
@@ -47,6 +47,27 @@ def can_be_cancelled(definition: ViewDefinition, source: IcebergSource) -> bool:
     """Return whether `that_came` and `that_went` can be had: equal values of every column that is read are the same."""
     read = columns_read(definition, source)
     return bool(read) and _FLOATS.isdisjoint(read.values())
+
+
+def before_change(base: BaseTableStatus, now: IcebergSource) -> IcebergSource | None:
+    """Return a table as the last refresh read it, under the columns of today; None if that cannot be shown."""
+    return None if base.recorded is None else at_snapshot(now, base.recorded.version.snapshot_id)
+
+
+def changed_rows(
+    definition: ViewDefinition, reference: TableReference, base: BaseTableStatus, now: IcebergSource, dialect: Dialect
+) -> str | None:
+    """Return the rows that one of two snapshots of a stale table has more often, each once.
+
+    After nothing but appends these are the rows that came. None if the snapshots cannot be compared.
+    """
+    columns, before, since = columns_read(definition, now), before_change(base, now), base.change.appended_since
+    if not columns or before is None:
+        return None
+    wanted = base.change.constraints.narrowed
+    if since is not None and not now.has_other_columns_now:
+        return read_appended(reference, now, since, wanted if base.change.is_listed else None, dialect)
+    return RowChanges(reference, before, now, columns, wanted, are_few(base)).each_once(dialect)
 
 
 @dataclass(frozen=True)

@@ -28,6 +28,7 @@ from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
+from dbt.adapters.icebergmv.maintenance.planning.listed_values import with_listed_values
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
     PlanRequest,
@@ -35,6 +36,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
     clock_to_ask,
     plan_refresh,
     references_to_ask,
+    references_to_list,
 )
 from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import (
@@ -141,9 +143,13 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     """
     view, described = _with_columns(lake, view)
     columns, hidden = described.output, described.hidden
+    unfit = unfit_of(view, hidden, misfit(lake, view, columns))
+    to_list = references_to_list(view.definition, view.status, _request(view, options, unfit))
+    if to_list:
+        catalog = view.bases.catalog_name
+        view = replace(view, status=with_listed_values(view.definition, view.status, to_list, catalog, lake.spark))
     if view.rebuild is None and isinstance(first_plan(view, options), Overwrite | Full):
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
-    unfit = unfit_of(view, hidden, misfit(lake, view, columns))
     request = request_of(view, options, hidden, unfit)
     plan = _planned(lake, view, (*columns, *hidden), request)
     if isinstance(plan, NoOp):

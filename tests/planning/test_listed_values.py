@@ -1,0 +1,134 @@
+"""The values that changed rows of a small table hold, which describe its change before anything is planned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.cost import changed_nearly_everywhere, is_rough
+from dbt.adapters.icebergmv.maintenance.planning.forecast import forecast_of
+from dbt.adapters.icebergmv.maintenance.planning.listed_values import with_listed_values
+from dbt.adapters.icebergmv.maintenance.planning.plan import Delta, Merge, NoOp, Overwrite
+from dbt.adapters.icebergmv.maintenance.planning.planner import (
+    PlanRequest,
+    plan_refresh,
+    references_to_ask,
+    references_to_list,
+)
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
+from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
+from tests.support.bases import analysed, change, partition_rows, sized, status
+
+BY_REGION = analysed("SELECT u.region, sum(t.v) AS s FROM t JOIN u ON t.id = u.id GROUP BY u.region")
+FRESH = change(status="fresh")
+FILES = replace(change([TupleDomain.all()], unit="file"), changed_rows=2000)
+RENAMED = status(sized(FRESH, 5_000_000), sized(FILES, 1000, "u", 1))
+Rows = Sequence[Sequence[object]]
+
+
+def listed(rows: Rows, found: MaterializedViewStatus = RENAMED) -> tuple[MaterializedViewStatus, list[str]]:
+    """Return the status in which a Spark has named these rows as changed, and what it was asked."""
+    asked: list[str] = []
+
+    def spark(sql: str) -> Rows:
+        asked.append(sql)
+        return rows
+
+    return with_listed_values(BY_REGION, found, {1}, "lake", spark), asked
+
+
+def test_values_describe_the_change() -> None:
+    found, asked = listed([(7, "c7", 1), (7, "c7_", 1), (8, None, 1)])
+    assert found.base_tables[0] == RENAMED.base_tables[0]
+    (values,) = found.base_tables[1].change.constraints.data_disjuncts
+    assert values.domains == {
+        ColumnKey("id"): Domain.of(7, 8),
+        ColumnKey("region"): Domain.of("c7", "c7_", None),
+        ColumnKey("v"): Domain.of(1),
+    }
+    assert not is_rough(found.base_tables[1])
+    assert len(asked) == 1 and asked[0].startswith("SELECT DISTINCT `id`, `region`, `v` FROM (")
+    plan = plan_refresh(BY_REGION, found, PlanRequest("incremental"))
+    assert isinstance(plan, Overwrite)
+    assert plan.region == (TupleDomain.where({ColumnKey("region"): Domain.of("c7", "c7_", None)}),)
+    merge = plan_refresh(BY_REGION, found, PlanRequest("auto", merges=True))
+    assert isinstance(merge, Merge)
+    (delta,) = merge.deltas
+    assert isinstance(delta, Delta)
+    assert delta.touched == (values,)
+
+
+def test_before_a_merge_it_is_asked_whether_the_rows_reach_anything() -> None:
+    found, _ = listed([(7, "c7", 1)])
+    assert references_to_ask(BY_REGION, found, PlanRequest("auto", merges=True)) == ToAsk((), (1,), only_whether=True)
+    assert references_to_ask(BY_REGION, found, PlanRequest("incremental")) == ToAsk()
+
+
+def test_without_a_changed_row_nothing_is_done() -> None:
+    found, _ = listed([])
+    for merges in (True, False):
+        assert isinstance(plan_refresh(BY_REGION, found, PlanRequest("auto", merges=merges)), NoOp)
+
+
+@pytest.mark.parametrize(
+    "rows", [[(n, str(n), n) for n in range(1001)], [(1, "\ufffd", 1)]], ids=["too many", "not a known text"]
+)
+def test_what_cannot_be_listed_stays_as_files_say(rows: Rows) -> None:
+    assert listed(rows)[0] == RENAMED
+
+
+def test_what_fails_stays_as_files_say() -> None:
+    def spark(sql: str) -> Rows:
+        raise ValueError("no such table")
+
+    assert with_listed_values(BY_REGION, RENAMED, {1}, "lake", spark) == RENAMED
+
+
+def test_only_the_references_named_are_listed() -> None:
+    both = status(sized(FILES, 5_000_000), RENAMED.base_tables[1])
+    found, asked = listed([(7, "c7", 1)], both)
+    assert found.base_tables[0] == both.base_tables[0] and len(asked) == 1
+    fresh = status(sized(FILES, 5_000_000), sized(FRESH, 1000, "u", 1))
+    assert listed([(7, "c7", 1)], fresh) == (fresh, [])
+
+
+SMALL_BESIDE_LARGE: dict[str, tuple[MaterializedViewStatus, PlanRequest, set[int]]] = {
+    "beside a large table": (RENAMED, PlanRequest("auto"), {1}),
+    "beside a small one": (status(sized(FRESH, 5000), sized(FILES, 1000, "u", 1)), PlanRequest("auto"), set()),
+    "for a rebuild": (RENAMED, PlanRequest("auto", rebuild="--full-refresh"), set()),
+    "where nothing changed": (status(sized(FRESH, 5_000_000), sized(FRESH, 1000, "u", 1)), PlanRequest("auto"), set()),
+}
+
+
+@pytest.mark.parametrize("name", SMALL_BESIDE_LARGE)
+def test_whose_values_are_listed(name: str) -> None:
+    found, request, references = SMALL_BESIDE_LARGE[name]
+    assert references_to_list(BY_REGION, found, request) == references
+
+
+def test_new_rows_of_a_small_table_are_listed_for_an_append() -> None:
+    joined = analysed("SELECT t.id, t.v, u.region FROM t JOIN u ON t.id = u.id")
+    new = replace(FILES, appended_since=1, appended_rows=3)
+    found = status(sized(FRESH, 5_000_000), sized(new, 1000, "u", 1))
+    assert plan_refresh(joined, found, PlanRequest("auto")).kind == "append"
+    assert references_to_list(joined, found, PlanRequest("auto")) == {1}
+    with_values = with_listed_values(joined, found, {1}, "lake", lambda sql: [(7, "c7", 1)])
+    plan = plan_refresh(joined, with_values, PlanRequest("auto"))
+    assert plan.kind == "append" and plan.base_filters[0] == (TupleDomain.where({ColumnKey("id"): Domain.of(7)}),)
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_partitions_of_what_is_listed_are_not_counted(is_listed: bool) -> None:
+    """Nearly all partitions of a small table may have been written again."""
+    day = replace(change([partition_rows([("identity", "d")], (10,))]), is_listed=is_listed)
+    assert is_rough(sized(replace(day, replaced=True), 1000)) is not is_listed
+    assert changed_nearly_everywhere(status(sized(replace(day, unit="file"), 1000))) == frozenset()
+
+
+def test_every_kind_is_foretold_that_the_values_may_lead_to() -> None:
+    foretold = forecast_of(BY_REGION, RENAMED, PlanRequest("auto", merges=True))
+    assert set(foretold.kinds) == {"merge", "overwrite", "none", "full"}
+    assert foretold.questions[0] == "which values the changed rows of u hold"
