@@ -200,7 +200,8 @@ def test_partitions_are_counted(
     changed = change([partition_rows([("identity", "v")], (n,)) for n in range(days)])
     base = replace(base_status(changed), base=BaseTable(T, source))
     assert changed_nearly_everywhere(status(base)) == found
-    assert changed_nearly_everywhere(status(replace(base, change=replace(changed, unit="file")))) == frozenset()
+    for other in (replace(changed, unit="file"), replace(changed, is_listed=True)):
+        assert changed_nearly_everywhere(status(replace(base, change=other))) == frozenset()
 
 
 def test_a_small_table_beside_a_large_one() -> None:

@@ -12,8 +12,13 @@ from dataclasses import replace
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.planning.cost import cancelling_pays
 from dbt.adapters.icebergmv.maintenance.planning.plan import Delta
-from dbt.adapters.icebergmv.maintenance.planning.row_changes import are_few, can_be_cancelled
-from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
+from dbt.adapters.icebergmv.maintenance.planning.row_changes import (
+    are_few,
+    before_change,
+    can_be_cancelled,
+    is_appended,
+    rows_touched,
+)
 from dbt.adapters.icebergmv.maintenance.status.base_tables import at_snapshot
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
@@ -39,7 +44,7 @@ def appended_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]
         return None
     bases = {i: base for base in stale for i in base.occurrences}
     steps = _in_steps(indexes, since, definition.additive)
-    return tuple(replace(delta, touched=_touched(bases[delta.changed])) for delta in steps)
+    return tuple(replace(delta, touched=rows_touched(bases[delta.changed])) for delta in steps)
 
 
 def signed_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) -> tuple[Delta, ...] | None:
@@ -53,7 +58,7 @@ def signed_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) 
     if not all(has_former_version(base) for base in stale):
         return None
     steps = [(delta, bases[delta.changed]) for delta in _in_steps(indexes, since, additive)]
-    return tuple(replace(delta, appended=_is_appended(base), touched=_touched(base)) for delta, base in steps)
+    return tuple(replace(delta, appended=is_appended(base), touched=rows_touched(base)) for delta, base in steps)
 
 
 def without_what_cancels(
@@ -105,20 +110,9 @@ def _can_be_read_as_before(base: BaseTableStatus) -> bool:
 def has_former_version(base: BaseTableStatus) -> bool:
     """Return whether a base table can be read as the last refresh read it."""
     source = base.base.source
-    return source is not None and base.recorded is not None and at_snapshot(source, recorded_snapshot(base)) is not None
+    return source is not None and before_change(base, source) is not None
 
 
 def recorded_snapshot(base: BaseTableStatus) -> int | None:
     """Return the snapshot that the last refresh read."""
     return None if base.recorded is None else base.recorded.version.snapshot_id
-
-
-def _touched(base: BaseTableStatus) -> tuple[TupleDomain, ...] | None:
-    """Return the rows to which a change is cut down; new rows are read alone anyway, unless their values are known."""
-    is_known = base.change.is_listed or not _is_appended(base)
-    return base.change.constraints.narrowed if is_known else None
-
-
-def _is_appended(base: BaseTableStatus) -> bool:
-    source = base.base.source
-    return base.change.appended_since is not None and source is not None and not source.has_other_columns_now

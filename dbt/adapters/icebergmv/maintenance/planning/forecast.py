@@ -6,7 +6,7 @@ what is asked. A kind that is not named here is never what the refresh then does
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -17,7 +17,7 @@ from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_par
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import as_far_as_of_use, stored_hidden, with_states
-from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Merge, NoOp, RefreshPlan
+from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
     PlanRequest,
     as_far_as_it_pays,
@@ -42,7 +42,7 @@ from dbt.adapters.icebergmv.maintenance.planning.storage_fit import PARTITIONED_
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
 from dbt.adapters.icebergmv.maintenance.predicates.local_time import LocalTime
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView
-from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 
 Kind: TypeAlias = Literal["none", "append", "overwrite", "merge", "full"]
@@ -118,21 +118,22 @@ def kinds_of(definition: ViewDefinition, policy: RefreshPolicy, incremental: boo
 
 def forecast_of(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Forecast:
     """Return what comes of a definition, its status and a request to which Spark has not answered anything yet."""
-    if without_regions(definition, status, request) is not None:
-        return certain(plan_refresh(definition, status, request))
     forecast = _as_files_say(definition, status, request)
     to_list = references_to_list(definition, status, request)
-    if not to_list:
+    if not to_list or isinstance(forecast.plan, Append):
         return forecast
-    names = " and ".join(b.base.name[2] for b in status.stale if _any_in(b, to_list))
-    kinds = _united(forecast.kinds, kinds_of(definition, request.policy, request.incremental))
+    names = " and ".join(b.base.name[2] for b in status.stale if b.is_among(to_list))
+    # Values decide which rows may be affected, but not whether rows were only added.
+    others = (kind for kind in kinds_of(definition, request.policy, request.incremental) if kind != "append")
     question = f"which values the changed rows of {names} hold"
-    return Forecast(forecast.plan, tuple(kind for kind in kinds if kind != "append"), (question, *forecast.questions))
+    return Forecast(forecast.plan, _united(forecast.kinds, tuple(others)), (question, *forecast.questions))
 
 
 def _as_files_say(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Forecast:
     """Return what comes of it where the files that changed are all that is known of a change before it is asked."""
     plan = plan_refresh(definition, status, request)
+    if without_regions(definition, status, request) is not None:
+        return certain(plan)
     if status.clock is not None and CLOCK.index not in request.answers:
         return _on_the_clock(definition, status, request, plan)
     # The offsets of a time zone only narrow ranges, which matters where there are too many to list.
@@ -151,7 +152,7 @@ def _as_files_say(definition: ViewDefinition, status: MaterializedViewStatus, re
             plan, _united((plan.kind,), ("merge",) if can_merge else (), ("overwrite", "full", "none")), values
         )
     if isinstance(plan, Merge):
-        otherwise = forecast_of(definition, status, replace(request, merges=False))
+        otherwise = _as_files_say(definition, status, replace(request, merges=False))
         question = "whether the groups can be merged exactly"
         return Forecast(plan, _united(("merge",), otherwise.kinds), (question, *otherwise.questions))
     return certain(plan)
@@ -164,7 +165,7 @@ def _on_the_clock(
     before = clock_to_ask(definition, status, request)
     if before is None or definition.asked_since(before) is None:
         return certain(plan)
-    still = forecast_of(definition, status, replace(request, answers={CLOCK.index: ()}))
+    still = _as_files_say(definition, status, replace(request, answers={CLOCK.index: ()}))
     kinds = _united(("overwrite", "none"), still.kinds, ("full",))
     return Forecast(plan, kinds, (f"which rows it moves that {status.clock}", *still.questions))
 
@@ -198,17 +199,13 @@ def _has_keys_below(definition: ViewDefinition, status: MaterializedViewStatus) 
 def _keys_of(definition: ViewDefinition, status: MaterializedViewStatus, to_ask: ToAsk, pays: bool) -> str:
     """Return what is asked of the changed rows, in words."""
     asked = (*to_ask.needed, *to_ask.narrower)
-    bases = [b for b in status.stale if not asked or _any_in(b, asked)]
+    bases = [b for b in status.stale if not asked or b.is_among(asked)]
     names = " and ".join(b.base.name[2] for b in bases)
     uses = [use for index in to_ask.needed for use in definition.uses_of(index)]
     if (pays or all(map(definition.tracks_of, uses))) and not to_ask.only_whether:
         return f"the keys of the changed rows of {names}"
     keys = " and, if groups cannot be merged, the keys of those that did" if to_ask.only_whether else ""
     return f"whether a row of {names} changed{keys}"
-
-
-def _any_in(base: BaseTableStatus, indexes: Collection[int]) -> bool:
-    return any(i in indexes for i in base.occurrences)
 
 
 def _asked_steps(definition: ViewDefinition, status: MaterializedViewStatus, steps: tuple[type, ...]) -> Iterator[str]:

@@ -34,14 +34,10 @@ def with_listed_values(
     """
     dialect = Dialect(catalog_name, pushable=False)
     tables = (
-        _listed(definition, base, dialect, run) if base in status.stale and _is_one_of(base, references) else base
+        _listed(definition, base, dialect, run) if base in status.stale and base.is_among(references) else base
         for base in status.base_tables
     )
     return replace(status, base_tables=tuple(tables))
-
-
-def _is_one_of(base: BaseTableStatus, references: Collection[int]) -> bool:
-    return any(index in references for index in base.occurrences)
 
 
 def _listed(definition: ViewDefinition, base: BaseTableStatus, dialect: Dialect, run: Spark) -> BaseTableStatus:

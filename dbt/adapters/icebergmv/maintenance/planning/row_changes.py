@@ -54,6 +54,18 @@ def before_change(base: BaseTableStatus, now: IcebergSource) -> IcebergSource | 
     return None if base.recorded is None else at_snapshot(now, base.recorded.version.snapshot_id)
 
 
+def is_appended(base: BaseTableStatus) -> bool:
+    """Return whether rows were only added to a base table, and these can be read alone."""
+    source = base.base.source
+    return base.change.appended_since is not None and source is not None and not source.has_other_columns_now
+
+
+def rows_touched(base: BaseTableStatus) -> tuple[TupleDomain, ...] | None:
+    """Return the rows to which a change is cut down; new rows are read alone anyway, unless their values are known."""
+    is_known = base.change.is_listed or not is_appended(base)
+    return base.change.constraints.narrowed if is_known else None
+
+
 def changed_rows(
     definition: ViewDefinition, reference: TableReference, base: BaseTableStatus, now: IcebergSource, dialect: Dialect
 ) -> str | None:
@@ -64,9 +76,9 @@ def changed_rows(
     columns, before, since = columns_read(definition, now), before_change(base, now), base.change.appended_since
     if not columns or before is None:
         return None
-    wanted = base.change.constraints.narrowed
-    if since is not None and not now.has_other_columns_now:
-        return read_appended(reference, now, since, wanted if base.change.is_listed else None, dialect)
+    wanted = rows_touched(base)
+    if since is not None and is_appended(base):
+        return read_appended(reference, now, since, wanted, dialect)
     return RowChanges(reference, before, now, columns, wanted, are_few(base)).each_once(dialect)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange, change_since
@@ -22,6 +22,10 @@ class BaseTableStatus:
     occurrences: tuple[int, ...]
     recorded: BaseTableState | None
     change: TableChange
+
+    def is_among(self, references: Collection[int]) -> bool:
+        """Return whether one of some references reads the table."""
+        return any(index in references for index in self.occurrences)
 
 
 @dataclass(frozen=True)
