@@ -157,7 +157,7 @@ def test_floats_are_not_compared(of: IcebergType, can: bool) -> None:
     """0.0 and -0.0 are equal and not the same."""
     table = bare_table("t", {"w": of}, (), (1,))
     source = IcebergSource(table, T, TableVersion("uuid", 1, 0), table.schema(), table.schema())
-    assert can_be_cancelled(analysed("SELECT w, count(*) AS c FROM t GROUP BY w"), source) is can
+    assert can_be_cancelled(analysed("SELECT w, count(*) AS c FROM t GROUP BY w"), source, 0) is can
 
 
 NEARLY = frozenset([T])
@@ -215,7 +215,7 @@ def test_more_keys_than_a_predicate_takes() -> None:
     def run(sql: str) -> list[tuple[object, ...]]:
         return [(n, None) for n in range(int(sql.split("LIMIT ")[1]))]
 
-    assert ask("SELECT 1", [Column("a", "int"), Column("b", "string")], run) is TOO_MANY
+    assert ask("SELECT 1", [[Column("a", "int"), Column("b", "string")]], run) is TOO_MANY
     assert values_of("SELECT 1", run) is TOO_MANY
     assert values_of("SELECT 1", lambda sql: [(1,), (None,)]) == Domain.of(1, None)
     assert MOST_KEYS == 1000

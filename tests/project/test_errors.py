@@ -21,7 +21,7 @@ FILES = sorted(FOLDER.rglob("*.py"))
 BUILTIN = {name for name, value in vars(builtins).items() if isinstance(value, type) and issubclass(value, Exception)}
 DEFECTS = {"AssertionError", "TypeError"}
 """Only a defect of our own code raises them, so they may have a stack trace."""
-FOR_CALLERS = {"ValueError", "AttributeError"}
+FOR_CALLERS = {"ValueError", "AttributeError", "KeyError"}
 """Allowed where the docstring of the function says so: its callers turn it into an error for people."""
 
 

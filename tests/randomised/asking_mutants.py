@@ -7,13 +7,14 @@ from dataclasses import replace
 
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Reach
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.parts import Part
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Questions, ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import Run
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from tests.randomised.mutants import Mutant, view
-from tests.randomised.planners import Ask, Planner, answers_of
+from tests.randomised.planners import Ask, Planner, answers_of, little_of
 from tests.randomised.views import View
 
 CHANGED = "HAVING sum(icebergmv_sign) <> 0"
@@ -46,6 +47,11 @@ TOTAL = view("SELECT count(*) AS c, sum(v) AS s FROM t0 WHERE v > 2")
 CTE_TWICE = view(
     "WITH c AS (SELECT id, region, v FROM t0 WHERE v > 0) "
     "SELECT x.region, count(*) AS n FROM c x JOIN c y ON x.id = y.v GROUP BY x.region"
+)
+
+COUNTED_ABOVE = view("SELECT region, count(*) AS c FROM t0 WHERE v > 2 GROUP BY region")
+MISSING = view(
+    "SELECT a.region, count(*) AS c FROM t0 a LEFT JOIN t1 b ON a.id = b.id WHERE b.id IS NULL GROUP BY a.region"
 )
 
 BRANCHES = view(
@@ -143,6 +149,22 @@ def with_another_branch(reach: Reach, of: ViewDefinition) -> Reach:
     return replace(reach, edits=(*reach.edits, TextEdit(place, place + len(literal), other)))
 
 
+def with_a_block_of_the_right_side(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
+    """Take FROM and WHERE for what rows of the null-supplying side pass, too."""
+    asked = questions.asked
+    block = Part(asked.sql.index("FROM"), asked.sql.index("GROUP BY"), 0)
+    return little_of(replace(questions, asked=replace(asked, blocks={0: block, 1: block})), to_ask, run)
+
+
+def little_said(change: Callable[[str], str]) -> Mutant:
+    """Return a mutant that asks little, in other words."""
+
+    def ask(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
+        return little_of(questions, to_ask, lambda sql: run(change(sql)))
+
+    return Mutant((COUNTED_ABOVE, TOTAL), Planner(ask_little=ask), asks_little=True)
+
+
 def ruled_out(index: int) -> Planner:
     """Return a planner that takes it for granted that no row depends on a reference."""
 
@@ -214,6 +236,13 @@ ASKING_MUTANTS: dict[str, Mutant] = {
     ),
     "a value NULL is not listed": listed(lambda run: lambda sql: without_null(run(sql))),
     "a row is not listed": listed(lambda run: lambda sql: run(sql)[1:]),
+    # FROM and WHERE around a table.
+    "FROM and WHERE over rows that came alone": little_said(lambda q: q.replace(CHANGED, ONLY_MORE)),
+    "FROM and WHERE over rows that went alone": little_said(lambda q: q.replace(CHANGED, ONLY_LESS)),
+    "FROM and WHERE of other rows": little_said(lambda q: q.replace("v > 2", "v > 3")),
+    "FROM and WHERE of an outer join's right side": Mutant(
+        (MISSING,), Planner(ask_little=with_a_block_of_the_right_side), asks_little=True
+    ),
     # What else is known of a SELECT.
     "a column equal to an answered one is answered": Mutant((EQUATED,), reaching(with_equal_columns), first=38),
     "one use of a common table expression is asked": Mutant((CTE_TWICE,), asking(first_copies)),

@@ -48,6 +48,7 @@ def read(file: Path) -> Kept:
         clock=tuple(found.get("clock", ())),
         keys=tuple(found.get("hidden keys", ())),
         lists=found.get("values are listed", False),
+        asks_little=found.get("little is asked", False),
     )
     return Kept(found["because"], case, tuple(refresh["kind"] for refresh in found["refreshes"]))
 
@@ -66,6 +67,7 @@ def write(name: str, kept: Kept) -> Path:
         **({"clock": case.clock} if case.clock else {}),
         **({"hidden keys": case.keys} if case.keys else {}),
         **({"values are listed": True} if case.lists else {}),
+        **({"little is asked": True} if case.asks_little else {}),
         "tables": {
             name: {"partitioned by": spec.fields, "column bounds": spec.bounds, "rows": case.start[name]}
             for name, spec in case.specs.items()

@@ -43,6 +43,7 @@ class Case:
     moment of the first build and of each refresh, or nothing where the view reads no clock. `merges`: the storage keeps
     what groups are merged by. `own_keys_first`: changed rows are asked for keys of their own first. `keys` are the
     hidden keys that are stored besides. `lists`: the values that changed rows hold are listed before all else.
+    `asks_little`: only what can be asked by reading little is asked.
     """
 
     view: View
@@ -57,6 +58,7 @@ class Case:
     own_keys_first: bool = False
     keys: tuple[str, ...] = ()
     lists: bool = False
+    asks_little: bool = False
 
     @property
     def sql(self) -> str:
@@ -108,9 +110,11 @@ def make_case(choices: Choices, view: View | None = None, keys: tuple[str, ...] 
     merges, own_keys_first = choices.chance(0.6), choices.chance(0.3)
     # Over no rows an empty grouping set has a row in DuckDB; in Spark it has none, as groups without rows are merged.
     merges = merges and EMPTY_SETS.isdisjoint(shape for shape, _ in view.shapes)
-    lists = choices.chance(0.3)
+    lists, asks_little = choices.chance(0.3), choices.chance(0.2)
     return Case(
-        view, specs, start, tuple(steps), zone, appends, partitioning, clock, merges, own_keys_first, keys, lists
+        *(view, specs, start, tuple(steps), zone, appends, partitioning, clock, merges, own_keys_first, keys),
+        lists=lists,
+        asks_little=asks_little,
     )
 
 
@@ -146,6 +150,7 @@ def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]
         *(is_utc, database.run, now, case.appends, case.partitioning, bases, columns, merges, case.own_keys_first),
         keys=case.keys,
         lists=case.lists,
+        asks_little=case.asks_little,
     )
     storage = storage_table({c.name: c.type for c in stored}, case.partitioning)
     before = database.rows(at(sql, case.clock_of(0)))

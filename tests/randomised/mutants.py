@@ -39,6 +39,7 @@ class Mutant:
     first: int = 0
     own_keys_first: bool = False
     lists: bool = False
+    asks_little: bool = False
     keys: tuple[str, ...] = ()
 
 

@@ -14,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.lake import Spark
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Questions, ToAsk, clock_answer
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import A_ROW, SAME_VALUE, Questions, ToAsk, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValues, Run, evaluated
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.planning.listed_values import with_listed_values
@@ -56,7 +56,7 @@ class Session(NamedTuple):
     `appends` says whether it is known of a change that it only adds rows, `merges` whether groups may be merged.
     `before` and `now` are what the clock was at the last refresh and is at this one. `own_keys_first`: see Questions.
     `keys` are the hidden keys that are the last items of the SELECT list. `lists`: the values that changed rows hold
-    are listed before anything is planned.
+    are listed before anything is planned. `asks_little`: only what can be asked by reading little is asked.
     """
 
     is_utc: bool
@@ -72,6 +72,7 @@ class Session(NamedTuple):
     now: Clock = {}
     keys: tuple[str, ...] = ()
     lists: bool = False
+    asks_little: bool = False
 
 
 Ask: TypeAlias = Callable[[Questions, ToAsk, Run], dict[int, Answer]]
@@ -81,6 +82,11 @@ AskClock: TypeAlias = Callable[[Questions, Clock, Run], Answer]
 def answers_of(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
     """Ask what the changed rows reach. An error of DuckDB is none of the kind that the engine expects of Spark."""
     return questions.answers(to_ask, _strict(run))
+
+
+def little_of(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
+    """Ask what can be asked by reading little."""
+    return questions.cheap_answers(to_ask, _strict(run))
 
 
 def answer_of_clock(questions: Questions, before: Clock, run: Run) -> Answer:
@@ -99,7 +105,7 @@ def _strict(run: Run) -> Spark:
         try:
             return run(sql)
         except Exception as error:
-            if sql.startswith(SAME_VALUE):
+            if sql.startswith(SAME_VALUE) or A_ROW in sql:
                 raise  # The subquery is tied to the rows around it.
             raise Unanswerable(f"{error}\n{sql}") from error
 
@@ -133,6 +139,7 @@ class Planner:
     is_append: Callable[[Change], bool] = lambda change: not change.removed
     write: Callable[[Write, RefreshPlan], Write] = lambda write, plan: write
     ask: Ask = answers_of
+    ask_little: Ask = little_of
     clock: Callable[[ClockChange | None], ClockChange | None] = lambda change: change
     ask_clock: AskClock = answer_of_clock
     listing: Callable[[Run], Run] = lambda run: run
@@ -189,7 +196,7 @@ class Planner:
             request = replace(request, answers={CLOCK.index: self.ask_clock(questions, before, session.run)})
 
         def ask(questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:
-            return self.ask(questions, to_ask, session.run)
+            return (self.ask_little if session.asks_little else self.ask)(questions, to_ask, session.run)
 
         reached = Reaching(definition, session.bases, status, _strict(session.run), ask, live).plan(request)
         if reached is not None:

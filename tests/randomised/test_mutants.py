@@ -33,7 +33,7 @@ def killer(database: Database, mutant: Mutant) -> Case | None:
     for number in range(mutant.seeds):
         seed = (mutant.first + number) % mutant.seeds
         made = make_case(Choices(seed), mutant.views[seed % len(mutant.views)], mutant.keys)
-        case = replace(made, own_keys_first=mutant.own_keys_first, lists=mutant.lists)
+        case = replace(made, own_keys_first=mutant.own_keys_first, lists=mutant.lists, asks_little=mutant.asks_little)
         if wrong_rows(database, case, mutant.wrong) is not None:
             return case
     return None

@@ -18,19 +18,23 @@ _SITE = {
     "hive.metastore.warehouse.dir": "{folder}/warehouse",
     "datanucleus.schema.autoCreateAll": "true",
     "hive.metastore.schema.verification": "false",
+    "hive.metastore.disallow.incompatible.col.type.changes": "false",
     # The default pool, BoneCP, is not among Spark's jars.
     "datanucleus.connectionPoolingType": "dbcp",
 }
 
 
 @contextmanager
-def hive_metastore(folder: Path) -> Iterator[str]:
-    """Run a metastore whose database and warehouse are in `folder`, and give its address."""
+def hive_metastore(folder: Path, **settings: str) -> Iterator[str]:
+    """Run a metastore whose database and warehouse are in `folder`, and give its address.
+
+    `settings` are others than those of the tests, with `_` in place of `.` in their names.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     port = free_port()
     entries = "".join(
         f"<property><name>{name}</name><value>{value.format(folder=folder)}</value></property>"
-        for name, value in _SITE.items()
+        for name, value in {**_SITE, **{name.replace("_", "."): value for name, value in settings.items()}}.items()
     )
     (folder / "hive-site.xml").write_text(f"<configuration>{entries}</configuration>")
     class_path = os.pathsep.join([str(folder), *map(str, fetched(_DISRUPTOR)), f"{SPARK_JARS}/*"])

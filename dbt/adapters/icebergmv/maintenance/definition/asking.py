@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import takewhile
+from functools import partial
 
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, cte_span, parentheses_around
-from dbt.adapters.icebergmv.maintenance.definition.cte_copies import Copies, is_recursive, with_copies
+from dbt.adapters.icebergmv.maintenance.definition.cte_copies import Copies, with_copies
 from dbt.adapters.icebergmv.maintenance.definition.date_units import units_are_literals
+from dbt.adapters.icebergmv.maintenance.definition.on_demand import OnDemand
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.parts import Part, blocks_of, scalar_subqueries
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import text_edits
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.constants import tells_apart
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, Scope, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
+    CLOCK,
+    Occurrence,
+    Question,
+    Scope,
+    TrackedRelation,
+)
 from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
-    CTE_INDEX,
     TableReference,
     TextEdit,
-    cte_of,
     find_references,
 )
 
@@ -52,29 +57,22 @@ class Reach:
 
 
 @dataclass(frozen=True)
-class ScalarSubquery:
-    """The place of a scalar subquery in a text, and of the WITH that it may need in front of it."""
-
-    start: int
-    end: int
-    with_end: int
-
-
-@dataclass(frozen=True)
 class Asked:
     """The text that is asked: the view's own, with a copy for each further use of a common table expression.
 
     `references` are those of this text, and `origins` says of which reference of the view's text each is a copy, or the
     same. `reach` holds the references whose changed rows can be asked what they reach; `scalars` those that only scalar
-    subqueries read: as long as the value of one of these is the same, nothing is reached. No row depends on those in
-    `ruled_out`.
+    subqueries read: as long as the value of one of these is the same, nothing is reached. `blocks` has the FROM and
+    WHERE that read a reference: where they give no row over its changed rows, nothing is reached either. No row depends
+    on those in `ruled_out`.
     """
 
     sql: str
     references: tuple[TableReference, ...] = ()
     origins: Mapping[int, int] = field(default_factory=dict)
     reach: Mapping[int, Reach] = field(default_factory=dict)
-    scalars: Mapping[int, tuple[ScalarSubquery, ...]] = field(default_factory=dict)
+    scalars: Mapping[int, tuple[Part, ...]] = field(default_factory=dict)
+    blocks: Mapping[int, Part] = field(default_factory=dict)
     ruled_out: frozenset[int] = frozenset()
 
     def copies_of(self, origin: int) -> tuple[int, ...]:
@@ -106,7 +104,8 @@ def asked(sql: str, references: tuple[TableReference, ...], known: Known) -> Ask
     columns = {r.index: known.columns.get(origins[r.index]) for r in found}
     relation = track(parsed.tree, scope_of(parsed, copies.sql, replace(known, columns=columns)))
     reach, ruled_out = reach_of(relation, found, parsed, copies.sql), frozenset(o.index for o in relation.ruled_out)
-    return Asked(copies.sql, found, origins, reach, _scalars(parsed, found), ruled_out)
+    scalars, blocks = scalar_subqueries(parsed, found), blocks_of(parsed, copies.sql)
+    return Asked(copies.sql, found, origins, reach, scalars, blocks, ruled_out)
 
 
 def scope_of(parsed: ParsedSql, sql: str, known: Known) -> Scope:
@@ -126,81 +125,24 @@ def origins_of(
 
 def reach_of(
     relation: TrackedRelation, references: tuple[TableReference, ...], parsed: ParsedSql, sql: str
-) -> dict[int, Reach]:
+) -> Mapping[int, Reach]:
     """Return what can be asked of the references, or of CLOCK, under the columns that are answered."""
     usable = {CLOCK.index, *(r.index for r in references if not r.pinned)}
-    found: dict[int, Reach] = {}
-    for occurrence, question in relation.questions.items():
-        if any(o.uses or o.index not in usable for o in (occurrence, *question.emptied)):
-            continue
-        edits = text_edits(parsed, sql, question.edits)
-        if edits is not None:
-            answered = [c for c in relation.columns or () if occurrence in c.answered]
-            columns = tuple(c.name for c in answered if c.literal_of(occurrence) is None)
-            literals = tuple(c.name for c in answered if tells_apart(c, occurrence, relation))
-            found[occurrence.index] = Reach(columns, edits, frozenset(o.index for o in question.emptied), literals)
-    return found
+    questions = {
+        occurrence.index: partial(_reach, occurrence, question, relation, parsed, sql)
+        for occurrence, question in relation.questions.items()
+        if all(not o.uses and o.index in usable for o in (occurrence, *question.emptied))
+    }
+    return OnDemand(questions)
 
 
-def _scalars(parsed: ParsedSql, references: tuple[TableReference, ...]) -> dict[int, tuple[ScalarSubquery, ...]]:
-    """Return, for references inside scalar subqueries, the places of these, outer ones first."""
-    whole = Span(0, len(parsed.tokens))
-    found: dict[int, tuple[ScalarSubquery, ...]] = {}
-    for subquery in parsed.tree.find_all(exp.Subquery, bfs=False):
-        query = subquery.this
-        if not isinstance(query, exp.Query) or not _is_scalar(subquery):
-            continue
-        around, with_end = parentheses_around(query, whole, parsed.tokens), _end_of_with(query, parsed)
-        if around is None or with_end is None:
-            continue
-        start, end = parsed.tokens[around.start].start, parsed.tokens[around.end - 1].end + 1
-        for index in _read_by(query):
-            place = ScalarSubquery(start, end, with_end)
-            found[index] = (*found.get(index, ()), place)
-    return {r.index: found[r.index] for r in references if r.index in found}
-
-
-def _end_of_with(query: exp.Query, parsed: ParsedSql) -> int | None:
-    """Return where in the text that ends of the first WITH which a subquery sees; 0 where it uses nothing of it.
-
-    None where names from outside may mean something else behind that part.
-    """
-    outside = _ctes_outside(query)
-    if not outside:
-        return 0
-    with_ = parsed.tree.args.get("with_")
-    if with_ is None or not all(cte.parent is with_ and not is_recursive(cte) for cte in outside):
+def _reach(
+    occurrence: Occurrence, question: Question, relation: TrackedRelation, parsed: ParsedSql, sql: str
+) -> Reach | None:
+    edits = text_edits(parsed, sql, question.edits)
+    if edits is None:
         return None
-    seen = _seen_from(query, with_)
-    span = cte_span(seen[-1], parsed.tokens) if seen else None
-    return None if span is None else parsed.tokens[span.end - 1].end + 1
-
-
-def _seen_from(query: exp.Query, with_: exp.With) -> list[exp.CTE]:
-    """Return the CTEs of a WITH that a query behind it or in it sees: all, or those before the one that it is in."""
-    around, node = None, query.parent
-    while node is not None:
-        around, node = (node if node.parent is with_ else around), node.parent
-    return [*takewhile(lambda cte: cte is not around, with_.expressions)]
-
-
-def _ctes_outside(query: exp.Query) -> list[exp.CTE]:
-    """Return the CTEs that a subquery uses by name and that are not its own."""
-    used = (cte_of(table) for table in query.find_all(exp.Table))
-    own = {id(cte) for cte in query.find_all(exp.CTE)}
-    return [cte for cte in used if cte is not None and id(cte) not in own]
-
-
-def _is_scalar(subquery: exp.Subquery) -> bool:
-    place = subquery.parent
-    return not isinstance(place, (exp.Query, exp.From, exp.Join, exp.CTE, exp.In, exp.Exists, exp.Lateral, type(None)))
-
-
-def _read_by(query: exp.Expr, seen: frozenset[int] = frozenset()) -> Iterator[int]:
-    """Yield the references of a query, and of the CTEs that it uses."""
-    for table in query.find_all(exp.Table):
-        cte = cte_of(table)
-        if CTE_INDEX in table.meta:
-            yield table.meta[CTE_INDEX]
-        elif cte is not None and id(cte) not in seen:
-            yield from _read_by(cte.this, seen | {id(cte)})
+    answered = [c for c in relation.columns or () if occurrence in c.answered]
+    columns = tuple(c.name for c in answered if c.literal_of(occurrence) is None)
+    literals = tuple(c.name for c in answered if tells_apart(c, occurrence, relation))
+    return Reach(columns, edits, frozenset(o.index for o in question.emptied), literals)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, cte_of
 
 
 def reads_by_shape(query: exp.Expr) -> bool:
@@ -26,4 +30,56 @@ def reads_by_shape(query: exp.Expr) -> bool:
 
 def reads_every_column(query: exp.Expr) -> bool:
     """Return whether a value of a column that the SELECT does not name may matter."""
-    return reads_by_shape(query) or any(not isinstance(s.parent, exp.Count) for s in query.find_all(exp.Star))
+    return reads_by_shape(query) or any(_stars(query))
+
+
+def read_in_full(query: exp.Expr) -> frozenset[int] | None:
+    """Return the references of which values of columns that the SELECT does not name may matter; None: of any.
+
+    `*` reads the tables beside it in its FROM, and in `name.*` those of that name. A subquery or a common table
+    expression that it reads has a list of its own.
+    """
+    if reads_by_shape(query):
+        return None
+    found: set[int] = set()
+    for star in _stars(query):
+        read = _read_by(star)
+        if read is None:
+            return None
+        found |= read
+    return frozenset(found)
+
+
+def _stars(query: exp.Expr) -> Iterator[exp.Star]:
+    return (star for star in query.find_all(exp.Star) if not isinstance(star.parent, exp.Count))
+
+
+def _read_by(star: exp.Star) -> frozenset[int] | None:
+    """Return the references that an item `*` or `name.*` reads in full; None where that is not known."""
+    select, qualifier = star.find_ancestor(exp.Select), None
+    if isinstance(star.parent, exp.Column):
+        qualifier = star.parent.table.lower()
+        if star.parent.args.get("db"):
+            return None
+    from_ = None if select is None else select.args.get("from_")
+    if select is None or from_ is None or select.args.get("laterals"):
+        return None
+    items = [from_.this, *(join.this for join in select.args.get("joins") or ())]
+    if qualifier is not None:
+        items = [item for item in items if item.alias_or_name.lower() == qualifier]
+        if len(items) != 1:
+            return None
+    found: set[int] = set()
+    for item in items:
+        if isinstance(item, exp.Table) and CTE_INDEX in item.meta and not item.args.get("joins"):
+            found.add(item.meta[CTE_INDEX])
+        elif not _has_a_list(item):
+            return None
+    return frozenset(found)
+
+
+def _has_a_list(item: exp.Expr) -> bool:
+    """Return whether an item of a FROM is a query, whose list says what is read of its tables."""
+    if isinstance(item, exp.Subquery):
+        return isinstance(item.this, exp.Query) and not item.args.get("joins")
+    return isinstance(item, exp.Table) and cte_of(item) is not None and not item.args.get("joins")

@@ -19,7 +19,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.ansi_mode import ansi_matters, reads_unnamed
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Known, asked, scope_of
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock, at_clock
-from dbt.adapters.icebergmv.maintenance.definition.column_lists import reads_by_shape, reads_every_column
+from dbt.adapters.icebergmv.maintenance.definition.column_lists import read_in_full, reads_by_shape
 from dbt.adapters.icebergmv.maintenance.definition.determinism import order_dependence, volatility
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import Merging
@@ -57,10 +57,10 @@ class ViewDefinition:
     `mentions` are the words of the SQL in lower case. `reads_by_shape`: columns that it does not name may matter too.
     `needs_tables`: every output row comes from rows of tables. `selects_subquery`: a SELECT list holds a subquery.
     `ansi_matters`: its values may be others in ANSI mode. `reads_unnamed`: it reads columns by no name.
-    `reads_every_column`: also those that it does not name may matter, by `*` or by their place. `merging` says how its
-    groups are merged, if they can be. `known` is what it was analysed with. `clock`: its clock functions have become
-    literals. `keys` are the texts of the last items of its list, which are stored and not shown (see hidden_keys.py);
-    `unlisted` the columns that could be such items.
+    `read_in_full` holds the references of which columns that it does not name may matter too, by `*` or by their place
+    (None: all). `merging` says how its groups are merged, if they can be. `known` is what it was analysed with.
+    `clock`: its clock functions have become literals. `keys` are the texts of the last items of its list,
+    which are stored and not shown (see hidden_keys.py); `unlisted` the columns that could be such items.
     """
 
     sql: str
@@ -78,7 +78,7 @@ class ViewDefinition:
     selects_subquery: bool = False
     ansi_matters: bool = True
     reads_unnamed: bool = True
-    reads_every_column: bool = True
+    read_in_full: frozenset[int] | None = None
     merging: Merging | None = None
     known: Known = field(default_factory=Known)
     clock: ReadClock | None = None
@@ -191,7 +191,7 @@ def analyse(
         needs_tables=_needs_tables(query),
         ansi_matters=ansi_matters(query, _types(known.columns.values()), words),
         reads_unnamed=reads_unnamed(query, words),
-        reads_every_column=reads_every_column(query) or reads_unnamed(query, words),
+        read_in_full=None if reads_unnamed(query, words) else read_in_full(query),
         merging=merging_of(parsed, sql, relation, references.tables, _types(known.columns.values())),
         selects_subquery=any(item.find(exp.Query) for s in query.find_all(exp.Select) for item in s.expressions),
         known=known,

@@ -15,25 +15,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Literal
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
-from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, ScalarSubquery
+from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.parts import Part
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, part_of, splice
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     TOO_DEAR,
-    TOO_MANY,
     Answer,
     NotListed,
     ask,
     none_of,
     rows_of,
     values_of,
-    with_fewest_values,
 )
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_pinned
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import before_change, changed_rows
@@ -51,6 +50,10 @@ _VERSIONS: tuple[_Version, _Version] = ("now", "before")
 _AS_TEXT = "CAST(icebergmv_now AS string) <=> CAST(icebergmv_before AS string)"
 SAME_VALUE = f"SELECT icebergmv_now <=> icebergmv_before AND {_AS_TEXT}"
 """Whether two values are one, -0.0 and 0.0 apart. Where a subquery reads a row around it, Spark refuses to say it."""
+
+
+A_ROW = "SELECT 1 AS icebergmv_row"
+"""Whether FROM and WHERE give one. Where they read a row around their SELECT, Spark refuses to say it."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,7 @@ class Questions:
         if to_ask.only_whether and not self.only_whether:
             return replace(self, only_whether=True, own_keys_first=frozenset()).answers(to_ask, run)
         found: dict[int, Answer] = {}
+        run = cache(run)
         for origin in sorted(to_ask.needed, key=self._is_in_reach):
             answer = self._answer_of(origin, run)
             if answer is not None:
@@ -100,15 +104,16 @@ class Questions:
         return found | {origin: answer for origin, answer in narrower if isinstance(answer, tuple)}
 
     def cheap_answers(self, to_ask: ToAsk, run: Spark) -> dict[int, Answer]:
-        """Return what the needed references reach as far as their changed rows alone say it, up to one that fails.
+        """Return what the needed references reach as far as little is read for it, up to one that fails.
 
-        That is the keys in these rows, or that there are none.
+        That is nothing, where FROM and WHERE around them give no row, or else the keys in the changed rows alone.
         """
         found: dict[int, Answer] = {}
+        run = cache(run)
         for origin in to_ask.needed:
-            copies = self.asked.copies_of(origin)
-            own = None if to_ask.only_whether else self._own_keys(origin, run)
-            answer = own if isinstance(own, tuple) or not copies else self._without_rows(copies[0], run)
+            answer: Answer | None = () if self._reaches_nothing(origin, run) else None
+            if answer is None and not to_ask.only_whether:
+                answer = self._own_keys(origin, run)
             if not isinstance(answer, tuple):
                 return {**found, origin: TOO_DEAR}
             found[origin] = answer
@@ -170,6 +175,8 @@ class Questions:
         """Return what all copies of a reference reach together; None if one of them cannot say it."""
         reached: tuple[TupleDomain, ...] = ()
         copies = self.asked.copies_of(origin)
+        if len(copies) > 1 and self._reaches_nothing(origin, run):
+            return ()
         for copy in copies:
             answer = self._answer(copy, run)
             if not isinstance(answer, tuple):
@@ -236,27 +243,55 @@ class Questions:
         return self._without_rows(index, run)
 
     def _without_rows(self, index: int, run: Spark) -> Answer | None:
-        """Return that a reference reaches nothing if no row of it changed."""
-        reference = self.asked.references[index]
-        source = self.bases.of(reference).source
-        changed = None if source is None else self._changed_rows(reference, source)
+        """Return that a reference reaches nothing if no row of its table changed."""
+        base, source = self._stale[index], self.bases.of(self.asked.references[index]).source
+        named = self.definition.references[base.occurrences[0]]
+        changed = None if source is None else changed_rows(self.definition, named, base, source, self._dialect)
         return None if changed is None else none_of(f"SELECT 1 FROM {changed}", run)
 
-    def _is_same(self, subquery: ScalarSubquery, index: int, run: Spark) -> bool:
+    def _reaches_nothing(self, origin: int, run: Spark) -> bool:
+        """Return whether no copy of a reference gives a row to the SELECT that reads it, as far as that can be asked.
+
+        Where its table is read in several places it is asked first whether any row of it changed.
+        """
+        copies = self.asked.copies_of(origin)
+        if not copies:
+            return False
+        is_read_often = len(copies) > 1 or len(self._stale[copies[0]].occurrences) > 1
+        if is_read_often and self._without_rows(copies[0], run) == ():
+            return True
+        return all(self._gives_no_row(copy, run) for copy in copies)
+
+    def _gives_no_row(self, index: int, run: Spark) -> bool:
+        block = self.asked.blocks.get(index)
+        texts = None if block is None else self._texts(index, "changed")
+        if block is not None and texts is not None:
+            with_, text = self._part(block, texts)
+            found = none_of(f"{with_}{A_ROW} {text}", run)
+            if not isinstance(found, NotListed):
+                return found == ()
+        return self._without_rows(index, run) == ()
+
+    def _part(self, part: Part, texts: Mapping[TableReference, str]) -> tuple[str, str]:
+        """Return the WITH that a part of the text needs, and the part, with what stands for the references in them."""
+        sql = self.asked.sql
+        return part_of(sql, texts, 0, part.with_end), part_of(sql, texts, part.start, part.end)
+
+    def _is_same(self, subquery: Part, index: int, run: Spark) -> bool:
         """Return whether a scalar subquery has one value before and after the changes of a reference that it reads."""
         values: list[str] = []
         for version in _VERSIONS:
             texts = self._texts(index, version)
             if texts is None:
                 return False
-            with_ = part_of(self.asked.sql, texts, 0, subquery.with_end)
-            values.append(f"({with_}{part_of(self.asked.sql, texts, subquery.start, subquery.end)})")
+            with_, text = self._part(subquery, texts)
+            values.append(f"({with_}{text})")
         now, before = values
         rows = rows_of(f"{SAME_VALUE} FROM (SELECT {now} AS icebergmv_now, {before} AS icebergmv_before)", run)
         return not isinstance(rows, NotListed) and bool(rows[0][0])
 
     def reached(self, index: int, run: Spark) -> Answer | None:
-        """Ask what is in reach: all answered columns; if that is too much fewer of them, in the end one of few values.
+        """Ask what is in reach: all answered columns; if that is too much, fewer of them; in the end one of few values.
 
         Those that the table is joined by come first, then the preferred ones; last of all columns that show literals.
         If no column is answered, ask for any row. None where nobody can say it.
@@ -272,18 +307,9 @@ class Questions:
             return None
         if self.only_whether or not (keys or literals):
             return none_of(f"SELECT 1 FROM (\n{question}\n)", run)
-        if not keys:
-            return ask(question, literals, run)
-        found, tried = ask(question, keys, run), [[], keys]
-        for names in (self._join_keys(self.asked.origins.get(index, index)), self.preferred):
-            some = [c for c in keys if c.name in names]
-            if found is TOO_MANY and some not in tried:
-                found = ask(question, some, run)
-                tried.append(some)
-        left = [c for c in keys if [c] not in tried]
-        if found is TOO_MANY and left:
-            found = ask(question, [with_fewest_values(question, left, run)], run)
-        return ask(question, literals, run) if found is TOO_MANY and literals else found
+        joined = self._join_keys(self.asked.origins.get(index, index))
+        fewer = ([c for c in keys if c.name in names] for names in (joined, self.preferred))
+        return ask(question, [keys, *fewer], run, last=literals)
 
 
 def clock_answer(terms: Sequence[Questions] | None, run: Spark) -> Answer:

@@ -149,13 +149,18 @@ def asking_pays(asked: Asked, origins: Iterable[int], status: MaterializedViewSt
 
 
 def small_beside_large(status: MaterializedViewStatus) -> frozenset[int]:
-    """Return the references to small stale tables, where the others are so large that to read them is dear."""
+    """Return the references to small stale tables whose changed rows are read first, because that is cheap beside all.
+
+    Where to read the others is dear, these are all small tables. Elsewhere they are those of which most rows were
+    written again: mostly few of these are other ones than before, or none.
+    """
     total = _rows_in_all(status)
-    if total <= MANY_ROWS:
+    if total <= FEW_ROWS:
         return frozenset()
     most = max(FEW_ROWS, total // _SMALL_BESIDE)
     small = (b for b in status.stale if _rows(b) <= most and rows_to_ask(b) <= 2 * most)
-    return frozenset(index for base in small for index in base.occurrences)
+    wanted = (b for b in small if total > MANY_ROWS or (b.change.appended_since is None and rows_to_ask(b) >= _rows(b)))
+    return frozenset(index for base in wanted for index in base.occurrences)
 
 
 def changed_nearly_everywhere(status: MaterializedViewStatus) -> frozenset[TableName]:

@@ -85,7 +85,7 @@ class _Reader:
         return read_pinned(reference, then, wanted, self._dialect)
 
     def _changes(self, reference: TableReference, now: IcebergSource, delta: Delta) -> RowChanges:
-        columns = columns_read(self._definition, now)
+        columns = columns_read(self._definition, now, [reference.index])
         return RowChanges(reference, _shown(now, delta.since), now, columns, delta.touched, delta.few)
 
 

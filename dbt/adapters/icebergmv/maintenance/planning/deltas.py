@@ -77,7 +77,7 @@ def without_what_cancels(
 
 def _without(definition: ViewDefinition, delta: Delta, base: BaseTableStatus, status: MaterializedViewStatus) -> Delta:
     source = base.base.source
-    if source is None or not can_be_cancelled(definition, source) or not cancelling_pays(delta, status):
+    if source is None or not can_be_cancelled(definition, source, delta.changed) or not cancelling_pays(delta, status):
         return delta
     return replace(delta, cancelled=True, few=are_few(base))
 

@@ -15,6 +15,9 @@ from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
 
 MOST_KEYS = 1000
+MOST_COLLECTED = 10_000
+"""So many rows are collected to see which of their columns have few values: it is quicker than to ask again."""
+
 _MOST_TERMS = 2000
 """Beyond this many terms Spark takes seconds to plan the predicate of a region."""
 
@@ -42,27 +45,54 @@ def none_of(query: str, run: Spark) -> Answer | None:
     return rows if isinstance(rows, NotListed) else None if rows else ()
 
 
-def ask(question: str, keys: Sequence[Column], run: Spark) -> Answer:
-    """Return the distinct values of the keys that a question gives, as a region."""
-    most = max(1, min(MOST_KEYS, _MOST_TERMS // len(keys)))
-    values = ", ".join(f"{internal_form(c.type, identifier(c.name))} AS k{n}" for n, c in enumerate(keys))
-    rows = rows_of(f"SELECT DISTINCT {values} FROM (\n{question}\n) LIMIT {most + 1}", run)
+def ask(question: str, choices: Sequence[Sequence[Column]], run: Spark, last: Sequence[Column] = ()) -> Answer:
+    """Return the distinct values that a question gives, as a region of one choice of columns.
+
+    That is the first with few enough of them. Where none has, it is the column with the fewest, or the `last` columns.
+    All are asked for at once; only where they are more than are collected, a choice is asked for again by itself.
+    """
+    columns = tuple(dict.fromkeys(c for some in (*choices, last) for c in some))
+    rows = _distinct(question, columns, MOST_COLLECTED, run)
     if isinstance(rows, NotListed):
         return rows
-    if len(rows) > most:
-        return TOO_MANY
+    is_complete = len(rows) <= MOST_COLLECTED
+    values = {c: {row[n] for row in rows} for n, c in enumerate(columns)}
+    alone = min(dict.fromkeys(c for some in choices for c in some), key=lambda c: len(values[c]), default=None)
+    fewest = () if alone is None else (alone,)
+    for some in dict.fromkeys(map(tuple, (*choices, fewest, last))):
+        most = _most_keys(some)
+        few = _projected(rows, [columns.index(c) for c in some])
+        if not some or len(few) > most:
+            continue
+        found = few if is_complete else _distinct(question, some, most, run)
+        if isinstance(found, NotListed):
+            return found
+        if len(found) <= most:
+            return _region_of(found, some)
+    return TOO_MANY
+
+
+def _distinct(
+    question: str, columns: Sequence[Column], most: int, run: Spark
+) -> Sequence[Sequence[object]] | NotListed:
+    """Return the distinct values of some columns, or one row more than `most`."""
+    values = ", ".join(f"{internal_form(c.type, identifier(c.name))} AS k{n}" for n, c in enumerate(columns))
+    return rows_of(f"SELECT DISTINCT {values} FROM (\n{question}\n) LIMIT {most + 1}", run)
+
+
+def _most_keys(columns: Sequence[object]) -> int:
+    return max(1, min(MOST_KEYS, _MOST_TERMS // max(1, len(columns))))
+
+
+def _projected(rows: Sequence[Sequence[object]], places: Sequence[int]) -> Sequence[Sequence[object]]:
+    return list(dict.fromkeys(tuple(row[n] for n in places) for row in rows))
+
+
+def _region_of(rows: Sequence[Sequence[object]], keys: Sequence[Column]) -> Answer:
     if not are_texts_known(rows):
         return NOT_UTF8
     names = [ColumnKey(c.name) for c in keys]
     return simplify([_region(dict(zip(names, row, strict=True))) for row in rows], MOST_KEYS)
-
-
-def with_fewest_values(question: str, keys: Sequence[Column], run: Spark) -> Column:
-    """Return the column that has the fewest values among what is reached, as far as an estimate says."""
-    estimates = ", ".join(f"approx_count_distinct({identifier(c.name)})" for c in keys)
-    rows = rows_of(f"SELECT {estimates} FROM (\n{question}\n)", run)
-    counts = [0] * len(keys) if isinstance(rows, NotListed) else [int(str(count)) for count in rows[0]]
-    return keys[counts.index(min(counts))]
 
 
 def rows_of(query: str, run: Spark) -> Sequence[Sequence[object]] | NotListed:
@@ -91,7 +121,7 @@ def values_of_columns(rows: str, columns: Sequence[str], run: Spark) -> list[Dom
 
     `columns` are in the form that a Domain holds values in. Without any row no column has a value.
     """
-    most = max(1, min(MOST_KEYS, _MOST_TERMS // len(columns)))
+    most = _most_keys(columns)
     found = rows_of(f"SELECT DISTINCT {', '.join(columns)} FROM {rows} LIMIT {most + 1}", run)
     if isinstance(found, NotListed) or len(found) > most or not are_texts_known(found):
         return None

@@ -45,7 +45,7 @@ def _listed(definition: ViewDefinition, base: BaseTableStatus, dialect: Dialect,
     changed = None if source is None else changed_rows(definition, reference, base, source, dialect)
     if source is None or changed is None:
         return base
-    types = columns_read(definition, source)
+    types = columns_read(definition, source, base.occurrences)
     columns = {c.name: types[identifier(c.name)] for c in source.table_schema.fields if identifier(c.name) in types}
     forms = {name: form for name, of in columns.items() if (form := internal_form(of, identifier(name))) is not None}
     values = values_of_columns(changed, tuple(forms.values()), run) if forms else None

@@ -105,7 +105,9 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
                 needed[use.index] = base
             elif is_open and is_cheap_to_ask(base, status) and use.index in definition.rewritable:
                 narrower.append(use.index)
-    if needed and (reads_too_much(needed.values(), status) or not definition.rewritable >= needed.keys()):
+    # A table that is used several times is compared with what it was once.
+    compared = {base.base.name: base for base in needed.values()}
+    if needed and (reads_too_much(compared.values(), status) or not definition.rewritable >= needed.keys()):
         return ToAsk()
     return ToAsk(tuple(sorted(needed)), tuple(sorted({*narrower} - needed.keys())), merges)
 

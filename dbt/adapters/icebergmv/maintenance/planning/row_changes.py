@@ -5,7 +5,7 @@ What both snapshots hold cancels: a row of a file that was written again is no c
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
@@ -27,12 +27,13 @@ _COUNTED = frozenset(["boolean", "int", "bigint", "string", "binary", "date", "t
 """Types of which GROUP BY and EXCEPT keep apart what can be kept apart (floats as texts, for the sake of -0.0)."""
 
 
-def columns_read(definition: ViewDefinition, source: IcebergSource) -> dict[str, str]:
-    """Return the columns that the definition reads, quoted, with their types; none if they cannot be compared."""
+def columns_read(definition: ViewDefinition, source: IcebergSource, references: Iterable[int]) -> dict[str, str]:
+    """Return the columns that some references to a table read, quoted, with their types; none if not to be compared."""
+    in_full = definition.read_in_full is None or not definition.read_in_full.isdisjoint(references)
     read = {
         identifier(c.name): c.type
         for c in schema_columns(source.table_schema)
-        if definition.reads_every_column or c.name.lower() in definition.mentions
+        if in_full or c.name.lower() in definition.mentions
     }
     comparable = all(t in _COUNTED or t.startswith("decimal(") for t in read.values())
     return read if comparable else {}
@@ -43,9 +44,9 @@ def are_few(base: BaseTableStatus) -> bool:
     return rows_to_ask(base) <= _FEW_ROWS and base.change.changed_bytes <= _FEW_BYTES
 
 
-def can_be_cancelled(definition: ViewDefinition, source: IcebergSource) -> bool:
+def can_be_cancelled(definition: ViewDefinition, source: IcebergSource, reference: int) -> bool:
     """Return whether `that_came` and `that_went` can be had: equal values of every column that is read are the same."""
-    read = columns_read(definition, source)
+    read = columns_read(definition, source, [reference])
     return bool(read) and _FLOATS.isdisjoint(read.values())
 
 
@@ -73,7 +74,8 @@ def changed_rows(
 
     After nothing but appends these are the rows that came. None if the snapshots cannot be compared.
     """
-    columns, before, since = columns_read(definition, now), before_change(base, now), base.change.appended_since
+    columns, since = columns_read(definition, now, base.occurrences), base.change.appended_since
+    before = before_change(base, now)
     if not columns or before is None:
         return None
     wanted = rows_touched(base)

@@ -10,7 +10,7 @@ from pyiceberg.table import Table
 from dbt.adapters.icebergmv.maintenance.catalog.reader import table_columns
 from dbt.adapters.icebergmv.maintenance.definition.clustering import stored_order
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField, stored_partitioning
-from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import hidden_properties
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
@@ -30,6 +30,7 @@ from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
 _DEFAULT_PROPERTIES = {"write.spark.fanout.enabled": "false"}
 _ROWS_OF_A_TASK = 1_000_000
 _PLACEHOLDER = "icebergmv_no_column"
+_REFUSED_BY_HIVE = "have types incompatible with the existing columns"
 
 
 def make_storage(lake: Lake, settled: Settled) -> None:
@@ -74,7 +75,10 @@ def gathered(settled: Settled, stored: StoredRows, fields: Sequence[PartitionFie
 
 @contextmanager
 def alone(lake: Lake, name: TableName, before: Table | None) -> Iterator[None]:
-    """Raise RefreshConflict for an error, if the table is another one than before: another refresh made it."""
+    """Raise RefreshConflict for an error, if the table is another one than before: another refresh made it.
+
+    Raises InvalidConfig where a Hive metastore does not let columns change their types.
+    """
     try:
         yield
     except Exception as error:
@@ -83,6 +87,11 @@ def alone(lake: Lake, name: TableName, before: Table | None) -> Iterator[None]:
         if now is not None and (before is None or now.metadata_location != before.metadata_location):
             raise RefreshConflict(
                 f"another refresh made the storage table {show(name)} meanwhile. Nothing was published; run again."
+            ) from error
+        if _REFUSED_BY_HIVE in str(error):
+            raise InvalidConfig(
+                f"the Hive metastore refuses other column types for the storage table {show(name)}. Nothing was "
+                "published; set hive.metastore.disallow.incompatible.col.type.changes to false in its hive-site.xml."
             ) from error
         raise
 

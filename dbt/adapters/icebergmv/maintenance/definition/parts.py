@@ -1,0 +1,146 @@
+"""Parts of a text that can be asked alone: scalar subqueries, and FROM and WHERE of the SELECT around a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import takewhile
+
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.definition.clauses import (
+    Span,
+    before_grouping,
+    cte_span,
+    from_of,
+    parentheses_around,
+)
+from dbt.adapters.icebergmv.maintenance.definition.cte_copies import is_recursive
+from dbt.adapters.icebergmv.maintenance.definition.on_demand import OnDemand
+from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, TableReference, cte_of
+
+_INNER = ("", "INNER", "CROSS")
+_READ = ("from_", "joins", "laterals", "where")
+_KINDS = (*_INNER, "OUTER", "SEMI", "ANTI")
+
+
+@dataclass(frozen=True)
+class Part:
+    """The place of a part in a text, and where the WITH ends that it may need in front of it (0: it needs none)."""
+
+    start: int
+    end: int
+    with_end: int
+
+
+def blocks_of(parsed: ParsedSql, sql: str) -> Mapping[int, Part]:
+    """Return, for references, the FROM and WHERE that read them, where all that comes of their rows passes both.
+
+    That is so for a table that is joined by INNER JOIN, or on the preserved side: it gives its SELECT rows that FROM
+    and WHERE make of its own. Where they make none of the rows that changed, the SELECT is what it was.
+    """
+    tables = (table for table in parsed.tree.find_all(exp.Table) if CTE_INDEX in table.meta)
+    return OnDemand({table.meta[CTE_INDEX]: partial(_block, table, parsed, sql) for table in tables})
+
+
+def _block(table: exp.Table, parsed: ParsedSql, sql: str) -> Part | None:
+    select = table.parent.parent if isinstance(table.parent, (exp.From, exp.Join)) else None
+    if not isinstance(select, exp.Select) or table.args.get("joins") or not _all_passes(table, select):
+        return None
+    tokens = parsed.tokens
+    first, behind, with_end = from_of(select, tokens), before_grouping(select, tokens), _end_of_with(select, parsed)
+    if first is None or behind is None or with_end is None:
+        return None
+    part = Part(tokens[first].start, tokens[behind - 1].end + 1, with_end)
+    found = parse(f"SELECT 1 {sql[part.start : part.end]}")
+    return part if isinstance(found, ParsedSql) and _reads_the_same(found.tree, select) else None
+
+
+def _all_passes(table: exp.Table, select: exp.Select) -> bool:
+    """Return whether every row that a SELECT makes of a table's rows is made of one of them."""
+    joins = select.args.get("joins") or []
+    if any(join.args.get("method") or _word(join, "side") not in ("", "LEFT") for join in joins):
+        return False
+    own = [join for join in joins if join.this is table]
+    return all(_word(join, "kind") in _KINDS for join in joins) and all(_is_inner(join) for join in own)
+
+
+def _is_inner(join: exp.Join) -> bool:
+    return not _word(join, "side") and _word(join, "kind") in _INNER
+
+
+def _word(join: exp.Join, argument: str) -> str:
+    return str(join.args.get(argument) or "").upper()
+
+
+def _reads_the_same(found: exp.Expr, select: exp.Select) -> bool:
+    """Return whether a SELECT of nothing but a literal has FROM and WHERE of another one."""
+    if not isinstance(found, exp.Select) or any(v for a, v in found.args.items() if a not in (*_READ, "expressions")):
+        return False
+    return all((found.args.get(a) or None) == (select.args.get(a) or None) for a in _READ)
+
+
+def scalar_subqueries(parsed: ParsedSql, references: tuple[TableReference, ...]) -> dict[int, tuple[Part, ...]]:
+    """Return, for references inside scalar subqueries, the places of these, outer ones first."""
+    whole = Span(0, len(parsed.tokens))
+    found: dict[int, tuple[Part, ...]] = {}
+    for subquery in parsed.tree.find_all(exp.Subquery, bfs=False):
+        query = subquery.this
+        if not isinstance(query, exp.Query) or not _is_scalar(subquery):
+            continue
+        around, with_end = parentheses_around(query, whole, parsed.tokens), _end_of_with(query, parsed)
+        if around is None or with_end is None:
+            continue
+        start, end = parsed.tokens[around.start].start, parsed.tokens[around.end - 1].end + 1
+        for index in _read_by(query):
+            place = Part(start, end, with_end)
+            found[index] = (*found.get(index, ()), place)
+    return {r.index: found[r.index] for r in references if r.index in found}
+
+
+def _end_of_with(query: exp.Query, parsed: ParsedSql) -> int | None:
+    """Return where in the text that ends of the first WITH which a subquery sees; 0 where it uses nothing of it.
+
+    None where names from outside may mean something else behind that part.
+    """
+    outside = _ctes_outside(query)
+    if not outside:
+        return 0
+    with_ = parsed.tree.args.get("with_")
+    if with_ is None or not all(cte.parent is with_ and not is_recursive(cte) for cte in outside):
+        return None
+    seen = _seen_from(query, with_)
+    span = cte_span(seen[-1], parsed.tokens) if seen else None
+    return None if span is None else parsed.tokens[span.end - 1].end + 1
+
+
+def _seen_from(query: exp.Query, with_: exp.With) -> list[exp.CTE]:
+    """Return the CTEs of a WITH that a query behind it or in it sees: all, or those before the one that it is in."""
+    around, node = None, query.parent
+    while node is not None:
+        around, node = (node if node.parent is with_ else around), node.parent
+    return [*takewhile(lambda cte: cte is not around, with_.expressions)]
+
+
+def _ctes_outside(query: exp.Query) -> list[exp.CTE]:
+    """Return the CTEs that a subquery uses by name and that are not its own."""
+    used = (cte_of(table) for table in query.find_all(exp.Table))
+    own = {id(cte) for cte in query.find_all(exp.CTE)}
+    return [cte for cte in used if cte is not None and id(cte) not in own]
+
+
+def _is_scalar(subquery: exp.Subquery) -> bool:
+    place = subquery.parent
+    return not isinstance(place, (exp.Query, exp.From, exp.Join, exp.CTE, exp.In, exp.Exists, exp.Lateral, type(None)))
+
+
+def _read_by(query: exp.Expr, seen: frozenset[int] = frozenset()) -> Iterator[int]:
+    """Yield the references of a query, and of the CTEs that it uses."""
+    for table in query.find_all(exp.Table):
+        cte = cte_of(table)
+        if CTE_INDEX in table.meta:
+            yield table.meta[CTE_INDEX]
+        elif cte is not None and id(cte) not in seen:
+            yield from _read_by(cte.this, seen | {id(cte)})

@@ -1,0 +1,38 @@
+"""A metastore that does not let columns change their types, which is how Hive comes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from integration.support.catalogs import METASTORE_WITHOUT_LOCKS
+from integration.support.lake import LakeProject
+from integration.support.servers.hive import hive_metastore
+from integration.support.spark_settings import SPARK
+
+pytestmark = pytest.mark.long
+DEFAULT = {"hive_metastore_disallow_incompatible_col_type_changes": "true"}
+
+
+def test_a_refused_type_names_the_setting_and_readers_keep_their_rows(tmp_path: Path) -> None:
+    with hive_metastore(tmp_path / "server", **DEFAULT) as uri:
+        target = {
+            "type": "icebergmv",
+            "catalog": "lake",
+            "schema": "analytics",
+            "threads": 1,
+            "catalog_properties": {"type": "hive", "uri": uri, "warehouse": str(tmp_path / "warehouse")},
+            "server_side_parameters": {**SPARK, **METASTORE_WITHOUT_LOCKS},
+        }
+        project = LakeProject(tmp_path / "project", target)
+        project.model("v", "select 'x' as a, 1 as b")
+        project.run()
+        project.model("v", "select 2 as a, 1 as b")
+        message = project.fail()
+        assert "Cannot refresh lake.analytics.v: the Hive metastore refuses other column types" in message
+        assert "set hive.metastore.disallow.incompatible.col.type.changes to false in its hive-site.xml" in message
+        assert project.rows("v") == [("x", 1)]
+        project.model("v", "select 'y' as a, 1 as b")
+        assert project.run()["v"]["refresh_kind"] == "full"
+        assert project.rows("v") == [("y", 1)]

@@ -1,0 +1,62 @@
+"""FROM and WHERE around a table, which say by themselves whether its changed rows reach anything."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.bases import analysed
+
+BLOCKS: dict[str, dict[str, set[str]]] = {
+    "SELECT region, count(*) AS c FROM t WHERE v > 2 GROUP BY region": {"t": {"FROM t WHERE v > 2"}},
+    "SELECT id FROM t ORDER BY id": {"t": {"FROM t"}},
+    "SELECT t.id FROM t, u WHERE t.id = u.id AND u.v > 2": {
+        "t": {"FROM t, u WHERE t.id = u.id AND u.v > 2"},
+        "u": {"FROM t, u WHERE t.id = u.id AND u.v > 2"},
+    },
+    "SELECT a.id FROM t a JOIN u b ON a.id = b.id": {
+        "t": {"FROM t a JOIN u b ON a.id = b.id"},
+        "u": {"FROM t a JOIN u b ON a.id = b.id"},
+    },
+    "SELECT a.id FROM t a LEFT JOIN u b ON a.id = b.id": {"t": {"FROM t a LEFT JOIN u b ON a.id = b.id"}},
+    "SELECT a.id FROM t a LEFT ANTI JOIN u b ON a.id = b.id": {"t": {"FROM t a LEFT ANTI JOIN u b ON a.id = b.id"}},
+    "SELECT a.id FROM t a LEFT SEMI JOIN u b ON a.id = b.id": {"t": {"FROM t a LEFT SEMI JOIN u b ON a.id = b.id"}},
+    "SELECT a.id FROM t a RIGHT JOIN u b ON a.id = b.id": {},
+    "SELECT a.id FROM t a FULL JOIN u b ON a.id = b.id": {},
+    "SELECT id FROM t NATURAL JOIN u": {},
+    "SELECT 1 AS x FROM (t JOIN u USING (id))": {},
+    "SELECT q.id FROM (SELECT id FROM t WHERE v > 2) q JOIN u ON q.id = u.id": {
+        "t": {"FROM t WHERE v > 2"},
+        "u": {"FROM (SELECT id FROM t WHERE v > 2) q JOIN u ON q.id = u.id"},
+    },
+    "SELECT id FROM t WHERE v > 2 UNION ALL SELECT id FROM u": {"t": {"FROM t WHERE v > 2"}, "u": {"FROM u"}},
+    "SELECT id, max(v) OVER (PARTITION BY region) AS m FROM t WHERE v > 2": {"t": {"FROM t WHERE v > 2"}},
+    "SELECT id FROM t WHERE id IN (SELECT id FROM u WHERE v > 2)": {
+        "t": {"FROM t WHERE id IN (SELECT id FROM u WHERE v > 2)"},
+        "u": {"FROM u WHERE v > 2"},
+    },
+    "WITH c AS (SELECT id FROM t WHERE v > 2), d AS (SELECT c.id FROM c JOIN u ON c.id = u.id) SELECT id FROM d": {
+        "t": {"FROM t WHERE v > 2"},
+        "u": {"WITH c AS (SELECT id FROM t WHERE v > 2) FROM c JOIN u ON c.id = u.id"},
+    },
+    "SELECT id, x FROM t LATERAL VIEW explode(array(v)) e AS x WHERE x > 2": {
+        "t": {"FROM t LATERAL VIEW explode(array(v)) e AS x WHERE x > 2"}
+    },
+    "FROM t SELECT id WHERE v > 2": {},
+}
+
+
+@pytest.mark.parametrize("sql", BLOCKS)
+def test_what_is_asked_alone(sql: str) -> None:
+    asked = analysed(sql).asked
+    found: dict[str, set[str]] = {}
+    for index, part in asked.blocks.items():
+        with_, text = asked.sql[: part.with_end], asked.sql[part.start : part.end]
+        found.setdefault(asked.references[index].name, set()).add(f"{with_} {text}".strip())
+    assert found == BLOCKS[sql]
+
+
+def test_every_copy_of_a_common_table_expression_has_its_own() -> None:
+    definition = analysed("WITH c AS (SELECT id, v FROM t WHERE v > 2) SELECT a.id FROM c a JOIN c b ON a.id = b.v")
+    asked = definition.asked
+    texts = [asked.sql[p.start : p.end] for i in asked.copies_of(0) for p in [asked.blocks[i]]]
+    assert texts == ["FROM t WHERE v > 2"] * 2
