@@ -11,8 +11,9 @@ import pytest
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
-from dbt.adapters.icebergmv.maintenance.planning.cost import asking_pays
+from dbt.adapters.icebergmv.maintenance.planning import changed_keys
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import A_ROW, Questions, ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.cost import asking_pays, most_seconds_asked
 from dbt.adapters.icebergmv.maintenance.planning.forecast import forecast_of
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_DEAR, TOO_MANY, NotListed
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp, Overwrite
@@ -242,3 +243,69 @@ def test_no_question_is_asked_twice(preferred: frozenset[str], monkeypatch: pyte
     questions = Questions(joined, joined.asked, BaseTables(StubCatalog({}, {})), bases, columns, preferred)
     assert questions.reached(1, everything) is TOO_MANY
     assert len(asked) == len(set(asked)) > 1
+
+
+def test_after_some_time_nothing_more_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second table is not asked any more; what is known roughly of a third one stays as it is."""
+    clock = [0.0]
+    monkeypatch.setattr(changed_keys, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(Questions, "question", lambda self, index: f"SELECT * FROM changed_{index}")
+    said: list[str] = []
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        said.append(sql)
+        clock[0] += 10
+        return [["EU"]] if len(said) == 1 else []
+
+    definition = analysed("SELECT a.region, sum(b.v) AS s FROM t a JOIN u b ON a.id = b.id GROUP BY a.region")
+    bases = status(sized(ONE_DAY, 10), sized(ONE_DAY, 10, "u", 1))
+    columns = [Column("region", "string")]
+    questions = Questions(definition, definition.asked, BaseTables(StubCatalog({}, {})), bases, columns, until=5.0)
+    answers = questions.answers(ToAsk((0, 1)), spark)
+    assert answers[0] == (TupleDomain.where({ColumnKey("region"): Domain.of("EU")}),)
+    assert answers[1] is TOO_DEAR and len(said) == 1
+    clock[0] = 0.0
+    said.clear()
+    assert questions.answers(ToAsk((0,), (1,)), spark).keys() == {0} and len(said) == 1
+
+
+def test_how_long_questions_may_take() -> None:
+    assert [most_seconds_asked(s) for s in (None, 1.0, 60.0)] == [float("inf"), 15.0, 30.0]
+
+
+def test_a_table_that_is_read_in_many_places_is_compared_once() -> None:
+    """Each total reads other rows; none of them is asked where no row changed in a column that is read."""
+    totals = " CROSS JOIN ".join(f"(SELECT count(*) AS c{n} FROM t WHERE id = {n}) q{n}" for n in range(8))
+    definition, base = analysed(f"SELECT * FROM {totals}"), sized(replace(ONE_DAY, changed_rows=400_000), MANY // 4)
+    uses = replace(base, occurrences=tuple(range(8)))
+    to_ask = references_to_ask(definition, status(uses), PlanRequest("auto"))
+    assert to_ask == ToAsk(tuple(range(8)))
+    said: list[str] = []
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        said.append(sql)
+        return []
+
+    bases: Any = OneTable(uses)
+    questions = Questions(definition, definition.asked, bases, status(uses), ())
+    assert questions.cheap_answers(to_ask, spark) == dict.fromkeys(range(8), ())
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_from_and_where_are_asked_alone(fails: bool) -> None:
+    """Of one common table expression that is used often, once; where that cannot be asked, the changed rows alone."""
+    uses = " JOIN ".join(f"x AS x{n} ON x.s = x{n}.s" for n in range(1, 7))
+    x = "WITH x AS (SELECT sum(v) AS s FROM t WHERE region = 'EU' GROUP BY id)"
+    definition, base = analysed(f"{x} SELECT x.s FROM x JOIN {uses}"), sized(ONE_DAY, 10)
+    said: list[str] = []
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        said.append(sql)
+        if A_ROW in sql and fails:
+            raise RuntimeError("a row around it")
+        return []
+
+    questions = Questions(definition, definition.asked, OneTable(base), status(base), ())  # type: ignore[arg-type]
+    assert questions.cheap_answers(ToAsk((0,)), spark) == {0: ()}
+    assert len({*said}) == 1 + fails and said[0].startswith(f"{A_ROW} FROM (") and "WHERE region = 'EU'" in said[0]

@@ -38,6 +38,7 @@ STATE = ViewState(
     config={"partition-by": ["days(ts)"], "tblproperties": {"a": "b"}, "comment": None, "column-comments": {}},
     views=(ExpandedView(("lake", "n", "é`.v"), "u3", 7, "def"),),
     clock={"date": "2024-01-02"},
+    full_seconds=12.5,
 )
 PROPERTIES = STATE.to_properties()
 TEXT = st.text(max_size=20)

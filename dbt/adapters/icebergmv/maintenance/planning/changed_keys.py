@@ -16,6 +16,9 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
+from itertools import takewhile
+from math import inf
+from time import monotonic
 from typing import Literal
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
@@ -52,6 +55,8 @@ SAME_VALUE = f"SELECT icebergmv_now <=> icebergmv_before AND {_AS_TEXT}"
 """Whether two values are one, -0.0 and 0.0 apart. Where a subquery reads a row around it, Spark refuses to say it."""
 
 
+_FEW_PLACES = 2
+
 A_ROW = "SELECT 1 AS icebergmv_row"
 """Whether FROM and WHERE give one. Where they read a row around their SELECT, Spark refuses to say it."""
 
@@ -76,7 +81,8 @@ class Questions:
 
     `preferred` are columns by which fewer and larger parts of the view are replaced; they are asked for where all
     answered columns have too many values. For references in `own_keys_first` it is dear to run the definition, so keys
-    are first looked for in the changed rows themselves.
+    are first looked for in the changed rows themselves. After `until`, a moment of `time.monotonic`, nothing more is
+    asked.
     """
 
     definition: ViewDefinition
@@ -87,6 +93,7 @@ class Questions:
     preferred: frozenset[str] = frozenset()
     own_keys_first: frozenset[int] = frozenset()
     only_whether: bool = False
+    until: float = inf
 
     def answers(self, to_ask: ToAsk, run: Spark) -> dict[int, Answer]:
         """Return what the references reach. Of the needed ones none is asked after one that cannot say it."""
@@ -100,8 +107,13 @@ class Questions:
                 found[origin] = answer
             if not isinstance(answer, tuple):
                 return found
-        narrower = ((origin, self._answer_of(origin, run)) for origin in to_ask.narrower)
+        in_time = takewhile(lambda _: not self._takes_too_long, to_ask.narrower)
+        narrower = ((origin, self._answer_of(origin, run)) for origin in in_time)
         return found | {origin: answer for origin, answer in narrower if isinstance(answer, tuple)}
+
+    @property
+    def _takes_too_long(self) -> bool:
+        return monotonic() > self.until
 
     def cheap_answers(self, to_ask: ToAsk, run: Spark) -> dict[int, Answer]:
         """Return what the needed references reach as far as little is read for it, up to one that fails.
@@ -127,7 +139,7 @@ class Questions:
         own = self._own_keys(origin, run) if origin in self.own_keys_first else None
         if isinstance(own, tuple):
             return own
-        answer = self._reached_by(origin, run)
+        answer = TOO_DEAR if self._takes_too_long else self._reached_by(origin, run)
         if not isinstance(answer, tuple) and origin not in self.own_keys_first and not self.only_whether:
             own = self._own_keys(origin, run)
         return own if isinstance(own, tuple) else answer
@@ -178,7 +190,7 @@ class Questions:
         if len(copies) > 1 and self._reaches_nothing(origin, run):
             return ()
         for copy in copies:
-            answer = self._answer(copy, run)
+            answer = TOO_DEAR if self._takes_too_long else self._answer(copy, run)
             if not isinstance(answer, tuple):
                 return answer
             reached += answer
@@ -252,15 +264,21 @@ class Questions:
     def _reaches_nothing(self, origin: int, run: Spark) -> bool:
         """Return whether no copy of a reference gives a row to the SELECT that reads it, as far as that can be asked.
 
-        Where its table is read in several places it is asked first whether any row of it changed.
+        Where its table is read in many places it is asked first whether any row of it changed.
         """
         copies = self.asked.copies_of(origin)
         if not copies:
             return False
-        is_read_often = len(copies) > 1 or len(self._stale[copies[0]].occurrences) > 1
-        if is_read_often and self._without_rows(copies[0], run) == ():
+        places = self._places_of(self._stale[copies[0]])
+        if places > _FEW_PLACES and self._without_rows(copies[0], run) == ():
             return True
         return all(self._gives_no_row(copy, run) for copy in copies)
+
+    def _places_of(self, base: BaseTableStatus) -> int:
+        """Return in how many ways the SELECTs read a table: copies of one read it in the same way."""
+        copies = [copy for origin in base.occurrences for copy in self.asked.copies_of(origin)]
+        blocks = [(copy, self.asked.blocks.get(copy)) for copy in copies]
+        return len({copy if b is None else self.asked.sql[b.start : b.end] for copy, b in blocks})
 
     def _gives_no_row(self, index: int, run: Spark) -> bool:
         block = self.asked.blocks.get(index)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from math import inf
 
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import count_files, manifests_of
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import partitions_of
@@ -33,6 +34,9 @@ _MOST_QUESTIONS = 2.5
 
 _WIDE = frozenset({"file", "month", "year"})
 """What changed, in words of `TableChange.unit`, where it holds many rows besides those that changed."""
+
+_SECONDS_ASKED = 15.0
+"""Questions go on for so long at the most, or for half as long as the last full refresh took."""
 
 _MANY_QUESTIONS = 4
 """So many questions are asked of small tables. Each takes as long as the whole SELECT, whatever it reads."""
@@ -146,6 +150,11 @@ def asking_pays(asked: Asked, origins: Iterable[int], status: MaterializedViewSt
     scalar = sum(2 * _rows(of_copy[c]) for c in copies if c in asked.scalars)
     whole = sum(everything - _rows(of_copy[c]) + rows_to_ask(of_copy[c]) for c in copies if c not in asked.scalars)
     return scalar + whole <= everything * _MOST_QUESTIONS
+
+
+def most_seconds_asked(full_seconds: float | None) -> float:
+    """Return after how many seconds of questions a full refresh is better, of which the last took `full_seconds`."""
+    return inf if full_seconds is None else max(_SECONDS_ASKED, full_seconds / 2)
 
 
 def small_beside_large(status: MaterializedViewStatus) -> frozenset[int]:

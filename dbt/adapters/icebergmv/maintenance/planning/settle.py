@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from math import inf
+from time import monotonic
 from typing import TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
@@ -18,7 +20,11 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk, clock_answer
-from dbt.adapters.icebergmv.maintenance.planning.cost import changed_nearly_everywhere, small_beside_large
+from dbt.adapters.icebergmv.maintenance.planning.cost import (
+    changed_nearly_everywhere,
+    most_seconds_asked,
+    small_beside_large,
+)
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
     as_far_as_of_use,
     keeps,
@@ -144,6 +150,7 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     view, described = _with_columns(lake, view)
     columns, hidden = described.output, described.hidden
     unfit = unfit_of(view, hidden, misfit(lake, view, columns))
+    until = monotonic() + (most_seconds_asked(view.state.full_seconds) if options.policy == "auto" else inf)
     to_list = references_to_list(view.definition, view.status, _request(view, options, unfit))
     if to_list:
         catalog = view.bases.catalog_name
@@ -151,7 +158,7 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     if view.rebuild is None and isinstance(first_plan(view, options), Overwrite | Full):
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
     request = request_of(view, options, hidden, unfit)
-    plan = _planned(lake, view, (*columns, *hidden), request)
+    plan = _planned(lake, view, (*columns, *hidden), request, until)
     if isinstance(plan, NoOp):
         return Unchanged(view, plan)
     if isinstance(plan, Full):
@@ -176,8 +183,11 @@ def request_of(view: RefreshedView, options: PlanOptions, hidden: tuple[Column, 
     return replace(_request(view, options, unfit), merges=merges, changed_nearly_everywhere=nearly)
 
 
-def _planned(lake: Lake, view: RefreshedView, columns: Sequence[Column], request: PlanRequest) -> RefreshPlan:
+def _planned(
+    lake: Lake, view: RefreshedView, columns: Sequence[Column], request: PlanRequest, until: float
+) -> RefreshPlan:
     """Return the plan, made with what Spark says of the clock, if it moved, and then of the changed rows."""
+    ask = partial(_ask, lake, request.policy, until)
     definition, status = view.definition, view.status
     preferred = frozenset(column for column, _ in request.partitioning)
 
@@ -189,18 +199,19 @@ def _planned(lake: Lake, view: RefreshedView, columns: Sequence[Column], request
         terms = definition.asked_since(before)
         answer = clock_answer(None if terms is None else [questions(term) for term in terms], lake.spark)
         request = replace(request, answers={CLOCK.index: answer})
-    reached = Reaching(definition, view.bases, status, lake.spark, partial(_ask, lake, request.policy)).plan(request)
+    reached = Reaching(definition, view.bases, status, lake.spark, ask).plan(request)
     if reached is not None:
         return reached
     to_ask = references_to_ask(definition, status, request)
     if to_ask != ToAsk():
-        answers = _ask(lake, request.policy, questions(definition.asked), to_ask)
+        answers = ask(questions(definition.asked), to_ask)
         request = replace(request, answers={**request.answers, **answers})
     return plan_refresh(definition, status, request)
 
 
-def _ask(lake: Lake, policy: RefreshPolicy, questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:
+def _ask(lake: Lake, policy: RefreshPolicy, until: float, questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:
     """Return what references reach or, where to ask that takes longer than it saves, whether they reach anything."""
+    questions = replace(questions, until=until)
     to_ask, pays = as_far_as_it_pays(questions.asked, questions.status, to_ask, policy)
     return questions.answers(to_ask, lake.spark) if pays else questions.cheap_answers(to_ask, lake.spark)
 

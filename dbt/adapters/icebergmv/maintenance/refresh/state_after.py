@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
+from dbt.adapters.icebergmv.maintenance.planning.plan import Full
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
@@ -25,11 +26,14 @@ class Recording:
     config: Mapping[str, object]
 
 
-def state_after(settled: Settled, stored: StoredRows, recording: Recording) -> ViewState:
-    """Return the state of a view whose plan was carried out, leaving the stored rows."""
+def state_after(settled: Settled, stored: StoredRows, recording: Recording, seconds: float) -> ViewState:
+    """Return the state of a view whose plan was carried out in some seconds, leaving the stored rows."""
+    view = settled.view
+    before = view.state.full_seconds if isinstance(view, RefreshedView) else None
     uuid = str(stored.table.metadata.table_uuid)
     state = state_of_rows(settled, stored.name, recording)
-    return replace(state, storage_uuid=uuid, storage_snapshot_id=stored.snapshot_id)
+    full_seconds = seconds if isinstance(settled.plan, Full) else before
+    return replace(state, storage_uuid=uuid, storage_snapshot_id=stored.snapshot_id, full_seconds=full_seconds)
 
 
 def state_of_rows(settled: Settled, storage: TableName, recording: Recording) -> ViewState:

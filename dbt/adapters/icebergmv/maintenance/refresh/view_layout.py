@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import monotonic
+
 from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
@@ -43,7 +45,7 @@ def finish(lake: Lake, view: RefreshedView) -> None:
 
 def write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Published:
     """Write the rows of a plan into the storage table, and publish the view."""
-    view = settled.view
+    view, began = settled.view, monotonic()
     storage = view.request.config.storage_table
     if settled.makes_storage:
         make_storage(lake, settled)
@@ -59,7 +61,7 @@ def write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Pub
         start = _start(settled, lake)
         recording = Recording(started_at, now(), config)
         stored = write_storage(lake, start, ReplaceAll(rows), _recorded_with(settled, start, recording))
-    state = state_after(settled, stored, Recording(started_at, now(), config))
+    state = state_after(settled, stored, Recording(started_at, now(), config), monotonic() - began)
     behavior = publish_view(lake, view, reads, state, stored)
     drop_unneeded_branches(lake, storage, lake.catalog.view(*view.request.view[1:]))
     if not isinstance(view, NewView) and view.state.storage_table != storage and not is_table_in_the_way(view):

@@ -63,7 +63,8 @@ class ViewState:
     the rows were built: such rows are not those of the definition. `view_sql_hash` is that of the SQL which the view
     holds; empty where that is a plain read of the storage table. `stale_read_behavior` is the one that readers get,
     which may be less than was asked for. `clock` holds what the clock functions that it reads gave; states of former
-    versions have none. Times are ISO 8601 in UTC.
+    versions have none. `full_seconds` is how long the last full refresh took to write and publish its rows, where that
+    is known. Times are ISO 8601 in UTC.
     """
 
     definition: str
@@ -84,6 +85,7 @@ class ViewState:
     view_sql_hash: str = ""
     stale_read_behavior: str = "use_data_table"
     clock: Clock = field(default_factory=dict)
+    full_seconds: float | None = None
 
     @property
     def refreshed_for_people(self) -> str:
@@ -112,6 +114,7 @@ class ViewState:
             PREFIX + "view-sql-hash": self.view_sql_hash,
             PREFIX + "stale-read-behavior": self.stale_read_behavior,
             PREFIX + "clock": json.dumps(dict(self.clock), sort_keys=True),
+            PREFIX + "full-seconds": "" if self.full_seconds is None else f"{self.full_seconds:.1f}",
         }
         return {**properties, _CHECKSUM_KEY: _checksum(properties)}
 
@@ -197,6 +200,7 @@ def parse_state(recorded: Mapping[str, str]) -> ViewState:
         view_sql_hash=recorded.get(PREFIX + "view-sql-hash", ""),
         stale_read_behavior=recorded.get(PREFIX + "stale-read-behavior", "use_data_table"),
         clock={str(kind): str(value) for kind, value in json.loads(recorded.get(PREFIX + "clock", "{}")).items()},
+        full_seconds=float(seconds) if (seconds := recorded.get(PREFIX + "full-seconds")) else None,
     )
 
 
