@@ -159,6 +159,7 @@ _UNSTABLE = {
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}\+00:00": "2024-01-01T00:00:00.000+00:00",
     r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?Z": "2024-01-01 00:00:00.000000Z",
     r"\d{4}-\d\d-\d\d \d\d:\d\d UTC": "2024-01-01 00:00 UTC",
+    r"full-seconds' = '[0-9.]+'": "full-seconds' = '1.5'",
     r"(?<=timestamp-ms\": )\d{13}": "1704067200000",
 }
 """What differs from run to run, and the form that it is shown in; the same value has the same number."""

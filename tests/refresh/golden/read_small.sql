@@ -41,6 +41,7 @@ CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`region`, `total`) COMMENT '' TBLPRO
   'icebergmv.view-sql-hash' = '0000000000000002',
   'icebergmv.stale-read-behavior' = 'use_view_query',
   'icebergmv.clock' = '{}',
+  'icebergmv.full-seconds' = '1.5',
   'icebergmv.checksum' = '0000000000000003', 'version.history.num-entries' = '10') AS SELECT CAST(v.`region` AS string) AS `region`, CAST(v.`total` AS bigint) AS `total` FROM (
 SELECT region, sum(amount) AS total FROM `lake`.`ns`.`orders`.`branch_main` AS `orders` GROUP BY region
 ) AS v;

@@ -41,6 +41,7 @@ CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`region`, `total`) COMMENT '' TBLPRO
   'icebergmv.view-sql-hash' = '0000000000000002',
   'icebergmv.stale-read-behavior' = 'use_stitching',
   'icebergmv.clock' = '{}',
+  'icebergmv.full-seconds' = '1.5',
   'icebergmv.checksum' = '0000000000000003', 'version.history.num-entries' = '10') AS WITH icebergmv_log_0 AS (SELECT 0 AS t, file AS first_file, CAST(NULL AS STRING) AS last_file, latest_snapshot_id AS snapshot_id, CAST(NULL AS BIGINT) AS main, timestamp >= TIMESTAMP '2024-01-01 00:00:00.000000Z' AND substring_index(file, '/', -1) NOT IN ('00000-00000000-0000-0000-0000-000000000004.metadata.json', '00001-00000000-0000-0000-0000-000000000002.metadata.json') AS is_new, substring_index(file, '/', -1) = '00001-00000000-0000-0000-0000-000000000002.metadata.json' AS is_recorded, timestamp >= TIMESTAMP '2024-01-01 00:00:00.000000Z' AND substring_index(file, '/', -1) NOT IN ('00000-00000000-0000-0000-0000-000000000004.metadata.json', '00001-00000000-0000-0000-0000-000000000002.metadata.json') AND (NOT latest_schema_id <=> 0 OR timestamp < TIMESTAMP '2024-01-01 00:00:00.000000Z') AS other_shape FROM `lake`.`ns`.`orders`.`METADATA_LOG_ENTRIES`),
 icebergmv_base_0 AS (SELECT * FROM `lake`.`ns`.`orders`.`branch_main`),
 icebergmv_files_0 AS (SELECT 0 AS side, spec_id, file_path, content_offset, partition.`region` AS p0 FROM `lake`.`ns`.`orders`.`FILES` UNION ALL SELECT 1 AS side, spec_id, file_path, content_offset, partition.`region` AS p0 FROM `lake`.`ns`.`orders`.`FILES` VERSION AS OF 1001),

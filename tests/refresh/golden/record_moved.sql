@@ -22,4 +22,5 @@ ALTER VIEW `lake`.`ns`.`sales` SET TBLPROPERTIES (
   'icebergmv.view-sql-hash' = '',
   'icebergmv.stale-read-behavior' = 'use_data_table',
   'icebergmv.clock' = '{}',
+  'icebergmv.full-seconds' = '1.5',
   'icebergmv.checksum' = '0000000000000002');

@@ -114,8 +114,9 @@ class ViewState:
             PREFIX + "view-sql-hash": self.view_sql_hash,
             PREFIX + "stale-read-behavior": self.stale_read_behavior,
             PREFIX + "clock": json.dumps(dict(self.clock), sort_keys=True),
-            PREFIX + "full-seconds": "" if self.full_seconds is None else f"{self.full_seconds:.1f}",
         }
+        if self.full_seconds is not None:
+            properties[PREFIX + "full-seconds"] = f"{self.full_seconds:.1f}"
         return {**properties, _CHECKSUM_KEY: _checksum(properties)}
 
 
