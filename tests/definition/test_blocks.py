@@ -42,6 +42,22 @@ BLOCKS: dict[str, dict[str, set[str]]] = {
         "t": {"FROM t LATERAL VIEW explode(array(v)) e AS x WHERE x > 2"}
     },
     "FROM t SELECT id WHERE v > 2": {},
+    "WITH c AS (SELECT id FROM u WHERE v > 2) SELECT t.id FROM t JOIN c ON t.id = c.id": {
+        "t": {"WITH c AS (SELECT id FROM u WHERE v > 2) FROM t JOIN c ON t.id = c.id"},
+        "u": {"FROM u WHERE v > 2"},
+    },
+    # What a name means is known of the first WITH alone.
+    "SELECT q.id FROM (WITH c AS (SELECT id FROM u WHERE v > 2) SELECT t.id FROM t JOIN c ON t.id = c.id) q": {
+        "u": {"FROM u WHERE v > 2"}
+    },
+    "WITH c AS (SELECT id FROM u WHERE v > 2), d AS (WITH c AS (SELECT id FROM u WHERE v > 3) "
+    "SELECT t.id FROM t JOIN c ON t.id = c.id) SELECT d.id FROM d JOIN c ON d.id = c.id": {
+        "u": {"FROM u WHERE v > 2", "FROM u WHERE v > 3"}
+    },
+    "WITH RECURSIVE r AS (SELECT id FROM u UNION ALL SELECT r.id + 1 FROM r WHERE r.id < 9) "
+    "SELECT t.id FROM t JOIN r ON t.id = r.id": {"u": {"FROM u"}},
+    "SELECT a FROM t PIVOT (sum(v) FOR region IN ('EU' AS a)) WHERE a > 10": {},
+    "SELECT a FROM t JOIN u PIVOT (sum(v) FOR region IN ('EU' AS a)) WHERE a > 10": {},
 }
 
 

@@ -9,6 +9,9 @@ from tests.support.bases import analysed
 EVERY: dict[str, set[str] | None] = {
     "SELECT id, v FROM t": set(),
     "SELECT count(*) AS c FROM t": set(),
+    "SELECT count(id, *) AS c FROM t": None,
+    "SELECT count(*, id) AS c FROM t": None,
+    "SELECT count(* EXCEPT (v)) AS c FROM t": None,
     "SELECT * FROM t": {"t"},
     "SELECT 1 AS x FROM (SELECT * FROM t JOIN u USING (id)) q": {"t", "u"},
     "SELECT a.*, b.region AS r FROM t a JOIN u b ON a.id = b.id": {"t"},

@@ -105,8 +105,9 @@ def _strict(run: Run) -> Spark:
         try:
             return run(sql)
         except Exception as error:
-            if sql.startswith(SAME_VALUE) or A_ROW in sql:
-                raise  # The subquery is tied to the rows around it.
+            # The subquery is tied to the rows around it. A table that is not there would be another thing.
+            if sql.startswith(SAME_VALUE) or (A_ROW in sql and "Catalog Error" not in str(error)):
+                raise
             raise Unanswerable(f"{error}\n{sql}") from error
 
     return run_it

@@ -118,6 +118,21 @@ def test_definitions_that_are_easily_misread(sql: str, key: str, database: Datab
     assert histories_of(sql, key, database, 5).incremental("this one")
 
 
+@pytest.mark.parametrize("asks_little", [False, True])
+def test_a_name_of_one_with_means_another_table_in_an_inner_one(asks_little: bool, database: Database) -> None:
+    sql = (
+        "WITH w AS (SELECT id FROM t1 WHERE v > 2), e AS (SELECT id FROM t1), p AS ("
+        "WITH w AS (SELECT id FROM t1 WHERE v <= 2 OR v IS NULL) "
+        "SELECT x.id FROM t0 x JOIN w ON x.id = w.id JOIN e ON e.id = x.id) "
+        "SELECT count(DISTINCT a.id) AS c FROM p a JOIN p b ON a.id = b.id WHERE (SELECT count(*) FROM w) > 0"
+    )
+    view = View(sql, frozenset(["t0", "t1"]), (), "id")
+    for seed in range(60):
+        case = replace(make_case(Choices(seed), view), lists=False, asks_little=asks_little)
+        failure = play(database, case)
+        assert failure is None, describe(failure)
+
+
 ON_THE_CLOCK = [
     "SELECT region, count(*) AS c, sum(v) AS s FROM t0 WHERE d >= current_date - INTERVAL 1 day GROUP BY region",
     "SELECT d, region, v FROM t0 WHERE d BETWEEN date_add(current_date(), -1) AND curdate()",

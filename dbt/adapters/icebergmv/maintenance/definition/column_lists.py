@@ -19,7 +19,7 @@ def reads_by_shape(query: exp.Expr) -> bool:
     renamed = [a for a in query.find_all(exp.TableAlias) if a.columns]
     if any(isinstance(a.parent, exp.Table) for a in renamed):
         return True
-    stars = [s for s in query.find_all(exp.Star) if not isinstance(s.parent, exp.Count)]
+    stars = [*_stars(query)]
     if any(not isinstance(s.parent, (exp.Select, exp.Column)) for s in stars):
         return True
     if any(isinstance(s.parent, exp.Column) and not isinstance(s.parent.parent, exp.Select) for s in stars):
@@ -51,7 +51,14 @@ def read_in_full(query: exp.Expr) -> frozenset[int] | None:
 
 
 def _stars(query: exp.Expr) -> Iterator[exp.Star]:
-    return (star for star in query.find_all(exp.Star) if not isinstance(star.parent, exp.Count))
+    return (star for star in query.find_all(exp.Star) if not _counts_rows(star))
+
+
+def _counts_rows(star: exp.Star) -> bool:
+    """Return whether `*` is that of `count(*)`; with other arguments, or EXCEPT, it has values that are counted."""
+    count = star.parent
+    is_alone = isinstance(count, exp.Count) and count.this is star and not count.expressions
+    return is_alone and not any(star.args.values())
 
 
 def _read_by(star: exp.Star) -> frozenset[int] | None:

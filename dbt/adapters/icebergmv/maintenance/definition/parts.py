@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
@@ -39,7 +39,8 @@ def blocks_of(parsed: ParsedSql, sql: str) -> Mapping[int, Part]:
     """Return, for references, the FROM and WHERE that read them, where all that comes of their rows passes both.
 
     That is so for a table that is joined by INNER JOIN, or on the preserved side: it gives its SELECT rows that FROM
-    and WHERE make of its own. Where they make none of the rows that changed, the SELECT is what it was.
+    and WHERE make of its own. Where they make none of the rows that changed, the SELECT is what it was. PIVOT adds rows
+    up before WHERE, so there it is not so.
     """
     tables = (table for table in parsed.tree.find_all(exp.Table) if CTE_INDEX in table.meta)
     return OnDemand({table.meta[CTE_INDEX]: partial(_block, table, parsed, sql) for table in tables})
@@ -49,13 +50,21 @@ def _block(table: exp.Table, parsed: ParsedSql, sql: str) -> Part | None:
     select = table.parent.parent if isinstance(table.parent, (exp.From, exp.Join)) else None
     if not isinstance(select, exp.Select) or table.args.get("joins") or not _all_passes(table, select):
         return None
-    tokens = parsed.tokens
-    first, behind, with_end = from_of(select, tokens), before_grouping(select, tokens), _end_of_with(select, parsed)
-    if first is None or behind is None or with_end is None:
+    tokens, read = parsed.tokens, _read_of(select)
+    first, behind = from_of(select, tokens), before_grouping(select, tokens)
+    with_end = _end_of_with(read, select, parsed)
+    if first is None or behind is None or with_end is None or any(part.find(exp.Pivot) for part in read):
         return None
     part = Part(tokens[first].start, tokens[behind - 1].end + 1, with_end)
     found = parse(f"SELECT 1 {sql[part.start : part.end]}")
-    return part if isinstance(found, ParsedSql) and _reads_the_same(found.tree, select) else None
+    is_around = part.start <= int(table.this.meta["start"]) < part.end
+    return part if is_around and isinstance(found, ParsedSql) and _reads_the_same(found.tree, select) else None
+
+
+def _read_of(select: exp.Select) -> list[exp.Expr]:
+    """Return FROM and WHERE of a SELECT, with all joins."""
+    found = (select.args.get(argument) for argument in _READ)
+    return [part for parts in found for part in (parts if isinstance(parts, list) else [parts]) if part is not None]
 
 
 def _all_passes(table: exp.Table, select: exp.Select) -> bool:
@@ -90,7 +99,7 @@ def scalar_subqueries(parsed: ParsedSql, references: tuple[TableReference, ...])
         query = subquery.this
         if not isinstance(query, exp.Query) or not _is_scalar(subquery):
             continue
-        around, with_end = parentheses_around(query, whole, parsed.tokens), _end_of_with(query, parsed)
+        around, with_end = parentheses_around(query, whole, parsed.tokens), _end_of_with([query], query, parsed)
         if around is None or with_end is None:
             continue
         start, end = parsed.tokens[around.start].start, parsed.tokens[around.end - 1].end + 1
@@ -100,12 +109,13 @@ def scalar_subqueries(parsed: ParsedSql, references: tuple[TableReference, ...])
     return {r.index: found[r.index] for r in references if r.index in found}
 
 
-def _end_of_with(query: exp.Query, parsed: ParsedSql) -> int | None:
-    """Return where in the text that ends of the first WITH which a subquery sees; 0 where it uses nothing of it.
+def _end_of_with(read: Sequence[exp.Expr], query: exp.Query, parsed: ParsedSql) -> int | None:
+    """Return where in the text that ends of the first WITH which a query sees; 0 where it uses nothing of it.
 
-    None where names from outside may mean something else behind that part.
+    `read` are the parts of the query that are asked. A WITH of its own that is none of them is outside as well. None
+    where names from outside may mean something else behind that part.
     """
-    outside = _ctes_outside(query)
+    outside = _ctes_outside(read)
     if not outside:
         return 0
     with_ = parsed.tree.args.get("with_")
@@ -124,10 +134,10 @@ def _seen_from(query: exp.Query, with_: exp.With) -> list[exp.CTE]:
     return [*takewhile(lambda cte: cte is not around, with_.expressions)]
 
 
-def _ctes_outside(query: exp.Query) -> list[exp.CTE]:
-    """Return the CTEs that a subquery uses by name and that are not its own."""
-    used = (cte_of(table) for table in query.find_all(exp.Table))
-    own = {id(cte) for cte in query.find_all(exp.CTE)}
+def _ctes_outside(read: Sequence[exp.Expr]) -> list[exp.CTE]:
+    """Return the CTEs that parts of a query use by name and do not hold."""
+    used = (cte_of(table) for part in read for table in part.find_all(exp.Table))
+    own = {id(cte) for part in read for cte in part.find_all(exp.CTE)}
     return [cte for cte in used if cte is not None and id(cte) not in own]
 
 

@@ -56,6 +56,7 @@ SAME_VALUE = f"SELECT icebergmv_now <=> icebergmv_before AND {_AS_TEXT}"
 
 
 _FEW_PLACES = 2
+"""Ways in which a table is read, up to which each is asked at once."""
 
 A_ROW = "SELECT 1 AS icebergmv_row"
 """Whether FROM and WHERE give one. Where they read a row around their SELECT, Spark refuses to say it."""
@@ -124,7 +125,7 @@ class Questions:
         run = cache(run)
         for origin in to_ask.needed:
             answer: Answer | None = () if self._reaches_nothing(origin, run) else None
-            if answer is None and not to_ask.only_whether:
+            if answer is None and not to_ask.only_whether and not self._takes_too_long:
                 answer = self._own_keys(origin, run)
             if not isinstance(answer, tuple):
                 return {**found, origin: TOO_DEAR}
@@ -136,10 +137,12 @@ class Questions:
 
     def _answer_of(self, origin: int, run: Spark) -> Answer | None:
         """Return what a reference reaches: by the keys in its changed rows, or by the definition over these rows."""
+        if self._takes_too_long:
+            return TOO_DEAR
         own = self._own_keys(origin, run) if origin in self.own_keys_first else None
         if isinstance(own, tuple):
             return own
-        answer = TOO_DEAR if self._takes_too_long else self._reached_by(origin, run)
+        answer = self._reached_by(origin, run)
         if not isinstance(answer, tuple) and origin not in self.own_keys_first and not self.only_whether:
             own = self._own_keys(origin, run)
         return own if isinstance(own, tuple) else answer
@@ -272,7 +275,7 @@ class Questions:
         places = self._places_of(self._stale[copies[0]])
         if places > _FEW_PLACES and self._without_rows(copies[0], run) == ():
             return True
-        return all(self._gives_no_row(copy, run) for copy in copies)
+        return all(not self._takes_too_long and self._gives_no_row(copy, run) for copy in copies)
 
     def _places_of(self, base: BaseTableStatus) -> int:
         """Return in how many ways the SELECTs read a table: copies of one read it in the same way."""
@@ -281,6 +284,7 @@ class Questions:
         return len({copy if b is None else self.asked.sql[b.start : b.end] for copy, b in blocks})
 
     def _gives_no_row(self, index: int, run: Spark) -> bool:
+        """Return whether FROM and WHERE give no row; where they cannot be asked alone, whether no row changed."""
         block = self.asked.blocks.get(index)
         texts = None if block is None else self._texts(index, "changed")
         if block is not None and texts is not None:

@@ -36,7 +36,7 @@ _WIDE = frozenset({"file", "month", "year"})
 """What changed, in words of `TableChange.unit`, where it holds many rows besides those that changed."""
 
 _SECONDS_ASKED = 15.0
-"""Questions go on for so long at the most, or for half as long as the last full refresh took."""
+"""Questions may always take so long; they may take half as long as the last full refresh, if that is more."""
 
 _MANY_QUESTIONS = 4
 """So many questions are asked of small tables. Each takes as long as the whole SELECT, whatever it reads."""
