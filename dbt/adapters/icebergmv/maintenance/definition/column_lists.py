@@ -12,14 +12,15 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_I
 def reads_by_shape(query: exp.Expr) -> bool:
     """Return whether a column that the SELECT does not name may still matter, by its place or by being there.
 
-    NATURAL JOIN and PIVOT look at every column, and so does `*` that is compared, made one value or renamed by place.
+    NATURAL JOIN and PIVOT look at every column, and so does `*` that is compared, made one value or renamed by place. A
+    `*` of nothing but queries has the columns that their lists give.
     """
     if query.find(exp.Pivot) or any(str(j.args.get("method")).upper() == "NATURAL" for j in query.find_all(exp.Join)):
         return True
     renamed = [a for a in query.find_all(exp.TableAlias) if a.columns]
     if any(isinstance(a.parent, exp.Table) for a in renamed):
         return True
-    stars = [*_stars(query)]
+    stars = [star for star in _stars(query) if _read_by(star) != frozenset()]
     if any(not isinstance(s.parent, (exp.Select, exp.Column)) for s in stars):
         return True
     if any(isinstance(s.parent, exp.Column) and not isinstance(s.parent.parent, exp.Select) for s in stars):

@@ -192,6 +192,8 @@ class Questions:
         copies = self.asked.copies_of(origin)
         if len(copies) > 1 and self._reaches_nothing(origin, run):
             return ()
+        if len(copies) == 1 and self._is_read_by_a_part(copies[0]) and self._is_block_empty(copies[0], run):
+            return ()
         for copy in copies:
             answer = TOO_DEAR if self._takes_too_long else self._answer(copy, run)
             if not isinstance(answer, tuple):
@@ -285,14 +287,23 @@ class Questions:
 
     def _gives_no_row(self, index: int, run: Spark) -> bool:
         """Return whether FROM and WHERE give no row; where they cannot be asked alone, whether no row changed."""
+        is_empty = self._is_block_empty(index, run)
+        return self._without_rows(index, run) == () if is_empty is None else is_empty
+
+    def _is_block_empty(self, index: int, run: Spark) -> bool | None:
+        """Return whether FROM and WHERE around a reference give no row; None where they cannot be asked alone."""
         block = self.asked.blocks.get(index)
         texts = None if block is None else self._texts(index, "changed")
-        if block is not None and texts is not None:
-            with_, text = self._part(block, texts)
-            found = none_of(f"{with_}{A_ROW} {text}", run)
-            if not isinstance(found, NotListed):
-                return found == ()
-        return self._without_rows(index, run) == ()
+        if block is None or texts is None:
+            return None
+        with_, text = self._part(block, texts)
+        found = none_of(f"{with_}{A_ROW} {text}", run)
+        return None if isinstance(found, NotListed) else found == ()
+
+    def _is_read_by_a_part(self, index: int) -> bool:
+        """Return whether FROM and WHERE around a reference read less than the whole text does."""
+        block = self.asked.blocks.get(index)
+        return block is not None and any(not block.start <= r.start < block.end for r in self.asked.references)
 
     def _part(self, part: Part, texts: Mapping[TableReference, str]) -> tuple[str, str]:
         """Return the WITH that a part of the text needs, and the part, with what stands for the references in them."""
