@@ -52,7 +52,14 @@ def read_in_full(query: exp.Expr) -> frozenset[int] | None:
 
 
 def _stars(query: exp.Expr) -> Iterator[exp.Star]:
-    return (star for star in query.find_all(exp.Star) if not _counts_rows(star))
+    """Yield every `*` whose values may matter."""
+    return (star for star in query.find_all(exp.Star) if not _counts_rows(star) and not _is_of_exists(star))
+
+
+def _is_of_exists(star: exp.Star) -> bool:
+    """Return whether `*` or `name.*` is an item of the list of EXISTS, which asks for rows alone."""
+    item = star.parent if isinstance(star.parent, exp.Column) else star
+    return isinstance(item.parent, exp.Select) and isinstance(item.parent.parent, exp.Exists)
 
 
 def _counts_rows(star: exp.Star) -> bool:
