@@ -12,11 +12,11 @@ from integration.support.servers.hive import hive_metastore
 from integration.support.spark_settings import SPARK
 
 pytestmark = pytest.mark.long
-DEFAULT = {"hive_metastore_disallow_incompatible_col_type_changes": "true"}
+DEFAULT = {"hive.metastore.disallow.incompatible.col.type.changes": "true"}
 
 
 def test_a_refused_type_names_the_setting_and_readers_keep_their_rows(tmp_path: Path) -> None:
-    with hive_metastore(tmp_path / "server", **DEFAULT) as uri:
+    with hive_metastore(tmp_path / "server", DEFAULT) as uri:
         target = {
             "type": "icebergmv",
             "catalog": "lake",

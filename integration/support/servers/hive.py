@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 from integration.support.servers.artifacts import SPARK_JARS, dependency, fetched
 from integration.support.servers.processes import HOST, answers, free_port, running
@@ -25,16 +26,16 @@ _SITE = {
 
 
 @contextmanager
-def hive_metastore(folder: Path, **settings: str) -> Iterator[str]:
+def hive_metastore(folder: Path, settings: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
     """Run a metastore whose database and warehouse are in `folder`, and give its address.
 
-    `settings` are others than those of the tests, with `_` in place of `.` in their names.
+    `settings` are others than those of the tests.
     """
     folder.mkdir(parents=True, exist_ok=True)
     port = free_port()
     entries = "".join(
         f"<property><name>{name}</name><value>{value.format(folder=folder)}</value></property>"
-        for name, value in {**_SITE, **{name.replace("_", "."): value for name, value in settings.items()}}.items()
+        for name, value in {**_SITE, **settings}.items()
     )
     (folder / "hive-site.xml").write_text(f"<configuration>{entries}</configuration>")
     class_path = os.pathsep.join([str(folder), *map(str, fetched(_DISRUPTOR)), f"{SPARK_JARS}/*"])

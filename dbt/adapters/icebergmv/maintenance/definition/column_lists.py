@@ -84,9 +84,11 @@ def _read_by(star: exp.Star) -> frozenset[int] | None:
         items = [item for item in items if item.alias_or_name.lower() == qualifier]
         if len(items) != 1:
             return None
+    if any(item.args.get("joins") for item in items):
+        return None
     found: set[int] = set()
     for item in items:
-        if isinstance(item, exp.Table) and CTE_INDEX in item.meta and not item.args.get("joins"):
+        if isinstance(item, exp.Table) and CTE_INDEX in item.meta:
             found.add(item.meta[CTE_INDEX])
         elif not _has_a_list(item):
             return None
@@ -96,5 +98,5 @@ def _read_by(star: exp.Star) -> frozenset[int] | None:
 def _has_a_list(item: exp.Expr) -> bool:
     """Return whether an item of a FROM is a query, whose list says what is read of its tables."""
     if isinstance(item, exp.Subquery):
-        return isinstance(item.this, exp.Query) and not item.args.get("joins")
-    return isinstance(item, exp.Table) and cte_of(item) is not None and not item.args.get("joins")
+        return isinstance(item.this, exp.Query)
+    return isinstance(item, exp.Table) and cte_of(item) is not None

@@ -69,19 +69,13 @@ def _read_of(select: exp.Select) -> list[exp.Expr]:
 
 def _all_passes(table: exp.Table, select: exp.Select) -> bool:
     """Return whether every row that a SELECT makes of a table's rows is made of one of them."""
-    joins = select.args.get("joins") or []
-    if any(join.args.get("method") or _word(join, "side") not in ("", "LEFT") for join in joins):
-        return False
-    own = [join for join in joins if join.this is table]
-    return all(_word(join, "kind") in _KINDS for join in joins) and all(_is_inner(join) for join in own)
-
-
-def _is_inner(join: exp.Join) -> bool:
-    return not _word(join, "side") and _word(join, "kind") in _INNER
-
-
-def _word(join: exp.Join, argument: str) -> str:
-    return str(join.args.get(argument) or "").upper()
+    for join in select.args.get("joins") or ():
+        side, kind, method = (str(join.args.get(a) or "").upper() for a in ("side", "kind", "method"))
+        if method or side not in ("", "LEFT") or kind not in _KINDS:
+            return False
+        if join.this is table and (side or kind not in _INNER):
+            return False
+    return True
 
 
 def _reads_the_same(found: exp.Expr, select: exp.Select) -> bool:

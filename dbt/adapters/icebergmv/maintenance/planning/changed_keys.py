@@ -54,7 +54,6 @@ _AS_TEXT = "CAST(icebergmv_now AS string) <=> CAST(icebergmv_before AS string)"
 SAME_VALUE = f"SELECT icebergmv_now <=> icebergmv_before AND {_AS_TEXT}"
 """Whether two values are one, -0.0 and 0.0 apart. Where a subquery reads a row around it, Spark refuses to say it."""
 
-
 _FEW_PLACES = 2
 """Ways in which a table is read, up to which each is asked at once."""
 

@@ -63,8 +63,8 @@ class ViewState:
     the rows were built: such rows are not those of the definition. `view_sql_hash` is that of the SQL which the view
     holds; empty where that is a plain read of the storage table. `stale_read_behavior` is the one that readers get,
     which may be less than was asked for. `clock` holds what the clock functions that it reads gave; states of former
-    versions have none. `full_seconds` is how long the last full refresh took to write and publish its rows, where that
-    is known. Times are ISO 8601 in UTC.
+    versions have none. `full_seconds` is how long the last full refresh took to write its rows, where that is known.
+    Times are ISO 8601 in UTC.
     """
 
     definition: str
