@@ -7,7 +7,7 @@ STAMP := $(VENV)/.ready
 export NO_MKDOCS_2_WARNING := 1
 
 .PHONY: bench bench-full clean coverage demo docs hooks integration lint long matrix quick release-check requirements soak \
-	soak-unit test tpch types unit
+	soak-unit test tpch types unit versions
 
 test: lint types unit integration
 
@@ -67,11 +67,15 @@ soak: $(STAMP)
 tpch: $(STAMP)
 	TPCH_VIEWS=all $(BIN)/pytest integration/parity/test_tpch_views.py
 
-# The lowest and the newest allowed versions, each in an environment of its own: an hour or more.
-# MATRIX="--environment lowest --dry-run" passes options on.
+# The whole life of materialized views: every connection and catalog, both readers, both layouts.
 matrix: $(STAMP)
+	$(BIN)/pytest integration/connections integration/catalogs -n 2
+
+# The lowest and the newest allowed versions, each in an environment of its own: an hour or more.
+# VERSIONS="--environment lowest --dry-run" passes options on.
+versions: $(STAMP)
 	$(BIN)/pip install --quiet uv
-	$(BIN)/python scripts/matrix.py $(MATRIX)
+	$(BIN)/python scripts/versions.py $(VERSIONS)
 
 # The checks of `make lint` and `make types` before every commit.
 hooks: $(STAMP)
@@ -87,7 +91,7 @@ requirements: $(STAMP)
 		--no-header --output-file requirements-dev.txt requirements-dev.in
 
 clean:
-	rm -rf $(VENV) .matrix .release .site
+	rm -rf $(VENV) .versions .release .site
 
 $(STAMP): requirements-dev.txt pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Cannot set up: Python 3.10 or newer is needed. Set PYTHON=<path>.")'

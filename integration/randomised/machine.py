@@ -121,7 +121,10 @@ class Machine:
                     self._leave_traces(subject)
                     self._note_above(subject, "altered")
             case Maintain():
-                self._at_once(self._maintain, [s for s in self.subjects if s.built])
+                built = [s for s in self.subjects if s.built]
+                self._at_once(self._maintain, built)
+                for subject in built:
+                    self.looker.remember(subject, fresh=False)
             case Rollback():
                 self._roll_back(step)
             case Sweep():
@@ -348,7 +351,6 @@ class Machine:
             check_pinned(subject)
         check_kept(subject, kept)
         subject.check()
-        self.looker.remember(subject, fresh=False)
         if compacted:
             self._leave_traces(subject)
 

@@ -1,6 +1,6 @@
 """Runs the tests with the lowest and the newest allowed versions, each in an environment of its own.
 
-An environment is a folder in `.matrix/`. Its packages are resolved by uv from the dependencies in pyproject.toml; the
+An environment is a folder in `.versions/`. Its packages are resolved by uv from the dependencies in pyproject.toml; the
 test tools are always the newest. In each environment tests/ runs, then a few integration tests on real Spark. At the
 end a table says which versions were used and what passed. The exit code is 1 when anything failed.
 """
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDER = ROOT / ".matrix"
+FOLDER = ROOT / ".versions"
 SHOWN = ("pyspark", "dbt-core", "pyiceberg", "sqlglot")
 TOOLS = (
     "pytest<10",
