@@ -11,6 +11,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.publish import view_text
 from dbt.adapters.icebergmv.maintenance.refresh.state_after import moved
 from dbt.adapters.icebergmv.maintenance.status.inspection import NewView, RefreshedView, inspect
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import stale_read_behavior
+from dbt.adapters.icebergmv.maintenance.status.view_expansion import redefined
 from dbt.adapters.icebergmv.maintenance.stitching.change_detection import EVERYTHING
 from dbt.adapters.icebergmv.maintenance.stitching.current_rows import current_query
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
@@ -38,6 +39,10 @@ class Looker:
         if fresh:
             # A view that shows its storage alone does not keep track of metadata files; the others do.
             inspection = replace(inspection, state=moved(inspection))
+        if redefined(inspection.views, inspection.state) is not None:
+            # What the view reads is not what its last refresh read, so no text can be made of both.
+            subject.texts = {}
+            return
         subject.texts = {behavior: _text(inspection, behavior) for behavior in BEHAVIORS}
         if subject.world.layout == "table":
             return
@@ -63,6 +68,9 @@ class Looker:
         world = self.adaptive if adaptive else subject.world
         if behavior == LITERAL:
             self._literal(subject, world)
+            return
+        if behavior not in subject.texts:
+            self.statistics.looks[behavior, "the view below is another one"] += 1
             return
         text = subject.texts[behavior]
         query = f"SELECT * FROM {world.name(subject.name)}" if behavior == subject.behavior else text
