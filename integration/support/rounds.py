@@ -75,13 +75,13 @@ class Outcome:
 Outcomes = Mapping[tuple[str, int], Outcome]
 
 
-def cases(groups: Sequence[Group]) -> Iterator[Any]:
-    """Yield (view, number of the round), with an id that says what is tested."""
+def cases(groups: Sequence[Group], *marks: pytest.MarkDecorator) -> Iterator[Any]:
+    """Yield (view, number of the round) with an id that says what is tested, and the marks."""
     for group in groups:
         for view in group.views:
             assert len(view.steps) == len(group.rounds) + 1, view.name
             for number, step in enumerate(view.steps):
-                yield pytest.param(view, number, id=f"{view.name}-{step.title.replace(' ', '_')}")
+                yield pytest.param(view, number, id=f"{view.name}-{step.title.replace(' ', '_')}", marks=marks)
 
 
 def play(lake: LakeProject, groups: Sequence[Group]) -> Outcomes:

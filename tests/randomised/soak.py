@@ -23,6 +23,7 @@ from tests.randomised.database import Database
 from tests.randomised.grammar import CLOCK
 from tests.randomised.histories import Case, Refreshed, make_case, run
 from tests.randomised.planners import RIGHT, Planner, Unanswerable
+from tests.randomised.shapes import MUST_BE_INCREMENTAL
 from tests.randomised.tables import COLUMNS
 from tests.randomised.tally import Tally
 from tests.randomised.views import make_view
@@ -190,9 +191,13 @@ def main() -> int:
     tally = Tally()
     began = time.monotonic()
     failure = soak(database, seed, arguments.histories, arguments.seconds, tally, arguments.failures)
+    failure = failure or hunt(database, seed + tally.histories, MUST_BE_INCREMENTAL, tally)
     print(tally.table())
     print(f"{time.monotonic() - began:.0f} seconds")
-    return 0 if failure is None else 1
+    never = sorted(shape for shape in MUST_BE_INCREMENTAL if not tally.incremental(shape))
+    if never:
+        print(f"never refreshed incrementally: {', '.join(never)}")
+    return 0 if failure is None and not never else 1
 
 
 if __name__ == "__main__":
