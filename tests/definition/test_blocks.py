@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.icebergmv.maintenance.definition.table_references import part_of
 from tests.support.bases import analysed
 
 BLOCKS: dict[str, dict[str, set[str]]] = {
@@ -38,6 +39,26 @@ BLOCKS: dict[str, dict[str, set[str]]] = {
         "t": {"FROM t WHERE v > 2"},
         "u": {"WITH c AS (SELECT id FROM t WHERE v > 2) FROM c JOIN u ON c.id = u.id"},
     },
+    "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u, w WHERE u.id = t.id AND w.id = u.id AND w.v > 2)": {
+        "t": {"FROM t WHERE EXISTS (SELECT 1 FROM u, w WHERE u.id = t.id AND w.id = u.id AND w.v > 2)"},
+        "u": {"FROM u, w WHERE true AND w.id = u.id AND w.v > 2"},
+        "w": {"FROM u, w WHERE true AND w.id = u.id AND w.v > 2"},
+    },
+    "SELECT id FROM t WHERE (SELECT max(v) FROM U x WHERE X.id = t.id AND (t.v > 1 AND x.v > 2)) > 1": {
+        "t": {"FROM t WHERE (SELECT max(v) FROM U x WHERE X.id = t.id AND (t.v > 1 AND x.v > 2)) > 1"},
+        "U": {"FROM U x WHERE true AND (true AND x.v > 2)"},
+    },
+    "SELECT id FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.v > 2 AND (u.id = t.id OR u.v = 5))": {
+        "t": {"FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.v > 2 AND (u.id = t.id OR u.v = 5))"},
+        "u": {"FROM u WHERE u.v > 2 AND (true)"},
+    },
+    "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id AND v IN (SELECT v FROM w WHERE w.id = u.id))": {
+        "t": {"FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id AND v IN (SELECT v FROM w WHERE w.id = u.id))"},
+        "u": {"FROM u WHERE true AND v IN (SELECT v FROM w WHERE w.id = u.id)"},
+        "w": {"FROM w WHERE true"},
+    },
+    # A name in front of a dot may be a column of a struct, which is asked.
+    "SELECT t.id FROM t WHERE region.code = 'EU'": {"t": {"FROM t WHERE region.code = 'EU'"}},
     "SELECT id, x FROM t LATERAL VIEW explode(array(v)) e AS x WHERE x > 2": {
         "t": {"FROM t LATERAL VIEW explode(array(v)) e AS x WHERE x > 2"}
     },
@@ -66,7 +87,7 @@ def test_what_is_asked_alone(sql: str) -> None:
     asked = analysed(sql).asked
     found: dict[str, set[str]] = {}
     for index, part in asked.blocks.items():
-        with_, text = asked.sql[: part.with_end], asked.sql[part.start : part.end]
+        with_, text = asked.sql[: part.with_end], part_of(asked.sql, {}, part.start, part.end, part.left_out)
         found.setdefault(asked.references[index].name, set()).add(f"{with_} {text}".strip())
     assert found == BLOCKS[sql]
 

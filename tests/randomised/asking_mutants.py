@@ -156,13 +156,13 @@ def with_a_block_of_the_right_side(questions: Questions, to_ask: ToAsk, run: Run
     return little_of(replace(questions, asked=replace(asked, blocks={0: block, 1: block})), to_ask, run)
 
 
-def little_said(change: Callable[[str], str]) -> Mutant:
+def little_said(change: Callable[[str], str], views: tuple[View, ...] = (COUNTED_ABOVE, TOTAL)) -> Mutant:
     """Return a mutant that asks little, in other words."""
 
     def ask(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
         return little_of(questions, to_ask, lambda sql: run(change(sql)))
 
-    return Mutant((COUNTED_ABOVE, TOTAL), Planner(ask_little=ask), asks_little=True)
+    return Mutant(views, Planner(ask_little=ask), asks_little=True)
 
 
 def ruled_out(index: int) -> Planner:
@@ -239,6 +239,9 @@ ASKING_MUTANTS: dict[str, Mutant] = {
     # FROM and WHERE around a table.
     "FROM and WHERE over rows that came alone": little_said(lambda q: q.replace(CHANGED, ONLY_MORE)),
     "FROM and WHERE over rows that went alone": little_said(lambda q: q.replace(CHANGED, ONLY_LESS)),
+    "a term that reads a row around the subquery lets nothing pass": little_said(
+        lambda q: q.replace("WHERE true", "WHERE false"), (NOT_EXISTS,)
+    ),
     "FROM and WHERE of other rows": little_said(lambda q: q.replace("v > 2", "v > 3")),
     "FROM and WHERE of an outer join's right side": Mutant(
         (MISSING,), Planner(ask_little=with_a_block_of_the_right_side), asks_little=True

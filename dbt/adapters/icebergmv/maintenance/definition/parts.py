@@ -8,6 +8,7 @@ from functools import partial
 from itertools import takewhile
 
 from sqlglot import exp
+from sqlglot.tokens import Token
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import (
     Span,
@@ -19,7 +20,9 @@ from dbt.adapters.icebergmv.maintenance.definition.clauses import (
 from dbt.adapters.icebergmv.maintenance.definition.cte_copies import is_recursive
 from dbt.adapters.icebergmv.maintenance.definition.on_demand import OnDemand
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
-from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, TableReference, cte_of
+from dbt.adapters.icebergmv.maintenance.definition.query_edits import term_span
+from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
+from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, TableReference, TextEdit, cte_of
 
 _INNER = ("", "INNER", "CROSS")
 _READ = ("from_", "joins", "laterals", "where")
@@ -28,11 +31,15 @@ _KINDS = (*_INNER, "OUTER", "SEMI", "ANTI")
 
 @dataclass(frozen=True)
 class Part:
-    """The place of a part in a text, and where the WITH ends that it may need in front of it (0: it needs none)."""
+    """The place of a part in a text, and where the WITH ends that it may need in front of it (0: it needs none).
+
+    `left_out` are the terms of its WHERE that read a row around it, which it has not when it is asked alone.
+    """
 
     start: int
     end: int
     with_end: int
+    left_out: tuple[TextEdit, ...] = ()
 
 
 def blocks_of(parsed: ParsedSql, sql: str) -> Mapping[int, Part]:
@@ -40,7 +47,7 @@ def blocks_of(parsed: ParsedSql, sql: str) -> Mapping[int, Part]:
 
     That is so for a table that is joined by INNER JOIN, or on the preserved side: it gives its SELECT rows that FROM
     and WHERE make of its own. Where they make none of the rows that changed, the SELECT is what it was. PIVOT adds rows
-    up before WHERE, so there it is not so.
+    up before WHERE, so there it is not so. Without some terms of an AND, WHERE lets more rows pass, never fewer.
     """
     tables = (table for table in parsed.tree.find_all(exp.Table) if CTE_INDEX in table.meta)
     return OnDemand({table.meta[CTE_INDEX]: partial(_block, table, parsed, sql) for table in tables})
@@ -55,7 +62,7 @@ def _block(table: exp.Table, parsed: ParsedSql, sql: str) -> Part | None:
     with_end = _end_of_with(read, select, parsed)
     if first is None or behind is None or with_end is None or any(part.find(exp.Pivot) for part in read):
         return None
-    part = Part(tokens[first].start, tokens[behind - 1].end + 1, with_end)
+    part = Part(tokens[first].start, tokens[behind - 1].end + 1, with_end, _tied_terms(select, tokens))
     found = parse(f"SELECT 1 {sql[part.start : part.end]}")
     is_around = part.start <= int(table.this.meta["start"]) < part.end
     return part if is_around and isinstance(found, ParsedSql) and _reads_the_same(found.tree, select) else None
@@ -65,6 +72,35 @@ def _read_of(select: exp.Select) -> list[exp.Expr]:
     """Return FROM and WHERE of a SELECT, with all joins."""
     found = (select.args.get(argument) for argument in _READ)
     return [part for parts in found for part in (parts if isinstance(parts, list) else [parts]) if part is not None]
+
+
+def _tied_terms(select: exp.Select, tokens: Sequence[Token]) -> tuple[TextEdit, ...]:
+    """Return the terms of WHERE that read a row around a subquery, as far as a qualified column says so."""
+    where = select.args.get("where")
+    if where is None or not _is_beside_a_row(select):
+        return ()
+    read = [select.args["from_"].this, *(j.this for j in select.args.get("joins") or ())]
+    own = {item.alias_or_name.lower() for item in (*read, *(select.args.get("laterals") or ()))}
+    tied = [term for term in conjuncts(where.this) if any(c.table.lower() not in own for c in _qualified_in(term))]
+    spans = [span for span in (term_span(term, tokens) for term in tied) if span is not None]
+    return tuple(TextEdit(tokens[s.start].start, tokens[s.end - 1].end + 1, "true") for s in spans)
+
+
+def _qualified_in(term: exp.Expr) -> Iterator[exp.Column]:
+    """Yield the columns with a qualifier in a term, those of subqueries in it left out."""
+    for node in term.walk(prune=lambda node: isinstance(node, exp.Query)):
+        if isinstance(node, exp.Column) and node.table:
+            yield node
+
+
+def _is_beside_a_row(select: exp.Select) -> bool:
+    """Return whether a SELECT is inside a subquery that is computed beside a row of another SELECT."""
+    node: exp.Expr | None = select
+    while node is not None:
+        if isinstance(node, (exp.Exists, exp.In)) or (isinstance(node, exp.Subquery) and _is_scalar(node)):
+            return True
+        node = node.parent
+    return False
 
 
 def _all_passes(table: exp.Table, select: exp.Select) -> bool:

@@ -130,10 +130,13 @@ def splice(sql: str, replacements: Mapping[TableReference, str], edits: Iterable
     return with_edits(sql, [*(TextEdit(r.start, r.end, text) for r, text in replacements.items()), *edits])
 
 
-def part_of(sql: str, replacements: Mapping[TableReference, str], start: int, end: int) -> str:
-    """Return a part of the SQL with the names of the given references in it replaced."""
-    inside = [(r, text) for r, text in replacements.items() if start <= r.start and r.end <= end]
-    return with_edits(sql[start:end], [TextEdit(r.start - start, r.end - start, text) for r, text in inside])
+def part_of(
+    sql: str, replacements: Mapping[TableReference, str], start: int, end: int, edits: Iterable[TextEdit] = ()
+) -> str:
+    """Return a part of the SQL with the names of the given references in it replaced, and with some edits in it."""
+    named = [TextEdit(r.start, r.end, text) for r, text in replacements.items() if start <= r.start and r.end <= end]
+    inside = [TextEdit(edit.start - start, edit.end - start, edit.text) for edit in (*named, *edits)]
+    return with_edits(sql[start:end], inside)
 
 
 def with_edits(sql: str, edits: Iterable[TextEdit]) -> str:

@@ -307,7 +307,7 @@ class Questions:
     def _part(self, part: Part, texts: Mapping[TableReference, str]) -> tuple[str, str]:
         """Return the WITH that a part of the text needs, and the part, with what stands for the references in them."""
         sql = self.asked.sql
-        return part_of(sql, texts, 0, part.with_end), part_of(sql, texts, part.start, part.end)
+        return part_of(sql, texts, 0, part.with_end), part_of(sql, texts, part.start, part.end, part.left_out)
 
     def _is_same(self, subquery: Part, index: int, run: Spark) -> bool:
         """Return whether a scalar subquery has one value before and after the changes of a reference that it reads."""
