@@ -159,7 +159,7 @@ def test_token_of_a_connect_server(lake: Lake) -> None:
         for wrong in ({}, {"token": "another"}):
             message = lake.project("connect", **wrong).fail()
             assert "Cannot use the Spark Connect server" in message
-            assert "Check `token` and `use_ssl` in the profile" in message
+            assert "Check `port`, `token` and `use_ssl` in the profile" in message
 
 
 @pytest.mark.long

@@ -81,7 +81,7 @@ def test_what_this_process_can_read_is_read_directly(disk: Disk, wanted: str) ->
     for namespace in ("other", "ns"):
         disk.table(namespace)
         chosen = choose(wanted, lambda: disk.reader)
-        assert (chosen.reader, chosen.how) == (disk.reader, "direct (PyIceberg, jdbc)")
+        assert (chosen.reader, chosen.how, chosen.unread) == (disk.reader, "direct (PyIceberg, jdbc)", None)
 
 
 def test_an_empty_catalog_is_read_directly(disk: Disk) -> None:
@@ -94,6 +94,8 @@ def test_files_out_of_reach_are_read_through_spark(disk: Disk, namespace: str) -
     chosen = choose("auto", lambda: disk.reader)
     assert chosen.reader is SPARK
     assert chosen.how.startswith("spark (Cannot read the catalog `lake`: ")
+    assert chosen.unread is not None
+    assert chosen.unread in chosen.how
     assert choose("direct", lambda: disk.reader).reader is disk.reader
 
 
@@ -107,6 +109,7 @@ def test_one_broken_table_is_no_reason(disk: Disk) -> None:
 def test_what_cannot_be_opened_is_read_through_spark_or_is_an_error(error: CatalogUnavailable) -> None:
     chosen = choose("auto", failing(error))
     assert (chosen.reader, chosen.how) == (SPARK, f"spark ({error})")
+    assert chosen.unread == (None if isinstance(error, InvalidCatalog) else str(error))
     with pytest.raises(CatalogUnavailable, match=str(error)):
         choose("direct", failing(error))
 

@@ -65,7 +65,7 @@ def catalog_settings(
         if not warehouse:
             raise InvalidCatalog(
                 "the profile gives neither `warehouse` nor `catalog_properties`. "
-                "Add `warehouse: ./warehouse` for a catalog in a local folder.",
+                "Describe it there; `warehouse: ./warehouse` is one in a local folder.",
                 subject=f"Cannot open the catalog `{name}`",
             )
         return _sqlite(name, absolute_path(warehouse, project_dir))

@@ -147,6 +147,11 @@ class IcebergMVAdapter(
             )
             chosen = chosen_reader(credentials.catalog_reader, ways, credentials.schema)
             _logger.debug(f"The catalog {catalog} is read {chosen.how}")
+            if chosen.unread is not None:
+                _logger.info(
+                    f"The catalog {catalog} is read through Spark, which takes longer. {chosen.unread} "
+                    "If Spark is to read it, write `catalog_reader: spark` in the profile"
+                )
             return chosen
 
         return _ask(lambda: self._readers.get(catalog, choose))

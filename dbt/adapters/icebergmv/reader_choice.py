@@ -14,10 +14,14 @@ _MOST_TABLES = 3
 
 @dataclass(frozen=True)
 class ChosenReader:
-    """A catalog reader; `how` says for people which it is and why."""
+    """A catalog reader; `how` says for people which it is and why.
+
+    `unread` is why a catalog that the profile describes is not read as it says.
+    """
 
     reader: CatalogReader
     how: str
+    unread: str | None = None
 
 
 @dataclass(frozen=True)
@@ -60,7 +64,7 @@ def _over_spark_instead(reader: CatalogReader, why: CatalogUnavailable) -> Chose
     except CatalogUnavailable as error:
         # What is wrong with a catalog that is described is better said by who opens it than by Spark.
         raise (error if isinstance(why, InvalidCatalog) else why) from error
-    return ChosenReader(reader, f"spark ({why})")
+    return ChosenReader(reader, f"spark ({why})", None if isinstance(why, InvalidCatalog) else str(why))
 
 
 def _open_a_file(reader: CatalogReader, namespaces: Sequence[str]) -> None:

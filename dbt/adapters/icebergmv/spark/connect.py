@@ -146,7 +146,8 @@ def _check_answers(address: ServerAddress, channel: ChannelBuilder) -> None:
 
 def _unusable(address: ServerAddress, cause: str) -> SparkUnavailable:
     return SparkUnavailable(
-        f"Cannot use the {address}: {cause}. Check `token` and `use_ssl` in the profile, and the log of the server."
+        f"Cannot use the {address}: {cause}. "
+        "Check `port`, `token` and `use_ssl` in the profile, and the log of the server."
     )
 
 
