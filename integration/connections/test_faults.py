@@ -167,3 +167,16 @@ def test_server_without_iceberg(lake: Lake) -> None:
     with lake.server("connect", **{"spark.sql.extensions": ""}):
         message = lake.project("connect").fail()
         assert "its Spark runs without Iceberg's extensions. Start it with `spark.sql.extensions=" in message
+
+
+@pytest.mark.long
+def test_a_catalog_that_dbt_does_not_reach_is_named_at_every_run(lake: Lake) -> None:
+    uri = f"http://127.0.0.1:{free_port()}"
+    with lake.server("connect"):
+        project = lake.project("connect", warehouse=None, catalog_properties={"type": "rest", "uri": uri})
+        assert project.dbt("run").success
+    log = (project.folder / "logs" / "dbt.log").read_text()
+    (said,) = (line for line in log.splitlines() if "is read through Spark, which" in line)
+    assert "[info " in said, said
+    assert f"nothing answers at `{uri}`" in said
+    assert "write `catalog_reader: spark` in the profile" in said
