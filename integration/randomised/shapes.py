@@ -121,6 +121,9 @@ MUST_BE_INCREMENTAL = INTENDED
 SOMETIMES_INCREMENTAL = frozenset(n for n in BY_NAME if n.startswith(("merged", "left_out")))
 """Shapes without a key. How they are refreshed depends on the change, and on how a table is partitioned."""
 
+FULL_IN_TABLES = frozenset({"merged_total"})
+"""Shapes that need a count which a view hides; what is stored as a table hides no column."""
+
 STITCHED = INTENDED - {"over_view", "over_view_join"}
 """Shapes whose stale rows a view can find when it is read, if a key of theirs is a partition of a table.
 
