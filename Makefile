@@ -67,9 +67,11 @@ soak: $(STAMP)
 tpch: $(STAMP)
 	TPCH_VIEWS=all $(BIN)/pytest integration/parity/test_tpch_views.py
 
-# The whole life of materialized views: every connection and catalog, both readers, both layouts.
+# The whole life of materialized views: every connection and catalog, both readers, both layouts; a process a life.
 matrix: $(STAMP)
-	$(BIN)/pytest integration/connections integration/catalogs -n 2
+	$(BIN)/pytest integration/connections/test_life_cycle.py integration/catalogs/test_life_cycle.py \
+		integration/catalogs/test_combinations.py integration/catalogs/test_life_cycle_over_spark.py \
+		-n 2 -k "not in_this_process"
 
 # The lowest and the newest allowed versions, each in an environment of its own: an hour or more.
 # VERSIONS="--environment lowest --dry-run" passes options on.

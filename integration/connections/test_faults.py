@@ -20,6 +20,8 @@ from integration.support.servers.processes import free_port
 from integration.support.servers.spark import SERVERS
 
 TOKEN = "a-t0ken-of-tests"
+# A shell that starts the tests in the background has Ctrl-C ignored in all that they start.
+_DBT = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from dbt.cli.main import cli; cli()"
 SLOW = "select o.id, count(*) as n from {orders} o cross join range(3000000000) group by o.id"
 
 
@@ -68,7 +70,7 @@ def with_orders(project: Project) -> str:
 def started(project: Project, *arguments: str) -> subprocess.Popen[str]:
     """Start dbt in a process of its own."""
     folders = ["--project-dir", str(project.folder), "--profiles-dir", str(project.folder)]
-    command = [sys.executable, "-c", "from dbt.cli.main import cli; cli()", *arguments, *folders]
+    command = [sys.executable, "-c", _DBT, *arguments, *folders]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ.copy())
 
 
