@@ -137,7 +137,8 @@ def test_session_method_with_a_connect_server_in_the_environment(shop: Path) -> 
 
 
 # Spark waits a minute for a master that nobody answers for.
-@pytest.mark.parametrize("master", ["local[x]", pytest.param("spark://127.0.0.1:9", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("master", ["local[x]", "spark://127.0.0.1:9"])
 def test_master_that_refuses_is_one_line(shop: Path, master: str) -> None:
     (shop / "profiles.yml").write_text(PROFILE.format(more=f", server_side_parameters: {{spark.master: '{master}'}}"))
     answer = dbt(shop, "run")
@@ -160,6 +161,7 @@ def test_starts_without_network_once_jars_are_cached(used_shop: Path) -> None:
     assert second.returncode == 0, second.stdout
 
 
+@pytest.mark.long
 def test_without_network_and_jars_says_how_to_give_them(shop: Path, tmp_path: Path) -> None:
     answer = dbt(
         shop, "run", JAVA_TOOL_OPTIONS=f"{BRIEF_JVM} {NO_NETWORK}", DBT_ICEBERGMV_CACHE=str(tmp_path / "empty cache")

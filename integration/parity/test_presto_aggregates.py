@@ -7,6 +7,8 @@ import pytest
 from integration.support.lake import LakeProject
 from integration.support.rounds import Group, Outcomes, Step, Table, View, cases, judge, play
 
+pytestmark = pytest.mark.long
+
 FIVE = "count(*) as n, sum(value) as total, avg(value) as mean, min(value) as low, max(value) as high"
 
 RECEIPTS = Group(

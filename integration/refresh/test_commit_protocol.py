@@ -251,6 +251,7 @@ def test_run_with_nothing_to_do_starts_no_jvm(lake: LakeProject, tmp_path: Path)
     _runs_without_a_jvm(lake, "quiet", tmp_path)
 
 
+@pytest.mark.long
 def test_contract_with_nothing_to_do_starts_no_jvm(lake: LakeProject, tmp_path: Path) -> None:
     table = _base(lake, "agreed")
     for types in ({"d": "date", "v": "bigint"}, {"d": "DATE", "v": "long"}):

@@ -67,6 +67,7 @@ def test_rows_that_fill_months(lake: LakeProject, orders: str) -> None:
     lake.assert_equals_definition(name)
 
 
+@pytest.mark.long
 def test_a_part_of_the_rows_says_nothing_of_all(lake: LakeProject, orders: str) -> None:
     name = "sampled_days"
     lake.model(name, f"select day, sum(qty) as qty from {orders} group by day")

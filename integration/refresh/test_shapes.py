@@ -17,6 +17,8 @@ from integration.support.shapes import (
     creation,
 )
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def tables(users_lake: LakeProject) -> dict[str, str]:
@@ -30,9 +32,7 @@ def tables(users_lake: LakeProject) -> dict[str, str]:
     return names
 
 
-@pytest.mark.parametrize(
-    "change", ["update of one row", *(pytest.param(r, marks=pytest.mark.long) for r in list(ROUNDS)[1:])]
-)
+@pytest.mark.parametrize("change", ROUNDS)
 def test_change_in_one_partition(lake: LakeProject, tables: dict[str, str], change: str) -> None:
     for statement in ROUNDS[change]:
         lake.sql(statement.format(**tables))

@@ -145,6 +145,7 @@ def test_rolled_back_by_hand(lake: LakeProject) -> None:
 NEW, CHANGED, MOVED, REPLACED = "dead_new", ("dead_overwrite", "dead_delete_insert"), "dead_moved", "dead_replaced"
 
 
+@pytest.mark.long
 def test_killed_before_any_statement(lake: LakeProject) -> None:
     """Every model dies before its n-th statement, for every n: readers see one cut, and the next run mends the rest."""
     playing = [NEW, *CHANGED, MOVED, REPLACED]
