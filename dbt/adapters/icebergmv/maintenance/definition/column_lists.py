@@ -34,6 +34,10 @@ def reads_every_column(query: exp.Expr) -> bool:
     return reads_by_shape(query) or any(_stars(query))
 
 
+# Clauses of a SELECT by which the values of its list can decide whether there is a row.
+_COUNTING = ("group", "having", "qualify", "limit", "offset")
+
+
 def read_in_full(query: exp.Expr) -> frozenset[int] | None:
     """Return the references of which values of columns that the SELECT does not name may matter; None: of any.
 
@@ -57,9 +61,15 @@ def _stars(query: exp.Expr) -> Iterator[exp.Star]:
 
 
 def _is_of_exists(star: exp.Star) -> bool:
-    """Return whether `*` or `name.*` is an item of the list of EXISTS, which asks for rows alone."""
+    """Return whether `*` or `name.*` is an item of the list of EXISTS, which asks for rows alone.
+
+    GROUP BY ALL, and LIMIT or OFFSET behind DISTINCT, make the number of rows depend on the values of the list.
+    """
     item = star.parent if isinstance(star.parent, exp.Column) else star
-    return isinstance(item.parent, exp.Select) and isinstance(item.parent.parent, exp.Exists)
+    select = item.parent
+    if not isinstance(select, exp.Select) or not isinstance(select.parent, exp.Exists):
+        return False
+    return not any(select.args.get(clause) for clause in _COUNTING)
 
 
 def _counts_rows(star: exp.Star) -> bool:
@@ -98,5 +108,6 @@ def _read_by(star: exp.Star) -> frozenset[int] | None:
 def _has_a_list(item: exp.Expr) -> bool:
     """Return whether an item of a FROM is a query, whose list says what is read of its tables."""
     if isinstance(item, exp.Subquery):
-        return isinstance(item.this, exp.Query)
+        # More parentheses, `((t))`, are a Subquery in a Subquery, which is a Query too.
+        return isinstance(item.this, (exp.Select, exp.SetOperation))
     return isinstance(item, exp.Table) and cte_of(item) is not None
