@@ -41,21 +41,30 @@ BLOCKS: dict[str, dict[str, set[str]]] = {
     },
     "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u, w WHERE u.id = t.id AND w.id = u.id AND w.v > 2)": {
         "t": {"FROM t WHERE EXISTS (SELECT 1 FROM u, w WHERE u.id = t.id AND w.id = u.id AND w.v > 2)"},
-        "u": {"FROM u, w WHERE true AND w.id = u.id AND w.v > 2"},
-        "w": {"FROM u, w WHERE true AND w.id = u.id AND w.v > 2"},
+        "u": {"FROM u, w WHERE  true  AND w.id = u.id AND w.v > 2"},
+        "w": {"FROM u, w WHERE  true  AND w.id = u.id AND w.v > 2"},
     },
     "SELECT id FROM t WHERE (SELECT max(v) FROM U x WHERE X.id = t.id AND (t.v > 1 AND x.v > 2)) > 1": {
         "t": {"FROM t WHERE (SELECT max(v) FROM U x WHERE X.id = t.id AND (t.v > 1 AND x.v > 2)) > 1"},
-        "U": {"FROM U x WHERE true AND (true AND x.v > 2)"},
+        "U": {"FROM U x WHERE  true  AND ( true  AND x.v > 2)"},
     },
     "SELECT id FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.v > 2 AND (u.id = t.id OR u.v = 5))": {
         "t": {"FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.v > 2 AND (u.id = t.id OR u.v = 5))"},
-        "u": {"FROM u WHERE u.v > 2 AND (true)"},
+        "u": {"FROM u WHERE u.v > 2 AND ( true )"},
     },
     "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id AND v IN (SELECT v FROM w WHERE w.id = u.id))": {
         "t": {"FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id AND v IN (SELECT v FROM w WHERE w.id = u.id))"},
-        "u": {"FROM u WHERE true AND v IN (SELECT v FROM w WHERE w.id = u.id)"},
-        "w": {"FROM w WHERE true"},
+        "u": {"FROM u WHERE  true  AND v IN (SELECT v FROM w WHERE w.id = u.id)"},
+        "w": {"FROM w WHERE  true"},
+    },
+    # Where its place in the text is in doubt, no term is left out.
+    "SELECT t.id FROM (SELECT id, v AS `end` FROM t) t WHERE EXISTS (SELECT 1 FROM u WHERE "
+    "(SELECT count(*) = 0 FROM w WHERE w.id > 1 AND w.id > 9) AND u.v < t.end + 1 AND u.id = t.id)": {
+        "t": {"FROM t"},
+        "u": {
+            "FROM u WHERE (SELECT count(*) = 0 FROM w WHERE w.id > 1 AND w.id > 9) AND u.v < t.end + 1 AND u.id = t.id"
+        },
+        "w": {"FROM w WHERE w.id > 1 AND w.id > 9"},
     },
     # A name in front of a dot may be a column of a struct, which is asked.
     "SELECT t.id FROM t WHERE region.code = 'EU'": {"t": {"FROM t WHERE region.code = 'EU'"}},

@@ -240,7 +240,7 @@ ASKING_MUTANTS: dict[str, Mutant] = {
     "FROM and WHERE over rows that came alone": little_said(lambda q: q.replace(CHANGED, ONLY_MORE)),
     "FROM and WHERE over rows that went alone": little_said(lambda q: q.replace(CHANGED, ONLY_LESS)),
     "a term that reads a row around the subquery lets nothing pass": little_said(
-        lambda q: q.replace("WHERE true", "WHERE false"), (NOT_EXISTS,)
+        lambda q: q.replace("WHERE  true ", "WHERE  false "), (NOT_EXISTS,)
     ),
     "FROM and WHERE of other rows": little_said(lambda q: q.replace("v > 2", "v > 3")),
     "FROM and WHERE of an outer join's right side": Mutant(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import takewhile
 
 from sqlglot import exp
-from sqlglot.tokens import Token
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import (
     Span,
@@ -22,7 +21,13 @@ from dbt.adapters.icebergmv.maintenance.definition.on_demand import OnDemand
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import term_span
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
-from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, TableReference, TextEdit, cte_of
+from dbt.adapters.icebergmv.maintenance.definition.table_references import (
+    CTE_INDEX,
+    TableReference,
+    TextEdit,
+    cte_of,
+    part_of,
+)
 
 _INNER = ("", "INNER", "CROSS")
 _READ = ("from_", "joins", "laterals", "where")
@@ -62,7 +67,8 @@ def _block(table: exp.Table, parsed: ParsedSql, sql: str) -> Part | None:
     with_end = _end_of_with(read, select, parsed)
     if first is None or behind is None or with_end is None or any(part.find(exp.Pivot) for part in read):
         return None
-    part = Part(tokens[first].start, tokens[behind - 1].end + 1, with_end, _tied_terms(select, tokens))
+    part = Part(tokens[first].start, tokens[behind - 1].end + 1, with_end)
+    part = replace(part, left_out=_tied_terms(select, parsed, sql, part))
     found = parse(f"SELECT 1 {sql[part.start : part.end]}")
     is_around = part.start <= int(table.this.meta["start"]) < part.end
     return part if is_around and isinstance(found, ParsedSql) and _reads_the_same(found.tree, select) else None
@@ -74,16 +80,26 @@ def _read_of(select: exp.Select) -> list[exp.Expr]:
     return [part for parts in found for part in (parts if isinstance(parts, list) else [parts]) if part is not None]
 
 
-def _tied_terms(select: exp.Select, tokens: Sequence[Token]) -> tuple[TextEdit, ...]:
-    """Return the terms of WHERE that read a row around a subquery, as far as a qualified column says so."""
-    where = select.args.get("where")
+def _tied_terms(select: exp.Select, parsed: ParsedSql, sql: str, place: Part) -> tuple[TextEdit, ...]:
+    """Return the terms of WHERE that read a row around a subquery, as far as a qualified column says so.
+
+    The text without them must parse to FROM and WHERE without them; else none is left out.
+    """
+    where, tokens = select.args.get("where"), parsed.tokens
     if where is None or not _is_beside_a_row(select):
         return ()
     read = [select.args["from_"].this, *(j.this for j in select.args.get("joins") or ())]
     own = {item.alias_or_name.lower() for item in (*read, *(select.args.get("laterals") or ()))}
-    tied = [term for term in conjuncts(where.this) if any(c.table.lower() not in own for c in _qualified_in(term))]
-    spans = [span for span in (term_span(term, tokens) for term in tied) if span is not None]
-    return tuple(TextEdit(tokens[s.start].start, tokens[s.end - 1].end + 1, "true") for s in spans)
+    terms = list(conjuncts(where.this))
+    tied = [n for n, term in enumerate(terms) if any(c.table.lower() not in own for c in _qualified_in(term))]
+    spans = [term_span(terms[n], tokens) for n in tied]
+    edits = tuple(TextEdit(tokens[s.start].start, tokens[s.end - 1].end + 1, " true ") for s in spans if s is not None)
+    without = select.copy()
+    for n, term in enumerate(list(conjuncts(without.args["where"].this))):
+        if n in tied:
+            term.replace(exp.true())
+    found = parse(f"SELECT 1 {part_of(sql, {}, place.start, place.end, edits)}")
+    return edits if isinstance(found, ParsedSql) and _reads_the_same(found.tree, without) else ()
 
 
 def _qualified_in(term: exp.Expr) -> Iterator[exp.Column]:
