@@ -191,7 +191,9 @@ def main() -> int:
     tally = Tally()
     began = time.monotonic()
     failure = soak(database, seed, arguments.histories, arguments.seconds, tally, arguments.failures)
-    failure = failure or hunt(database, seed + tally.histories, MUST_BE_INCREMENTAL, tally)
+    if failure is None:
+        failure = hunt(database, seed + tally.histories, MUST_BE_INCREMENTAL, tally)
+        print(failure or "")
     print(tally.table())
     print(f"{time.monotonic() - began:.0f} seconds")
     never = sorted(shape for shape in MUST_BE_INCREMENTAL if not tally.incremental(shape))

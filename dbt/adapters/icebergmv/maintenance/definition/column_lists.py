@@ -8,6 +8,9 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, cte_of
 
+_COUNTING = ("group", "having", "qualify", "limit", "offset")
+"""Clauses of a SELECT by which the values of its list can decide whether there is a row."""
+
 
 def reads_by_shape(query: exp.Expr) -> bool:
     """Return whether a column that the SELECT does not name may still matter, by its place or by being there.
@@ -32,10 +35,6 @@ def reads_by_shape(query: exp.Expr) -> bool:
 def reads_every_column(query: exp.Expr) -> bool:
     """Return whether a value of a column that the SELECT does not name may matter."""
     return reads_by_shape(query) or any(_stars(query))
-
-
-# Clauses of a SELECT by which the values of its list can decide whether there is a row.
-_COUNTING = ("group", "having", "qualify", "limit", "offset")
 
 
 def read_in_full(query: exp.Expr) -> frozenset[int] | None:

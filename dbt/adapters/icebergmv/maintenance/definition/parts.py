@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 
@@ -19,14 +19,14 @@ from dbt.adapters.icebergmv.maintenance.definition.clauses import (
 from dbt.adapters.icebergmv.maintenance.definition.cte_copies import is_recursive
 from dbt.adapters.icebergmv.maintenance.definition.on_demand import OnDemand
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
-from dbt.adapters.icebergmv.maintenance.definition.query_edits import term_span
+from dbt.adapters.icebergmv.maintenance.definition.query_edits import text_edits
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Edit
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
     CTE_INDEX,
     TableReference,
     TextEdit,
     cte_of,
-    part_of,
 )
 
 _INNER = ("", "INNER", "CROSS")
@@ -38,7 +38,8 @@ _KINDS = (*_INNER, "OUTER", "SEMI", "ANTI")
 class Part:
     """The place of a part in a text, and where the WITH ends that it may need in front of it (0: it needs none).
 
-    `left_out` are the terms of its WHERE that read a row around it, which it has not when it is asked alone.
+    `left_out` takes terms out of its WHERE: those that read a row around it, of which nothing is known when it is asked
+    alone.
     """
 
     start: int
@@ -67,8 +68,7 @@ def _block(table: exp.Table, parsed: ParsedSql, sql: str) -> Part | None:
     with_end = _end_of_with(read, select, parsed)
     if first is None or behind is None or with_end is None or any(part.find(exp.Pivot) for part in read):
         return None
-    part = Part(tokens[first].start, tokens[behind - 1].end + 1, with_end)
-    part = replace(part, left_out=_tied_terms(select, parsed, sql, part))
+    part = Part(tokens[first].start, tokens[behind - 1].end + 1, with_end, _tied_terms(select, parsed, sql))
     found = parse(f"SELECT 1 {sql[part.start : part.end]}")
     is_around = part.start <= int(table.this.meta["start"]) < part.end
     return part if is_around and isinstance(found, ParsedSql) and _reads_the_same(found.tree, select) else None
@@ -80,26 +80,19 @@ def _read_of(select: exp.Select) -> list[exp.Expr]:
     return [part for parts in found for part in (parts if isinstance(parts, list) else [parts]) if part is not None]
 
 
-def _tied_terms(select: exp.Select, parsed: ParsedSql, sql: str, place: Part) -> tuple[TextEdit, ...]:
-    """Return the terms of WHERE that read a row around a subquery, as far as a qualified column says so.
+def _tied_terms(select: exp.Select, parsed: ParsedSql, sql: str) -> tuple[TextEdit, ...]:
+    """Return the edits that leave out the terms of WHERE that read a row around a subquery.
 
-    The text without them must parse to FROM and WHERE without them; else none is left out.
+    A term is known by a column whose qualifier is no name of the FROM. Where a place in the text is in doubt, no term
+    is left out.
     """
-    where, tokens = select.args.get("where"), parsed.tokens
+    where = select.args.get("where")
     if where is None or not _is_beside_a_row(select):
         return ()
     read = [select.args["from_"].this, *(j.this for j in select.args.get("joins") or ())]
     own = {item.alias_or_name.lower() for item in (*read, *(select.args.get("laterals") or ()))}
-    terms = list(conjuncts(where.this))
-    tied = [n for n, term in enumerate(terms) if any(c.table.lower() not in own for c in _qualified_in(term))]
-    spans = [term_span(terms[n], tokens) for n in tied]
-    edits = tuple(TextEdit(tokens[s.start].start, tokens[s.end - 1].end + 1, " true ") for s in spans if s is not None)
-    without = select.copy()
-    for n, term in enumerate(list(conjuncts(without.args["where"].this))):
-        if n in tied:
-            term.replace(exp.true())
-    found = parse(f"SELECT 1 {part_of(sql, {}, place.start, place.end, edits)}")
-    return edits if isinstance(found, ParsedSql) and _reads_the_same(found.tree, without) else ()
+    tied = [t for t in conjuncts(where.this) if any(c.table.lower() not in own for c in _qualified_in(t))]
+    return text_edits(parsed, sql, [Edit("no term", id(term)) for term in tied]) or ()
 
 
 def _qualified_in(term: exp.Expr) -> Iterator[exp.Column]:
@@ -149,7 +142,7 @@ def scalar_subqueries(parsed: ParsedSql, references: tuple[TableReference, ...])
         if around is None or with_end is None:
             continue
         start, end = parsed.tokens[around.start].start, parsed.tokens[around.end - 1].end + 1
-        for index in _read_by(query):
+        for index in _references_below(query):
             place = Part(start, end, with_end)
             found[index] = (*found.get(index, ()), place)
     return {r.index: found[r.index] for r in references if r.index in found}
@@ -192,11 +185,11 @@ def _is_scalar(subquery: exp.Subquery) -> bool:
     return not isinstance(place, (exp.Query, exp.From, exp.Join, exp.CTE, exp.In, exp.Exists, exp.Lateral, type(None)))
 
 
-def _read_by(query: exp.Expr, seen: frozenset[int] = frozenset()) -> Iterator[int]:
+def _references_below(query: exp.Expr, seen: frozenset[int] = frozenset()) -> Iterator[int]:
     """Yield the references of a query, and of the CTEs that it uses."""
     for table in query.find_all(exp.Table):
         cte = cte_of(table)
         if CTE_INDEX in table.meta:
             yield table.meta[CTE_INDEX]
         elif cte is not None and id(cte) not in seen:
-            yield from _read_by(cte.this, seen | {id(cte)})
+            yield from _references_below(cte.this, seen | {id(cte)})

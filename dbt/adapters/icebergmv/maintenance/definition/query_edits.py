@@ -81,6 +81,8 @@ def _edit(kind: EditKind, node: exp.Expr) -> None:
             holder = exp.Paren()
             node.replace(holder)
             holder.set("this", _after_true(node))
+        case "no term":
+            node.replace(exp.true())
         case "some row":
             _require_a_row(node)
         case "exists":
@@ -123,6 +125,10 @@ def _places(kind: EditKind, node: exp.Expr, tokens: Sequence[Token]) -> list[Tex
     match kind:
         case "all rows":
             return _let_all_pass(term_span(node, tokens), tokens)
+        case "no term":
+            span = term_span(node, tokens)
+            # Blanks: nothing need be between a parenthesis and the words beside it.
+            return None if span is None else [_replaced(tokens[span.start : span.end], " true ")]
         case "some row":
             return _with_having(node, tokens)
         case "exists" | "in":

@@ -58,7 +58,7 @@ _FEW_PLACES = 2
 """Ways in which a table is read, up to which each is asked at once."""
 
 A_ROW = "SELECT 1 AS icebergmv_row"
-"""Whether FROM and WHERE give one. Where they read a row around their SELECT, Spark refuses to say it."""
+"""Whether FROM and WHERE give one. Where what is asked still reads a row around its SELECT, Spark refuses to say it."""
 
 
 @dataclass(frozen=True)

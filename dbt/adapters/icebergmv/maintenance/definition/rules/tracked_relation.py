@@ -119,7 +119,7 @@ class Deltas:
 
 
 EditKind = Literal[
-    "all rows", "some row", "exists", "in", "inner join", "left join", "right join", "semi join", "union"
+    "all rows", "no term", "some row", "exists", "in", "inner join", "left join", "right join", "semi join", "union"
 ]
 
 
@@ -128,8 +128,8 @@ class Edit:
     """A small change of the query, so that no answer is lost: what a condition, a join or a set operation becomes.
 
     `node` is the id() of its node in the syntax tree. "all rows" makes a term of a WHERE, HAVING or QUALIFY let every
-    row pass; "exists" and "in" leave EXISTS (...) and x IN (...) of a term, given by the subquery; "some row" keeps a
-    SELECT that aggregates all rows from giving a row for none.
+    row pass, and "no term" does so without its columns; "exists" and "in" leave EXISTS (...) and x IN (...) of a term,
+    given by the subquery; "some row" keeps a SELECT that aggregates all rows from giving a row for none.
     """
 
     kind: EditKind
