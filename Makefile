@@ -36,10 +36,10 @@ docs: $(STAMP)
 
 # The fast tests without the slowest: less than a minute on two idle cores.
 quick: $(STAMP)
-	$(BIN)/pytest tests -n 2 -m "not slow"
+	$(BIN)/pytest tests -n 2 -m "not slow and not long"
 
 unit: $(STAMP)
-	$(BIN)/pytest tests -n 2
+	$(BIN)/pytest tests -n 2 -m "not long"
 
 # tests/ over the engine; fails below the bar in pyproject.toml. Python 3.12 and newer trace at less cost with sysmon.
 coverage: $(STAMP)
@@ -53,8 +53,9 @@ soak-unit: $(STAMP)
 integration: $(STAMP)
 	$(BIN)/pytest integration -n 2 --dist loadfile -m "not long"
 
-# What `make integration` leaves out: more places of the same tests.
+# What `make unit` and `make integration` leave out: more places of the same tests.
 long: $(STAMP)
+	$(BIN)/pytest tests -n 2 -m long
 	$(BIN)/pytest integration -n 2 --dist loadfile -m long
 	STITCHED_SHAPES=all $(BIN)/pytest integration/reads/test_stitched_shapes.py
 	$(BIN)/pytest integration/refresh/test_table_layout.py --lake hadoop \

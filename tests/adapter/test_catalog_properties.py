@@ -86,7 +86,8 @@ def test_postgres_login_moves_into_the_address() -> None:
         ("//h/d?user=a%40b&password=p%3Dw%2B1", "a@b", "p=w+1", "h", "d"),
         ("//h/my%20db", None, None, "h", "my db"),
         ("//[::1]:1/d", None, None, "::1", "d"),
-        ("d", None, None, None, "d"),
+        ("d", None, None, "localhost", "d"),
+        ("//h?user=me", "me", None, "h", "me"),
     ],
 )
 def test_postgres_addresses(
@@ -95,6 +96,8 @@ def test_postgres_addresses(
     settings = catalog_settings("lake", None, {"type": "jdbc", "uri": f"jdbc:postgresql:{address}"}, "/project")
     url = make_url(settings.pyiceberg["uri"])
     assert (url.username, url.password, url.host, url.database) == (user, password, host, database)
+    # Left out, Python's driver would ask the environment, and Java's does not.
+    assert url.port == (1 if ":1/" in address else 5432)
 
 
 def test_rest_passes_unchanged_and_takes_the_warehouse_beside_it() -> None:
@@ -224,3 +227,10 @@ def test_catalogs_whose_views_cannot_be_read_are_refused(properties: dict[str, s
 def test_what_cannot_be_opened_says_why(warehouse: str | None, properties: dict[str, str], message: str) -> None:
     with pytest.raises(InvalidCatalog, match=message):
         catalog_settings("lake", warehouse, properties, "/project")
+
+
+def test_an_address_of_another_database_is_not_shown() -> None:
+    properties = {"type": "jdbc", "uri": "jdbc:sqlserver://db:1433;user=sa;password=hunter22"}
+    with pytest.raises(InvalidCatalog, match="Cannot read a JDBC catalog of the kind `jdbc:sqlserver`") as raised:
+        catalog_settings("lake", None, properties, "/project")
+    assert "hunter22" not in str(raised.value)

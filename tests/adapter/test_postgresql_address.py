@@ -68,7 +68,7 @@ def test_the_login_of_the_address_wins() -> None:
 
 def test_what_does_not_say_which_catalog_it_is_stays_with_java() -> None:
     harmless = "ApplicationName=x&socketTimeout=9&loginTimeout=9&tcpKeepAlive=true&prepareThreshold=0&ssl=false"
-    assert address(f"?{harmless}", reWriteBatchedInserts="true") == "postgresql+psycopg2://h/d"
+    assert address(f"?{harmless}", reWriteBatchedInserts="true") == "postgresql+psycopg2://h:5432/d"
 
 
 @pytest.mark.parametrize("option", ["service", "socketFactory", "PGDBNAME", "PGHOST", "PGPORT", "dbname", "host"])

@@ -62,6 +62,7 @@ def test_sessions_are_set_as_those_in_the_process() -> None:
         ({"host": None, "url": "sc://h/;x=1"}, "`x` in it is not known"),
         ({"host": None, "url": "sc://h;token=t0ken!"}, "it is no address of Spark Connect"),
         ({"host": None, "url": "sc://h:1;token=t0ken!"}, "it is no address of Spark Connect"),
+        ({"host": None, "url": "sc://h/;token=t0k#en"}, "it is no address of Spark Connect"),
         ({"host": None, "url": "sc://me:t0ken!@h"}, "it is no address of Spark Connect"),
         ({"port": 70000}, "`port: 70000` is not a number of a port"),
         ({"password": "s3cret!"}, "`password` has no use here: `method: connect` takes a `token`"),
@@ -83,3 +84,14 @@ def test_what_cannot_work_says_why(changes: dict[str, Any], message: str) -> Non
 def test_where_spark_runs_is_said() -> None:
     assert credentials().spark_place() == "the Spark Connect server at h:15002"
     assert credentials(method="session", host=None).spark_place() == "Spark in this process"
+
+
+def test_a_token_is_taken_whole() -> None:
+    made = credentials(host=None, url="sc://h/;token=abc/")
+    assert made.server_request().address.token == "abc/"
+
+
+@pytest.mark.parametrize("given", [{"host": "[::1]"}, {"host": "::1"}, {"host": None, "url": "sc://[::1]:15002"}])
+def test_a_host_of_six_parts(given: dict[str, object]) -> None:
+    address = credentials(**given).server_request().address
+    assert (address.host, str(address)) == ("::1", "Spark Connect server at [::1]:15002")

@@ -11,6 +11,7 @@ from pyiceberg.types import LongType, NestedField, UnknownType
 from pyiceberg.view.metadata import ViewHistoryEntry, ViewMetadata
 
 from dbt.adapters.icebergmv.maintenance.catalog.over_spark.current_view import ShownView, current_view, fits, shown_sql
+from dbt.adapters.icebergmv.maintenance.catalog.over_spark.reader import SparkReader
 from tests.support.lake_views import view_metadata
 
 A, B = "select id from a", "select id from b"
@@ -148,3 +149,21 @@ def test_a_select_at_the_end_of_another_is_not_taken_for_it() -> None:
     whole = view_metadata([f"with x\nAS\n{A}"])
     part = view_metadata([A])
     assert current_view([part, whole]) is whole
+
+
+@pytest.mark.parametrize(
+    ("settings", "has_views"),
+    [
+        ({"type": "rest"}, True),
+        ({"catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog"}, True),
+        ({"type": "glue"}, False),
+        ({"type": "Hadoop"}, False),
+        ({"catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog"}, False),
+    ],
+)
+def test_whether_a_catalog_of_spark_has_views(settings: dict[str, str], has_views: bool) -> None:
+    def run(sql: str) -> list[tuple[str, str]]:
+        key = sql.removeprefix("SET `spark.sql.catalog.lake.").rstrip("`")
+        return [(key, settings.get(key, "<undefined>"))]
+
+    assert SparkReader("lake", run).has_views == has_views

@@ -16,6 +16,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.opening import READERS, open_cat
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, InvalidCatalog
 from tests.support.hive_metastore import HiveMetastore
+from tests.support.lake_views import SCHEMA, add_view, view_metadata
 from tests.support.reader_contract import Lake, Opener, ReaderContract, filled_lake
 from tests.support.rest_catalog import RestServer
 
@@ -66,3 +67,19 @@ def test_an_unreachable_catalog_cannot_be_opened(tmp_path: Path) -> None:
 def test_a_catalog_without_a_reader_is_refused() -> None:
     with pytest.raises(InvalidCatalog, match=r"of type NoopCatalog, .*views.* of type hive, jdbc or rest"):
         open_catalog("lake", {"py-catalog-impl": "pyiceberg.catalog.noop.NoopCatalog"})
+
+
+@pytest.mark.parametrize("opened", ["jdbc", "rest"])
+def test_a_namespace_with_levels(opened: str, tmp_path: Path) -> None:
+    with filled_lake(tmp_path, OPENERS[opened]) as lake:
+        lake.catalog.create_namespace(("ns", "inner"))
+        lake.catalog.create_table(("ns", "inner", "t"), SCHEMA, location=(tmp_path / "inner").as_uri())
+        add_view(lake.catalog, ("ns.inner", "v"), view_metadata(["select 1 as id"]), tmp_path)
+        assert {(e.name, e.kind) for e in lake.reader.entries("ns.inner")} == {("t", "table"), ("v", "view")}
+        assert lake.reader.table("ns.inner", "t") is not None
+        found = lake.reader.view("ns.inner", "v")
+        assert found is not None
+        assert (found.namespace, found.name) == ("ns.inner", "v")
+        assert lake.reader.entries("ns.outer") == []
+        assert lake.reader.table("ns.outer", "t") is None
+        assert lake.reader.view("ns.inner", "t") is None

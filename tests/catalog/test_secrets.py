@@ -27,6 +27,8 @@ from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide, is_secret, 
         "gcs.encryption-key",
         "spark.hadoop.fs.azure.account.key.shop.dfs.core.windows.net",
         "spark.hadoop.fs.s3a.encryption.key",
+        "jdbc.passwd",
+        "gcs.oauth2.private_key",
     ],
 )
 def test_what_is_secret(key: str) -> None:
@@ -64,3 +66,20 @@ def test_the_part_that_is_repeated_alone_is_secret_too() -> None:
 
 def test_a_switch_is_no_secret() -> None:
     assert secret_values({"token-refresh-enabled": "true", "token-exchange-enabled": "false"}) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("at https://bot:pa/ss@host/x failed", "at https://bot:*****@host/x failed"),
+        ("at jdbc:mysql://bot:p@ss@host/x", "at jdbc:mysql://bot:*****@host/x"),
+        ("at https://ghp_1@host/x", "at https://*****@host/x"),
+        ("https://a.b/c?sv=1&sig=x%2F&se=2", "https://a.b/c?sv=1&sig=*****&se=2"),
+        ("https://b/c?X-Amz-Signature=12 in time", "https://b/c?X-Amz-Signature=***** in time"),
+        ("jdbc:sqlserver://db;user=sa;password=hunter22;x=1", "jdbc:sqlserver://db;user=sa;password=*****;x=1"),
+        ("abfss://box@shop.dfs.core.windows.net/a", "abfss://box@shop.dfs.core.windows.net/a"),
+        ("http://host:8080/mail/me@home", "http://host:8080/mail/me@home"),
+    ],
+)
+def test_what_addresses_show(text: str, shown: str) -> None:
+    assert hide(text, ()) == shown

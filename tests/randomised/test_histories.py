@@ -19,6 +19,7 @@ from tests.randomised.shapes import MUST_BE_INCREMENTAL, TYPES_NOT_FOLLOWED
 from tests.randomised.soak import describe, fresh_seed, hunt, play, soak
 from tests.randomised.tally import Tally
 from tests.randomised.views import View
+from tests.support.shares import one_of
 
 FIXED = [
     ("SELECT CAST(ts AS date) AS ts, count(*) AS c FROM t0 GROUP BY ts", "ts"),
@@ -120,7 +121,7 @@ def test_definitions_that_are_easily_misread(sql: str, key: str, database: Datab
     assert histories_of(sql, key, database, 5).incremental("this one")
 
 
-@pytest.mark.parametrize("asks_little", [False, True])
+@pytest.mark.parametrize("asks_little", one_of(2, [True, False]))
 def test_a_name_of_one_with_means_another_table_in_an_inner_one(asks_little: bool, database: Database) -> None:
     sql = (
         "WITH w AS (SELECT id FROM t1 WHERE v > 2), e AS (SELECT id FROM t1), p AS ("
@@ -160,7 +161,7 @@ ON_THE_CLOCK = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sql", ON_THE_CLOCK)
+@pytest.mark.parametrize("sql", one_of(3, ON_THE_CLOCK))
 def test_the_clock_moves(sql: str, database: Database) -> None:
     tally = histories_of(sql, "d", database, 10)
     assert tally.clock["overwrite"] + tally.clock["none"] > 0
@@ -177,7 +178,7 @@ ELSEWHERE = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sql", ELSEWHERE)
+@pytest.mark.parametrize("sql", one_of(2, ELSEWHERE))
 def test_a_clock_outside_of_where_asks_for_all_rows_when_it_moves(sql: str, database: Database) -> None:
     tally = histories_of(sql, "d", database, 5)
     assert tally.clock["full"] == tally.clock.total() > 0
@@ -192,7 +193,7 @@ FUNCTIONS = [(t, shape, text) for by in (DERIVED, OTHER_TYPES) for t, found in b
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("spark_type", "shape", "text"), FUNCTIONS)
+@pytest.mark.parametrize(("spark_type", "shape", "text"), one_of(3, FUNCTIONS))
 def test_functions_of_a_key_are_followed(spark_type: str, shape: str, text: str, database: Database) -> None:
     key = KEYS[spark_type]
     sql = f"SELECT {text.format(key)} AS k, count(*) AS c, sum(id) AS s FROM t0 GROUP BY {text.format(key)}"

@@ -5,12 +5,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.table import Table
 from pyiceberg.types import LongType
 
-from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, NotReadable
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, InvalidConfig, NotReadable
 from dbt.adapters.icebergmv.maintenance.lake import Lake, Spark
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
@@ -26,7 +29,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
 from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, found_view
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from tests.refresh.refreshes import DAYS, ROWS, STORAGE, VIEW, Change, Model, Stage, sell
-from tests.support.recording_spark import RecordingSpark
+from tests.support.recording_spark import LocalCatalog, RecordingSpark
 
 
 class Dead(Exception):
@@ -44,9 +47,9 @@ def play(stage: Stage, model: Model, spark: Spark | None = None) -> tuple[Refres
     return refresh(Lake(stage.catalog, spark or recorder), inspection, read_plan(inspection)), recorder.said
 
 
-def dying(stage: Stage, step: int) -> tuple[Spark, list[str]]:
+def dying(stage: Stage, step: int, model: Model | None = None) -> tuple[Spark, list[str]]:
     """Return a Spark that dies before the n-th statement, and what it has run."""
-    recorder, ran = RecordingSpark(stage.catalog, Model().columns), list[str]()
+    recorder, ran = RecordingSpark(stage.catalog, (model or Model()).columns), list[str]()
 
     def spark(sql: str) -> Sequence[Sequence[object]]:
         if len(ran) + 1 >= step:
@@ -71,6 +74,25 @@ def names(stage: Stage) -> set[str]:
 def first_words(said: Sequence[str]) -> list[str]:
     """Return the statements that change something, each by its first two words."""
     return [" ".join(s.split()[:2]) for s in said if not s.startswith(("SET", "DESCRIBE"))]
+
+
+class Overtaken:
+    """A catalog in which something happens before the second look at the table of the view, if there is one."""
+
+    def __init__(self, stage: Stage, happens: Callable[[], object]) -> None:
+        self._inner = stage.catalog
+        self._happens = happens
+        self._looks = 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def table(self, namespace: str, name: str) -> Table | None:
+        if name == VIEW[2]:
+            self._looks += 1
+            if self._looks == 2:
+                self._happens()
+        return self._inner.table(namespace, name)
 
 
 def test_a_first_build_is_one_commit_of_rows_and_state(stage: Stage) -> None:
@@ -330,3 +352,125 @@ def test_a_catalog_without_views(stage: Stage) -> None:
     change: Change = sell("EU")
     change({"orders": stage.tables()["orders"]})
     assert play(stage, Model())[0].kind == "overwrite"
+
+
+def by_others(stage: Stage) -> None:
+    table = stage.catalog.iceberg.load_table("ns.sales")
+    schema = schema_to_pyarrow(table.schema())
+    table.append(pa.Table.from_pylist([dict.fromkeys(schema.names)], schema=schema))
+
+
+@pytest.mark.parametrize(("rival", "kind"), [(lambda stage: play(stage, ROWS), "none"), (by_others, "full")])
+def test_state_and_rows_are_of_one_moment(stage: Stage, rival: Callable[[Stage], object], kind: str) -> None:
+    """What another one commits while a view is inspected is neither written again on top of it nor taken for ours."""
+    play(stage, ROWS)
+    sell("EU")({"orders": stage.tables()["orders"]})
+    inspection = inspect(Overtaken(stage, lambda: rival(stage)), request(stage, ROWS))
+    rival(stage)
+    lake = Lake(stage.catalog, RecordingSpark(stage.catalog, ROWS.columns))
+    assert refresh(lake, inspection, read_plan(inspection)).kind == kind
+    assert play(stage, ROWS)[0].kind == "none"
+
+
+BY_DAY = Model(
+    "SELECT day, sum(amount) AS total FROM orders GROUP BY day",
+    (("day", "date"), ("total", "bigint")),
+    {"partition_by": ("day",)},
+)
+BY_NUMBER = Model(
+    "SELECT id AS day, sum(amount) AS total FROM orders GROUP BY id",
+    (("day", "bigint"), ("total", "bigint")),
+    {"partition_by": ("day",)},
+)
+
+
+def test_a_partition_column_of_another_type_whose_select_fails(stage: Stage) -> None:
+    """Iceberg cannot replace the table; before it is dropped, the rows are there."""
+    play(stage, BY_DAY)
+    recorder = RecordingSpark(stage.catalog, BY_NUMBER.columns)
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        if sql.startswith("CREATE OR REPLACE TABLE"):
+            raise Dead
+        return recorder(sql)
+
+    before = view(stage)
+    with pytest.raises(Dead):
+        play(stage, BY_NUMBER, spark)
+    assert view(stage) == before
+
+
+def test_killed_while_a_partition_column_gets_another_type(stage: Stage) -> None:
+    kinds = set()
+    for step in itertools.count(1):
+        play(stage, BY_DAY)
+        spark, ran = dying(stage, step, BY_NUMBER)
+        try:
+            play(stage, BY_NUMBER, spark)
+        except Dead:
+            play(stage, BY_NUMBER)
+            assert names(stage) == {VIEW[2]}, ran
+            kinds.update(first_words(ran))
+        else:
+            break
+    assert {"CREATE OR", "DROP TABLE"} <= kinds
+
+
+def test_killed_while_it_becomes_a_table_that_is_to_be_a_view_again(stage: Stage) -> None:
+    for step in itertools.count(1):
+        to("view")(stage)
+        spark, ran = dying(stage, step)
+        try:
+            play(stage, Model(), spark)
+        except Dead:
+            was_view = VIEW[2] in stage.catalog.views
+            to("view")(stage)
+            # What a view that stayed had beside it is an orphan.
+            left = names(stage) - {VIEW[2], STORAGE[2]}
+            assert left <= ({"__mv_storage__sales__next"} if was_view else set()), ran
+            for name in left:
+                stage.catalog.iceberg.purge_table(f"ns.{name}")
+        else:
+            return
+
+
+def test_a_catalog_of_two_names(stage: Stage) -> None:
+    """The table that was just written has another name in the state; it is not what the view had before."""
+    stage.refresh(Model())
+    asked = stage.request(Model())
+    config = replace(asked.config, storage_table=("prod", *STORAGE[1:]))
+    catalog = LocalCatalog(stage.catalog.iceberg, stage.catalog.views, name="prod")
+    recorder, said = RecordingSpark(stage.catalog, Model().columns), list[str]()
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        said.append(sql)
+        return recorder(sql.replace("`prod`", "`lake`"))
+
+    inspection = inspect(catalog, replace(asked, view=("prod", *VIEW[1:]), config=config))
+    refresh(Lake(catalog, spark), inspection, read_plan(inspection))
+    assert any(s.startswith("CREATE OR REPLACE VIEW") for s in said)
+    assert names(stage) == {VIEW[2], STORAGE[2]}
+
+
+@pytest.mark.parametrize("words", ["INSERT", "fast_forward"])
+def test_the_first_error_is_said_where_the_catalog_is_gone_too(stage: Stage, words: str) -> None:
+    play(stage, ROWS)
+    sell("EU")({"orders": stage.tables()["orders"]})
+    recorder, lost = RecordingSpark(stage.catalog, ROWS.columns), list[bool]()
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        if words in sql:
+            lost.append(True)
+            raise Dead("the connection was lost")
+        return recorder(sql)
+
+    class Gone(Overtaken):
+        def table(self, namespace: str, name: str) -> Table | None:
+            if lost:
+                raise CatalogUnavailable("it is not there. Look.", subject="Cannot read the catalog")
+            return super().table(namespace, name)
+
+    catalog = Gone(stage, lambda: None)
+    inspection = inspect(catalog, request(stage, ROWS))
+    with pytest.raises(Dead, match="the connection was lost"):
+        refresh(Lake(catalog, spark), inspection, read_plan(inspection))

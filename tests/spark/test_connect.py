@@ -18,6 +18,7 @@ from dbt.adapters.icebergmv.spark.server import ServerAddress, ServerRequest
     ("address", "url"),
     [
         (ServerAddress("server", "h", 15002), "sc://h:15002/"),
+        (ServerAddress("server", "::1", 15002), "sc://[::1]:15002/"),
         (
             ServerAddress("server", "h", 1, use_ssl=True, token="t", user="me"),
             "sc://h:1/;use_ssl=true;token=t;user_id=me",

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.spark.connect import JOB_TAGS
 from dbt.adapters.icebergmv.spark.cursor import SessionHandle
+from dbt.adapters.icebergmv.spark.errors import SparkUnavailable
 
 
 class Session:
@@ -55,3 +57,11 @@ def test_a_query_is_fetched_once() -> None:
     assert (cursor.fetchone(), cursor.fetchmany(1), cursor.fetchall(), cursor.fetchall()) == (1, [2], [3], [])
     assert session.fetched == 1
     assert cursor_on(session).fetchmany(2) == [1, 2]
+
+
+def test_what_a_start_failed_of_shows_no_secret() -> None:
+    def opened() -> Any:
+        raise SparkUnavailable("Cannot open https://bot:hunter22@nexus/x with t0ken!")
+
+    with pytest.raises(DbtRuntimeError, match=r"https://bot:\*{5}@nexus/x with \*{5}"):
+        SessionHandle(opened, ("t0ken!",), JOB_TAGS).cursor().execute("SELECT 1")

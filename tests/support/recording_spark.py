@@ -24,6 +24,7 @@ from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import DateType, DoubleType, IcebergType, LongType, NestedField, StringType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ColumnInfo, ViewInfo, ViewVersion
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_KEY, HIDDEN_STATE
 from tests.support.duck import unescaped
 
@@ -216,6 +217,8 @@ class RecordingSpark:
     def _fast_forward(self, found: re.Match[str]) -> None:
         table = self._table(found)
         head = table.metadata.refs[found["branch"]].snapshot_id
+        if table.metadata.current_snapshot_id not in {s.snapshot_id for s in ancestry(table.metadata, head)}:
+            raise RuntimeError("Cannot fast-forward: main is not an ancestor of the branch")
         table.manage_snapshots().set_current_snapshot(head).commit()
 
     def _set_main(self, found: re.Match[str]) -> None:

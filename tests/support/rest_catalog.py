@@ -53,19 +53,21 @@ class RestServer:
 
     def answer(self, path: str) -> dict[str, object] | str:
         """Return the body of the answer to a GET, or the kind of error when there is no such thing."""
-        match [unquote(part) for part in urlsplit(path).path.strip("/").split("/")]:
+        # A level with a dot in its name is another namespace than two levels.
+        parts = [unquote(part).replace(".", "%2E") for part in urlsplit(path).path.strip("/").split("/")]
+        match [part.replace("\x1f", ".") for part in parts]:
             case ["v1", "config"]:
                 wanted = parse_qs(urlsplit(path).query).get("warehouse", [None])[0]
                 if self._warehouse not in (None, wanted):
                     return "NotFoundException: Unable to find warehouse"
                 return {"defaults": {}, "overrides": {}, "endpoints": self._endpoints}
             case ["v1", "namespaces"]:
-                return {"namespaces": [[n] for n in self._namespaces()]}
+                return {"namespaces": [[n] for n in self._namespaces() if "." not in n]}
             case ["v1", "namespaces", namespace, *_] if namespace not in self._namespaces():
                 return "NoSuchNamespaceException"
             case ["v1", "namespaces", namespace, kind]:
                 found = self._rows(_OF_KIND, namespace, _TYPES[kind])
-                return {"identifiers": [{"namespace": [namespace], "name": name} for name, _ in found]}
+                return {"identifiers": [{"namespace": namespace.split("."), "name": name} for name, _ in found]}
             case ["v1", "namespaces", namespace, kind, name]:
                 return self._loaded(namespace, kind, name)
             case _:

@@ -199,7 +199,7 @@ def _sqlalchemy_uri(spark: Mapping[str, str]) -> str:
         raise InvalidCatalog(
             "only SQLite and PostgreSQL are known. "
             "Use `jdbc:sqlite:<file>` or `jdbc:postgresql://<host>/<database>`, or another catalog type.",
-            subject=f"Cannot read a JDBC catalog at `{uri.split('?', 1)[0]}`",
+            subject=f"Cannot read a JDBC catalog of the kind `{':'.join(uri.split(':')[:2])}`",
         )
     return sqlalchemy_address(
         uri, {key.removeprefix("jdbc."): value for key, value in spark.items() if key.startswith("jdbc.")}

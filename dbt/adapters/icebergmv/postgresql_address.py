@@ -36,13 +36,15 @@ def sqlalchemy_address(address: str, properties: Mapping[str, str]) -> str:
         port = parts.port
     except ValueError as error:
         raise InvalidCatalog(f"{error}. Give one host and one port.", subject=subject) from error
+    user = options.get("user") or None
+    # What is left out is what it is in Java; Python's driver would ask the environment.
     return URL.create(
         "postgresql+psycopg2",
-        username=options.get("user") or None,
+        username=user,
         password=options.get("password") or None,
-        host=parts.hostname,
-        port=port,
-        database=unquote(parts.path.removeprefix("/")) or None,
+        host=parts.hostname or "localhost",
+        port=port or 5432,
+        database=unquote(parts.path.removeprefix("/")) or user,
         query=dict(_query(options)),
     ).render_as_string(hide_password=False)
 

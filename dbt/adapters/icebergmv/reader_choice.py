@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
+from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, InvalidCatalog
 
 _MOST_SCHEMAS = 8
@@ -100,7 +101,8 @@ def _open_file_of(reader: CatalogReader, namespace: str, name: str) -> None:
             stream.read(1)
     except Exception as error:
         # Each file system fails in kinds of its own, and so does a missing package for one.
+        why = hide(str(error), ())[:300]
         raise CatalogUnavailable(
-            f"this process cannot read {location} ({str(error)[:300]}). Give it access, or let Spark read it.",
+            f"this process cannot read {location} ({why}). Give it access, or let Spark read it.",
             subject=f"Cannot read the catalog `{reader.name}`",
         ) from error

@@ -21,9 +21,9 @@ _DEFAULT_PORTS = {"connect": 15002, "thrift": 10000}
 def connect_address(url: str) -> dict[str, str | int | bool]:
     """Return the keys of a profile that a `sc://host:port/;key=value` address stands for. Raises InvalidConfig."""
     parts = urlsplit(url)
-    options = dict(option.partition("=")[::2] for option in parts.path.strip("/;").split(";") if option)
+    options = dict(option.partition("=")[::2] for option in parts.path.removeprefix("/").split(";") if option)
     unknown = sorted(options.keys() - _OPTIONS.keys())
-    if parts.scheme != "sc" or not _PLACE.fullmatch(parts.netloc) or parts.query or unknown:
+    if parts.scheme != "sc" or not _PLACE.fullmatch(parts.netloc) or parts.query or parts.fragment or unknown:
         cause = f"`{unknown[0]}` in it is not known" if unknown else "it is no address of Spark Connect"
         raise InvalidConfig(
             f"{cause}. Write `url: sc://<host>:<port>`; add `/;token=<token>` or `/;use_ssl=true` where needed.",
@@ -69,7 +69,7 @@ def server_address(method: str, given: Mapping[str, object]) -> ServerAddress:
         _check_login(given)
     return ServerAddress(
         kind=_KINDS[method],
-        host=str(host),
+        host=str(host).strip("[]"),
         port=int(port),
         use_ssl=bool(given.get("use_ssl")),
         **{

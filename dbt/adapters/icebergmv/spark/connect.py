@@ -55,7 +55,7 @@ def connect_url(address: ServerAddress) -> str:
     """Return the address as Spark Connect's clients take it."""
     options = {"use_ssl": "true" if address.use_ssl else None, "token": address.token, "user_id": address.user}
     given = "".join(f";{key}={quote(value, safe='')}" for key, value in options.items() if value)
-    return f"sc://{address.host}:{address.port}/{given}"
+    return f"sc://{address.place}/{given}"
 
 
 def leave_if_lost(session: SparkSession, error: Exception) -> None:

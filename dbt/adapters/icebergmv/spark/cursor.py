@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide
 from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, SparkUnavailable, database_error
 from dbt.adapters.icebergmv.spark.seed_values import statement_of
 
@@ -97,7 +98,7 @@ class SessionHandle:
         try:
             self._session = self._opened()
         except SparkUnavailable as error:
-            raise DbtRuntimeError(str(error)) from error
+            raise DbtRuntimeError(hide(str(error), self._secrets)) from error
         except SPARK_ERRORS as error:
             raise database_error(error, self._secrets) from error
         if self._cancelled:

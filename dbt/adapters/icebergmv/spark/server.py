@@ -43,7 +43,12 @@ class ServerAddress:
     kerberos_service_name: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.kind} at {self.host}:{self.port}"
+        return f"{self.kind} at {self.place}"
+
+    @property
+    def place(self) -> str:
+        """Return host and port as addresses have them, a host of IPv6 in brackets."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
 
 @dataclass(frozen=True)

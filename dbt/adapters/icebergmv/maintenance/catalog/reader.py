@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
@@ -117,3 +117,10 @@ def summary_count(table: Table, snapshot_id: int, what: str) -> int | None:
     summary = None if snapshot is None else snapshot.summary
     count = None if summary is None else summary.get(what)
     return int(count) if count is not None and count.isdecimal() else None
+
+
+def spellings(namespace: str) -> Iterator[tuple[str, ...]]:
+    """Yield the names that a dotted namespace can stand for: one with dots in it, as our SQL names it, or nested."""
+    yield (namespace,)
+    if "." in namespace:
+        yield tuple(namespace.split("."))

@@ -8,11 +8,13 @@ from collections.abc import Iterable, Iterator, Mapping
 # A key that is secret is called after what it opens; `partition-key` or a key's id opens nothing.
 _SECRET_KEY = re.compile(
     r"secret|password|token|credential|authorization|cookie|connection-string"
-    r"|(?:access|private|api|account)[.-]?key|(?:sse|encryption|decryption)[.-]key$",
+    r"|passwd|(?:access|private|api|account)[._-]?key|(?:sse|encryption|decryption)[.-]key$",
     re.IGNORECASE,
 )
-_LOGIN_IN_ADDRESS = re.compile(r"(//[^/@\s:]+:)[^/@\s]+@")
-_LOGIN_IN_QUERY = re.compile(r"((?:password|token|secret)=)[^&\s\"']+", re.IGNORECASE)
+# A password may have `/` and `@` in it; what begins like a port is none. `abfss://container@account` is no login.
+_LOGIN_IN_ADDRESS = re.compile(r"(//[^/@\s:?]+:(?!\d+/))[^\s\"'?]+@")
+_TOKEN_IN_ADDRESS = re.compile(r"(https?://)[^/@\s:?\"']+@")
+_LOGIN_IN_QUERY = re.compile(r"((?:password|passwd|token|secret|signature|\bsig)=)[^&;\s\"']+", re.IGNORECASE)
 HIDDEN = "*****"
 
 
@@ -32,7 +34,7 @@ def hide(text: str, secrets: Iterable[str]) -> str:
     """Return `text` with every secret value, and every password inside an address, masked."""
     for secret in secrets:
         text = text.replace(secret, HIDDEN)
-    text = _LOGIN_IN_ADDRESS.sub(rf"\1{HIDDEN}@", text)
+    text = _TOKEN_IN_ADDRESS.sub(rf"\1{HIDDEN}@", _LOGIN_IN_ADDRESS.sub(rf"\1{HIDDEN}@", text))
     return _LOGIN_IN_QUERY.sub(rf"\1{HIDDEN}", text)
 
 

@@ -18,7 +18,7 @@ from sqlglot.tokens import Token, TokenType
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.ansi_mode import ansi_matters, reads_unnamed
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Known, asked, scope_of
-from dbt.adapters.icebergmv.maintenance.definition.clock import Clock, at_clock
+from dbt.adapters.icebergmv.maintenance.definition.clock import CLOCK_TYPES, Clock, at_clock
 from dbt.adapters.icebergmv.maintenance.definition.column_lists import read_in_full, reads_by_shape
 from dbt.adapters.icebergmv.maintenance.definition.determinism import order_dependence, volatility
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
@@ -138,8 +138,9 @@ def at_moment(
 
     It stays as it is written where it reads no clock, or where a refresh cannot be shown to depend on nothing else.
     """
-    tables = written.known.columns.values()
-    found = None if clock is None else at_clock(written.sql, clock, tables)
+    if clock is None or CLOCK_TYPES.keys().isdisjoint(written.mentions):
+        return written
+    found = at_clock(written.sql, clock, written.known.columns.values())
     if found is None:
         return written
     known = written.known

@@ -11,7 +11,7 @@ from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.inspection import stored_of
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, is_materialized_view, read_state
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, found_view
+from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, found_view, storage_found
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ def kept_rows(lake: Lake, name: TableName) -> KeptRows:
     if found is None or not is_materialized_view(found.properties):
         raise NotReadable("it is not built.")
     state = read_state(show(name), found.properties)
-    stored = stored_of(found, state, lake.catalog.table(*state.storage_table[1:]))
+    stored = stored_of(found, state, storage_found(lake.catalog, found, state.storage_table))
     if isinstance(stored, str):
         raise NotReadable(f"{stored}. Refresh it.")
     return KeptRows(name, found, state, stored)

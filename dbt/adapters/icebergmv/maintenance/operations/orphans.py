@@ -17,8 +17,8 @@ from pyiceberg.table import Table
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo, summary_count
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.refresh.made_table import staging_name
 from dbt.adapters.icebergmv.maintenance.refresh.statements import drop_table
-from dbt.adapters.icebergmv.maintenance.refresh.table_layout import staging_name
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     STORAGE_OF,

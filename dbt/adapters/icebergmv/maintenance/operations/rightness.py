@@ -21,7 +21,7 @@ from dbt.adapters.icebergmv.maintenance.status.qualified_definition import defin
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, is_materialized_view, read_state
 from dbt.adapters.icebergmv.maintenance.status.recorded_tables import RecordedTables
 from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc
-from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
+from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view, storage_found
 from dbt.adapters.icebergmv.maintenance.status.view_config import changed_settings
 from dbt.adapters.icebergmv.maintenance.status.view_expansion import expand, redefined
 from dbt.adapters.icebergmv.maintenance.stitching.snapshot_query import as_stored
@@ -48,7 +48,7 @@ def wrong_rows_query(catalog: CatalogReader, view: TableName, settings: Mapping[
         changed = changed_settings(settings, state.settings)
         if changed:
             raise NotReadable(f"the last refresh ran with other settings: {changed[0]}. Refresh it.")
-        stored = stored_of(found, state, catalog.table(*state.storage_table[1:]))
+        stored = stored_of(found, state, storage_found(catalog, found, state.storage_table))
         if isinstance(stored, str):
             raise NotReadable(f"{stored}. Refresh it.")
         listed = column_list(stored.columns)

@@ -16,7 +16,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import load_stora
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, NewView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import has_moved, sql_hash
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX, ViewState
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX, ViewState, view_of_storage
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE, StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, is_view_table
@@ -172,6 +172,13 @@ def drop_backup(lake: Lake, view: TableName) -> None:
     table = lake.catalog.table(name[1], name[2])
     if table is not None and is_view_table(view, table.properties):
         lake.spark(statements.drop_table(name, purge=True))
+
+
+def drop_if_ours(lake: Lake, table: TableName, view: TableName) -> None:
+    """Drop a table that was made for a view, if it is there."""
+    found = lake.catalog.table(table[1], table[2])
+    if found is not None and table != view and view_of_storage(found.properties) == view:
+        lake.spark(statements.drop_table(table, purge=True))
 
 
 def _free_name(lake: Lake, view: TableName) -> TableName:

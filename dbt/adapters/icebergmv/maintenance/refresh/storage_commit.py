@@ -22,7 +22,7 @@ from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
-from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.write import Write
 from dbt.adapters.icebergmv.maintenance.refresh import statements
@@ -86,7 +86,12 @@ def _is_overtaken(lake: Lake, start: StoredRows, branch: str, error: Exception) 
     Two first builds at once show in the table's UUID: the later CREATE OR REPLACE makes a new table. One that replaces
     the table while this refresh writes may take the branch with it.
     """
-    before, now = start.table.metadata, load_storage(lake, start.name).metadata
+    try:
+        now = load_storage(lake, start.name).metadata
+    except CatalogUnavailable:
+        # Whatever hides the catalog has stopped the statement, too: its own error says more.
+        return False
+    before = start.table.metadata
     is_replaced = branch not in now.refs and now.current_snapshot_id != before.current_snapshot_id
     return is_replaced or now.table_uuid != before.table_uuid or _is_commit_conflict(error)
 
@@ -159,7 +164,10 @@ def _fast_forward(lake: Lake, storage: TableName, branch: str) -> None:
         lake.spark(statements.fast_forward_main(storage, branch))
     except Exception as error:
         # Whatever the statement failed of, a head that another refresh moved meanwhile is the reason that counts.
-        metadata = load_storage(lake, storage).metadata
+        try:
+            metadata = load_storage(lake, storage).metadata
+        except CatalogUnavailable:
+            raise error from None
         ref, head = metadata.refs.get(branch), metadata.current_snapshot_id
         if ref is None or head not in {s.snapshot_id for s in ancestry(metadata, ref.snapshot_id)}:
             raise lost_race(storage) from error

@@ -18,7 +18,8 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_partitioning
 from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, Rows
 from dbt.adapters.icebergmv.maintenance.refresh import statements
-from dbt.adapters.icebergmv.maintenance.refresh.made_table import REPLACES, made_again, made_table
+from dbt.adapters.icebergmv.maintenance.refresh.made_table import REPLACES, made_again, made_table, staging_name
+from dbt.adapters.icebergmv.maintenance.refresh.publish import drop_if_ours
 from dbt.adapters.icebergmv.maintenance.refresh.shortcomings import recorded_config
 from dbt.adapters.icebergmv.maintenance.refresh.state_after import Recording, recorded_with, state_of_rows, state_option
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
@@ -33,7 +34,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.written import Published, now, w
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import has_moved
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, view_of_storage
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY, state_text
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
@@ -105,6 +106,8 @@ def _made(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Pub
     name = staging_name(view.request.view) if is_view_there else view.request.view
     if has_moved(lake.catalog, view.request.view, view.found):
         raise lost_race(view.request.view)
+    if is_view_there:
+        drop_if_ours(lake, name, view.request.view)
     stored = made_table(lake, settled, name, _recording(view, reads, started_at))
     coarser = coarser_partitioning(settled, stored)
     if coarser is not None:
@@ -135,11 +138,6 @@ def _recording(view: Inspection, reads: ReadPlan, started_at: str) -> Recording:
     return Recording(started_at, now(), recorded_config(view, reads))
 
 
-def staging_name(view: TableName) -> TableName:
-    """Return the name under which a table is made that is to get the name of a view."""
-    return (view[0], view[1], f"__mv_storage__{view[2]}__next")
-
-
 def _tidy(lake: Lake, view: Inspection) -> None:
     """Describe the table as the model does, and drop what it replaced and what nobody needs any more.
 
@@ -153,7 +151,7 @@ def _tidy(lake: Lake, view: Inspection) -> None:
     if isinstance(view, NewView | LostView):
         staging = staging_name(name)
         _drop_replaced(lake, lake.catalog.table(staging[1], staging[2]), name)
-        _drop_if_ours(lake, staging, name)
+        drop_if_ours(lake, staging, name)
     if REPLACES in table.properties:
         _drop_replaced(lake, table, name)
         lake.spark(statements.unset_table_properties(name, [REPLACES]))
@@ -163,13 +161,7 @@ def _tidy(lake: Lake, view: Inspection) -> None:
 def _drop_replaced(lake: Lake, table: Table | None, view: TableName) -> None:
     replaced = None if table is None else table.properties.get(REPLACES)
     if replaced is not None:
-        _drop_if_ours(lake, parse_name(replaced), view)
-
-
-def _drop_if_ours(lake: Lake, table: TableName, view: TableName) -> None:
-    found = lake.catalog.table(table[1], table[2])
-    if found is not None and table != view and view_of_storage(found.properties) == view:
-        lake.spark(statements.drop_table(table, purge=True))
+        drop_if_ours(lake, parse_name(replaced), view)
 
 
 def _describe(lake: Lake, view: Inspection) -> None:

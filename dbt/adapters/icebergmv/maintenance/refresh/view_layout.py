@@ -9,8 +9,10 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_partitioning
 from dbt.adapters.icebergmv.maintenance.planning.write import ReplaceAll
+from dbt.adapters.icebergmv.maintenance.refresh.made_table import staging_name
 from dbt.adapters.icebergmv.maintenance.refresh.publish import (
     drop_backup,
+    drop_if_ours,
     is_table_in_the_way,
     publish_view,
     record,
@@ -31,7 +33,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
 )
 from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage, make_storage, partition_otherwise
 from dbt.adapters.icebergmv.maintenance.refresh.written import Published, now, with_grain, write_plan
-from dbt.adapters.icebergmv.maintenance.status.inspection import NewView, RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, NewView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import text_below_a_view
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan
@@ -64,9 +66,12 @@ def write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Pub
     state = state_after(settled, stored, Recording(started_at, now(), config), monotonic() - began)
     behavior = publish_view(lake, view, reads, state, stored)
     drop_unneeded_branches(lake, storage, lake.catalog.view(*view.request.view[1:]))
-    if not isinstance(view, NewView) and view.state.storage_table != storage and not is_table_in_the_way(view):
+    # One catalog may have two names in Spark: a table of the same schema and name is the one that was written.
+    if not isinstance(view, NewView) and view.state.storage_table[1:] != storage[1:] and not is_table_in_the_way(view):
         lake.spark(drop_table(view.state.storage_table, purge=True))
     drop_backup(lake, view.request.view)
+    if isinstance(view, NewView | LostView):
+        drop_if_ours(lake, staging_name(view.request.view), view.request.view)
     return Published(settled, stored, start.snapshot_id, behavior)
 
 

@@ -40,7 +40,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
 from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc, not_understood
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus, status_of
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, found_view
+from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, found_view, storage_found
 from dbt.adapters.icebergmv.maintenance.status.view_config import (
     ConfigurationChanges,
     ViewConfig,
@@ -222,7 +222,7 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
     utc = is_utc(request.config.settings)
     view = found_view(catalog, request.view)
     state = state_of(view, request)
-    storage = _storage(catalog, request)
+    storage = _storage(catalog, view, request)
     expanded = ExpandedSql(request.sql)
     if text.expand_views:
         expanded = expand(request.sql, request.default_namespace, bases, utc)
@@ -343,10 +343,10 @@ def stored_of(view: ViewInfo, state: ViewState, storage: Table | None) -> Stored
     return StoredRows(state.storage_table, storage, state.storage_snapshot_id)
 
 
-def _storage(catalog: CatalogReader, request: RefreshRequest) -> Table | None:
+def _storage(catalog: CatalogReader, view: ViewInfo | None, request: RefreshRequest) -> Table | None:
     """Return the table with the name of the storage table, but no other table that is to make way for the view."""
     name = request.config.storage_table
-    table = catalog.table(name[1], name[2])
+    table = storage_found(catalog, view, name)
     if table is None or name != request.view:
         return table
     is_ours = is_storage_table(table.properties) and table.metadata.current_snapshot_id is not None

@@ -17,7 +17,7 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import (
 )
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
 from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc
-from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
+from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view, storage_found
 from dbt.adapters.icebergmv.maintenance.status.time_spans import ago, span
 from dbt.adapters.icebergmv.maintenance.status.view_config import (
     SAID,
@@ -93,7 +93,7 @@ def _is_as_asked(config: ViewConfig, state: ViewState) -> bool:
 
 def _is_whole(catalog: CatalogReader, found: ViewInfo, state: ViewState) -> bool:
     """Return whether the stored rows are there, and no refresh died over them."""
-    storage = catalog.table(*state.storage_table[1:])
+    storage = storage_found(catalog, found, state.storage_table)
     is_there = not isinstance(stored_of(found, state, storage), str)
     return is_there and storage is not None and storage.metadata.current_snapshot_id == state.storage_snapshot_id
 

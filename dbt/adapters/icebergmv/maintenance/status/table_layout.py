@@ -9,7 +9,7 @@ numbers: the state of such a table is recorded after it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
@@ -42,9 +42,10 @@ class TableView(ViewInfo):
     """A materialized view that is a table, seen as a view; `properties` are its state, none if none is recorded.
 
     The state names the snapshot that main is at; `recorded_in` is the one in which it is. `foreign` says what else
-    wrote rows, or altered columns, after the refresh (None: nothing).
+    wrote rows, or altered columns, after the refresh (None: nothing). `table` is what state and rows were read from.
     """
 
+    table: Table = field(kw_only=True, compare=False, repr=False)
     foreign: str | None = None
     recorded_in: int | None = None
 
@@ -56,6 +57,16 @@ def found_view(catalog: CatalogReader, name: TableName) -> ViewInfo | None:
         return view
     table = catalog.table(name[1], name[2])
     return None if table is None else table_as_view(name, table)
+
+
+def storage_found(catalog: CatalogReader, view: ViewInfo | None, name: TableName) -> Table | None:
+    """Return the storage table of some name; where it is the view itself, as it was when the view was found.
+
+    Looked at twice, a table may show the state of one refresh and the rows of the next. Raises CatalogUnavailable.
+    """
+    if isinstance(view, TableView) and name[1:] == (view.namespace, view.name):
+        return view.table
+    return catalog.table(*name[1:])
 
 
 def table_as_view(name: TableName, table: Table) -> TableView | None:
@@ -72,6 +83,7 @@ def table_as_view(name: TableName, table: Table) -> TableView | None:
         properties=properties,
         comment=table.properties.get("comment"),
         retained_sql=(),
+        table=table,
         foreign=foreign,
         recorded_in=recorded_in,
     )

@@ -19,8 +19,9 @@ from dbt.adapters.icebergmv.maintenance.catalog.over_spark.files import (
     SparkFileIO,
     SparkFiles,
 )
-from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo, spellings
 from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
+from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide
 from dbt.adapters.icebergmv.maintenance.catalog.view_metadata import parsed_view, view_info
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, first_line
 from dbt.adapters.icebergmv.maintenance.sql.names import split_name
@@ -35,6 +36,7 @@ _ABSENT = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "NoSuchNamespaceExcept
 # Spark Connect has `(…NoSuchNamespaceException) Namespace …`, the others `…NoSuchNamespaceException: Namespace …`.
 _NO_FOLDER = re.compile(r"NoSuchNamespaceException\W+Namespace does not exist")
 _WITHOUT_VIEWS = {"hadoop", "glue", "dynamodb", "snowflake"}
+_IMPLEMENTATIONS_WITHOUT_VIEWS = {"HadoopCatalog", "GlueCatalog", "DynamoDbCatalog", "SnowflakeCatalog"}
 
 
 class _Unproven(Exception):
@@ -74,8 +76,11 @@ class SparkReader:
     @property
     def has_views(self) -> bool:
         """Return whether the catalog can keep views, as far as the settings of Spark say it."""
-        key = identifier(f"spark.sql.catalog.{self._name}.type")
-        return self._ask(lambda: str(self._run(f"SET {key}")[0][1]).lower() not in _WITHOUT_VIEWS)
+        kind, implementation = self._setting("type"), self._setting("catalog-impl")
+        without = {kind.lower()} & _WITHOUT_VIEWS or {
+            implementation.rpartition(".")[2]
+        } & _IMPLEMENTATIONS_WITHOUT_VIEWS
+        return not without
 
     def namespaces(self) -> list[str]:
         """Return all namespaces, dotted and sorted."""
@@ -83,7 +88,7 @@ class SparkReader:
 
     def entries(self, namespace: str) -> list[CatalogEntry]:
         """Return the tables and views of a namespace."""
-        for parts in _spellings(namespace):
+        for parts in spellings(namespace):
             place = qualified(self._name, *parts)
             tables = self._listed(f"SHOW TABLES IN {place}")
             if tables is None:
@@ -110,7 +115,7 @@ class SparkReader:
         def attempts() -> Answer | None:
             for left in reversed(range(_ATTEMPTS)):
                 try:
-                    return next((x for p in _spellings(namespace) if (x := look(p, name)) is not None), None)
+                    return next((x for p in spellings(namespace) if (x := look(p, name)) is not None), None)
                 except _Unproven as error:
                     if not left:
                         raise CatalogUnavailable(str(error)) from error
@@ -200,6 +205,10 @@ class SparkReader:
         found = [self._views.get(file, lambda file=file: read(file)) for file in files]  # type: ignore[misc]
         return [metadata for metadata in found if metadata is not None]
 
+    def _setting(self, key: str) -> str:
+        setting = identifier(f"spark.sql.catalog.{self._name}.{key}")
+        return self._ask(lambda: str(self._run(f"SET {setting}")[0][1]))
+
     def _below(self, parent: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
         try:
             rows = self._run(f"SHOW NAMESPACES IN {qualified(self._name, *parent)}")
@@ -238,13 +247,6 @@ class SparkReader:
         except Exception as error:
             # Spark, and parsers of what it brings, fail in kinds that no library lists.
             raise CatalogUnavailable(
-                f"{first_line(error)}. Check `catalog` in the profile, and that Spark reaches the catalog.",
+                f"{hide(first_line(error), ())}. Check `catalog` in the profile, and that Spark reaches the catalog.",
                 subject=f"Cannot read the catalog `{self._name}`",
             ) from error
-
-
-def _spellings(namespace: str) -> Iterator[tuple[str, ...]]:
-    """Yield the names that a dotted namespace can stand for: one with dots in it, as our SQL names it, or nested."""
-    yield (namespace,)
-    if "." in namespace:
-        yield tuple(namespace.split("."))

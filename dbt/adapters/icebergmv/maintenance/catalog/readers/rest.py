@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from pyiceberg.catalog.rest import Capability, RestCatalog
 from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchViewError
+from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.pyiceberg_reader import PyIcebergReader
-from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo, spellings
 from dbt.adapters.icebergmv.maintenance.catalog.view_metadata import view_info
 
 
@@ -28,18 +31,29 @@ class Reader(PyIcebergReader):
 
     def entries(self, namespace: str) -> list[CatalogEntry]:
         """Return the tables and views of a namespace."""
-        try:
-            tables = self._ask(lambda: self._rest.list_tables((namespace,)))
-            views = self._ask(lambda: self._rest.list_views((namespace,)))
-        except NoSuchNamespaceError:
-            return []
-        return [CatalogEntry(i[-1], "table") for i in tables] + [CatalogEntry(i[-1], "view") for i in views]
+        return next((found for parts in spellings(namespace) if (found := self._entries(parts)) is not None), [])
+
+    def table(self, namespace: str, name: str) -> Table | None:
+        """Return a table with its current metadata."""
+        return next((found for parts in spellings(namespace) if (found := self._loaded(parts, name))), None)
 
     def view(self, namespace: str, name: str) -> ViewInfo | None:
         """Return the current metadata of a view."""
         if not self.has_views:
             return None
+        for parts in spellings(namespace):
+            with suppress(NoSuchViewError, NoSuchNamespaceError):
+                return self._view(parts, name)
+        return None
+
+    def _entries(self, namespace: tuple[str, ...]) -> list[CatalogEntry] | None:
         try:
-            return self._ask(lambda: view_info(namespace, name, self._rest.load_view((namespace, name)).metadata))
-        except (NoSuchViewError, NoSuchNamespaceError):
+            tables = self._ask(lambda: self._rest.list_tables(namespace))
+            views = self._ask(lambda: self._rest.list_views(namespace))
+        except NoSuchNamespaceError:
             return None
+        return [CatalogEntry(i[-1], "table") for i in tables] + [CatalogEntry(i[-1], "view") for i in views]
+
+    def _view(self, namespace: tuple[str, ...], name: str) -> ViewInfo:
+        loaded = self._ask(lambda: self._rest.load_view((*namespace, name)))
+        return self._ask(lambda: view_info(".".join(namespace), name, loaded.metadata))
