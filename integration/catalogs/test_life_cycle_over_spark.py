@@ -33,6 +33,7 @@ def test_life_without_a_warehouse(tmp_path: Path) -> None:
     assert "catalog_reader: direct" not in log
 
 
+@pytest.mark.long
 def test_a_share_of_it_in_this_process(tmp_path: Path, warehouse: Path) -> None:
     target = {
         "type": "icebergmv",

@@ -93,6 +93,7 @@ def test_upkeep_changes_no_row_and_no_next_refresh(shop: LakeProject) -> None:
     assert (again[0]["compacted_files"], again[0]["data_files_after"]) == (0, None)
 
 
+@pytest.mark.long
 def test_upkeep_expires_nothing_that_stitched_views_above_read(shop: LakeProject) -> None:
     shop.model("below", BY_DAY.format(shop.schema), keep_versions=1, partition_by=["day"])
     above = "select day, total from {{ ref('below') }}"

@@ -9,6 +9,7 @@ import pytest
 from dbt.adapters.icebergmv.maintenance.refresh.statements import View, create_view
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
 from integration.support.lake import LakeProject
+from tests.support.shares import one_of
 
 ORDERS = "lake.{0}.orders"
 VIEWS = {
@@ -69,7 +70,7 @@ DAMAGES = {
 }
 
 
-@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("damage", one_of(3, DAMAGES))
 def test_a_wrong_row_is_seen_and_shown(shop: LakeProject, damage: str) -> None:
     shop.run("--select", "by_day", "live", "--full-refresh")
     for name in ("by_day", "live"):

@@ -77,6 +77,7 @@ def dbt(folder: Path, *arguments: str, **env: str) -> subprocess.CompletedProces
     )
 
 
+@pytest.mark.long
 def test_debug_in_a_fresh_directory(shop: Path) -> None:
     answer = dbt(shop, "debug")
     assert answer.returncode == 0, answer.stdout
@@ -101,6 +102,7 @@ def test_debug_opens_the_catalog(shop: Path) -> None:
     assert not (shop / "logs" / "spark.log").exists()
 
 
+@pytest.mark.long
 def test_debug_refuses_a_catalog_that_runs_cannot_use(shop: Path) -> None:
     (shop / "profiles.yml").write_text(PROFILE.format(more=", catalog_properties: {type: nonsense}"))
     answer = dbt(shop, "debug")

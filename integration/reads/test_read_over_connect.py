@@ -52,6 +52,7 @@ def server(lake: LakeProject, tmp_path: Path) -> Iterator[str]:
         yield f"sc://{HOST}:{started.port}"
 
 
+@pytest.mark.long
 def test_read_over_connect(lake: LakeProject, server: str) -> None:
     table, model = lake.view("t"), f"lake.{lake.schema}.mv"
     lake.sql(f"CREATE TABLE {table} (region string, v int) USING iceberg PARTITIONED BY (region)")

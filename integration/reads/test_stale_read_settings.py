@@ -233,6 +233,7 @@ def test_views_over_stitched_views(lake: LakeProject, orders: str) -> None:
     lake.assert_equals_definition("upper_stored")
 
 
+@pytest.mark.long
 def test_a_view_over_one_that_goes_live(lake: LakeProject, orders: str) -> None:
     """What the upper view reads is another thing now, though nothing was refreshed."""
     sql = DAILY.format(t=orders)
@@ -248,6 +249,7 @@ def test_a_view_over_one_that_goes_live(lake: LakeProject, orders: str) -> None:
     lake.assert_equals_definition("turning", "over_turning")
 
 
+@pytest.mark.long
 def test_a_column_added_below_a_star(lake: LakeProject) -> None:
     table = f"lake.{lake.schema}.starred"
     lake.sql(f"CREATE TABLE {table} (region string, v int) USING iceberg PARTITIONED BY (region)")
@@ -307,6 +309,7 @@ def test_more_than_rows_changed(lake: LakeProject) -> None:
     lake.assert_equals_definition(*views.values())
 
 
+@pytest.mark.long
 def test_a_value_that_does_not_fit_the_stored_type(lake: LakeProject) -> None:
     table = f"lake.{lake.schema}.widened"
     lake.sql(f"CREATE TABLE {table} (k string, i int, d decimal(4, 1)) USING iceberg PARTITIONED BY (k)")

@@ -39,7 +39,7 @@ def chosen() -> list[str]:
     return [*SHAPES] if os.environ.get("STITCHED_SHAPES") == "all" else [s for s in FEW if s in SHAPES]
 
 
-@pytest.mark.parametrize("change", [pytest.param(r, marks=pytest.mark.long if "delete" in r else ()) for r in ROUNDS])
+@pytest.mark.parametrize("change", [pytest.param(r, marks=() if "insert" in r else pytest.mark.long) for r in ROUNDS])
 def test_change_in_one_partition(lake: LakeProject, tables: dict[str, str], change: str) -> None:
     for statement in ROUNDS[change]:
         lake.sql(statement.format(**tables))

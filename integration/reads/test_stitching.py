@@ -99,6 +99,7 @@ def test_a_use_of_a_table_that_tells_no_key(lake: LakeProject, orders: str) -> N
     lake.assert_equals_definition("filled_in", "filled_in_case", "one_table_told")
 
 
+@pytest.mark.long
 def test_a_computed_key_reached_through_a_column_of_another_type(lake: LakeProject) -> None:
     small, large = (f"lake.{lake.schema}.{name}" for name in ("small_keys", "large_keys"))
     for table, type_ in ((small, "int"), (large, "bigint")):
@@ -115,6 +116,7 @@ def test_a_computed_key_reached_through_a_column_of_another_type(lake: LakeProje
     lake.assert_equals_definition("multiplied")
 
 
+@pytest.mark.long
 def test_a_file_that_is_added_once_more(lake: LakeProject, orders: str) -> None:
     lake.model("added_again", DAILY.format(t=orders), stale_read_behavior="use_stitching")
     assert lake.run("--select", "added_again")["added_again"]["stale_read_behavior"] == "use_stitching"

@@ -165,6 +165,7 @@ def test_tables_change_on_the_same_day_and_over_night(days: Days) -> None:
     assert both["joined"]["refresh_reason"].endswith("the date moved from 2026-03-02 to 2026-04-10")
 
 
+@pytest.mark.long
 def test_the_clock_goes_back(days: Days) -> None:
     back = days.run(BACK)
     assert {n for n, r in back.items() if r["refresh_kind"] == "full"} == {"aged"}

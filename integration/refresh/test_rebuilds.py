@@ -27,7 +27,9 @@ def events(lake: LakeProject) -> str:
         ("case_differs", "at as K", "days(K)", "qty as k"),
     ],
 )
-@pytest.mark.parametrize("how", [(), ("--full-refresh",)], ids=["run", "full_refresh"])
+@pytest.mark.parametrize(
+    "how", [(), pytest.param(("--full-refresh",), marks=pytest.mark.long)], ids=["run", "full_refresh"]
+)
 def test_a_column_that_keeps_its_name_and_loses_its_transform(
     lake: LakeProject, events: str, name: str, before: str, transform: str, after: str, how: tuple[str, ...]
 ) -> None:

@@ -20,6 +20,7 @@ from dbt.adapters.icebergmv.maintenance.reports import explanation
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
 from tests.refresh.refreshes import ORDERS, sell
 from tests.support.dry_project import DryProject
+from tests.support.shares import one_of
 
 pytestmark = pytest.mark.slow
 
@@ -93,6 +94,7 @@ def test_a_view_is_explained_as_a_part_of_the_same_run(project: DryProject) -> N
         }
 
 
+@pytest.mark.long
 def test_a_view_that_is_a_table_and_has_lost_its_model(project: DryProject) -> None:
     project.refresh("old", TOTALS, COLUMNS, layout="table")
     project.model("sums", TOTALS)
@@ -104,6 +106,7 @@ def test_a_view_that_is_a_table_and_has_lost_its_model(project: DryProject) -> N
     assert {*statuses(project, "old")} == {"old"}
 
 
+@pytest.mark.long
 def test_a_view_whose_model_became_ephemeral_has_none(project: DryProject) -> None:
     project.refresh("old", TOTALS, COLUMNS)
     project.model("old", "{{ config(materialized='ephemeral') }} " + TOTALS)
@@ -149,11 +152,14 @@ def test_a_model_that_asks_spark_may_be_configured_wrongly_before_it_is_built(pr
 
 @pytest.mark.parametrize(
     ("setting", "kinds"),
-    [
-        ("on_configuration_change='continue'", ["overwrite", "none"]),
-        ("on_configuration_change='fail'", ["overwrite", "error"]),
-        ("refresh_policy='incremental_strict'", ["overwrite", "full", "error"]),
-    ],
+    one_of(
+        3,
+        [
+            ("on_configuration_change='continue'", ["overwrite", "none"]),
+            ("on_configuration_change='fail'", ["overwrite", "error"]),
+            ("refresh_policy='incremental_strict'", ["overwrite", "full", "error"]),
+        ],
+    ),
 )
 def test_what_a_changed_select_would_come_to(project: DryProject, setting: str, kinds: list[str]) -> None:
     project.model("totals", "{{ config(" + setting + ") }} {% set found = run_query('select 1') %} " + TOTALS)
@@ -162,7 +168,8 @@ def test_what_a_changed_select_would_come_to(project: DryProject, setting: str, 
 
 
 @pytest.mark.parametrize(
-    ("kind", "scheme", "reader", "cannot"), [("rest", "http", "auto", "open"), ("hive", "thrift", "direct", "read")]
+    ("kind", "scheme", "reader", "cannot"),
+    one_of(2, [("rest", "http", "auto", "open"), ("hive", "thrift", "direct", "read")]),
 )
 def test_a_catalog_that_is_down_hides_no_other(
     project: DryProject, monkeypatch: pytest.MonkeyPatch, kind: str, scheme: str, reader: str, cannot: str
@@ -248,6 +255,7 @@ def test_a_view_over_a_table_that_every_run_makes(project: DryProject) -> None:
     assert "lake.ns.made, which the same run builds first" in found["next"]["questions"][0]
 
 
+@pytest.mark.long
 def test_a_plain_view_that_the_run_gives_another_select(project: DryProject) -> None:
     """The run that changes the plain view refreshes what reads it."""
     select = "select region, amount from lake.ns.orders"
@@ -280,6 +288,7 @@ def test_explain_a_view(project: DryProject) -> None:
     assert "region  follows lake.ns.orders.region as it is" in text
 
 
+@pytest.mark.long
 def test_explain_what_an_incremental_model_would_be(project: DryProject) -> None:
     # Its own table is there, so that is_incremental() would be true of it.
     project.table("by_hand", ORDERS, "region")

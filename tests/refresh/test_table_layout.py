@@ -416,6 +416,7 @@ def test_killed_while_a_partition_column_gets_another_type(stage: Stage) -> None
     assert {"CREATE OR", "DROP TABLE"} <= kinds
 
 
+@pytest.mark.long
 def test_killed_while_it_becomes_a_table_that_is_to_be_a_view_again(stage: Stage) -> None:
     for step in itertools.count(1):
         to("view")(stage)
