@@ -62,6 +62,7 @@ def test_sessions_are_set_as_those_in_the_process() -> None:
         ({"host": None, "url": "sc://h/;x=1"}, "`x` in it is not known"),
         ({"host": None, "url": "sc://h;token=t0ken!"}, "it is no address of Spark Connect"),
         ({"host": None, "url": "sc://h:1;token=t0ken!"}, "it is no address of Spark Connect"),
+        ({"host": None, "url": "sc://h/;use_ssl=yes"}, "`use_ssl` in it is neither `true` nor `false`"),
         ({"host": None, "url": "sc://h/;token=t0k#en"}, "it is no address of Spark Connect"),
         ({"host": None, "url": "sc://me:t0ken!@h"}, "it is no address of Spark Connect"),
         ({"port": 70000}, "`port: 70000` is not a number of a port"),
@@ -84,6 +85,11 @@ def test_what_cannot_work_says_why(changes: dict[str, Any], message: str) -> Non
 def test_where_spark_runs_is_said() -> None:
     assert credentials().spark_place() == "the Spark Connect server at h:15002"
     assert credentials(method="session", host=None).spark_place() == "Spark in this process"
+
+
+@pytest.mark.parametrize("url", ["sc://h/;use_ssl=true/", "sc://h//;use_ssl=TRUE;"])
+def test_tls_is_asked_for(url: str) -> None:
+    assert credentials(host=None, url=url).server_request().address.use_ssl
 
 
 def test_a_token_is_taken_whole() -> None:

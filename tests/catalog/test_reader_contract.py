@@ -69,9 +69,16 @@ def test_a_catalog_without_a_reader_is_refused() -> None:
         open_catalog("lake", {"py-catalog-impl": "pyiceberg.catalog.noop.NoopCatalog"})
 
 
-@pytest.mark.parametrize("opened", ["jdbc", "rest"])
-def test_a_namespace_with_levels(opened: str, tmp_path: Path) -> None:
-    with filled_lake(tmp_path, OPENERS[opened]) as lake:
+@contextmanager
+def strict_rest(database: Path) -> Iterator[CatalogReader]:
+    server = RestServer(database, refuses_dots=True)
+    yield open_catalog("lake", {"type": "rest", "uri": server.uri})
+    server.close()
+
+
+@pytest.mark.parametrize("opened", [jdbc, rest, strict_rest])
+def test_a_namespace_with_levels(opened: Opener, tmp_path: Path) -> None:
+    with filled_lake(tmp_path, opened) as lake:
         lake.catalog.create_namespace(("ns", "inner"))
         lake.catalog.create_table(("ns", "inner", "t"), SCHEMA, location=(tmp_path / "inner").as_uri())
         add_view(lake.catalog, ("ns.inner", "v"), view_metadata(["select 1 as id"]), tmp_path)

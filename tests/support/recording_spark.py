@@ -61,7 +61,8 @@ class LocalCatalog:
         return ["ns"]
 
     def entries(self, namespace: str) -> list[CatalogEntry]:
-        return []
+        tables = [CatalogEntry(name[-1], "table") for name in self.iceberg.list_tables(namespace)]
+        return [*tables, *(CatalogEntry(name, "view") for name in self.views)]
 
     def view(self, namespace: str, name: str) -> ViewInfo | None:
         return self.views.get(name)
@@ -119,7 +120,7 @@ class RecordingSpark:
                 self._publish
             ),
             rf"ALTER VIEW {_NAME} SET {_PROPERTIES}": self._alter_view,
-            rf"DROP VIEW IF EXISTS {_NAME}$": lambda found: self.catalog.views.__delitem__(found["name"]),
+            rf"DROP VIEW IF EXISTS {_NAME}$": lambda found: self.catalog.views.pop(found["name"], None),
             rf"DROP TABLE IF EXISTS {_NAME}": self._drop_table,
             rf"ALTER TABLE {_NAME} RENAME TO `ns`\.`(?P<to>\w+)`$": self._rename,
             rf"COMMENT ON TABLE {_NAME} IS (?P<text>{_TEXT})$": self._comment,
@@ -139,6 +140,9 @@ class RecordingSpark:
 
     def _create_table(self, found: re.Match[str]) -> None:
         name = f"ns.{found['name']}"
+        for source, snapshot in re.findall(r"`lake`\.`ns`\.`(\w+)` VERSION AS OF (\d+)", found.string):
+            read = self.catalog.iceberg.load_table(f"ns.{source}")
+            assert read.metadata.snapshot_by_id(int(snapshot)) is not None, f"{source} has no snapshot {snapshot}"
         before: Mapping[str, str] = {}
         if self.catalog.iceberg.table_exists(name):
             before = self.catalog.iceberg.load_table(name).properties

@@ -29,14 +29,21 @@ class RestServer:
     """The server. It runs in a thread until it is closed.
 
     It answers whoever sends `token` (None: everybody), asks for `warehouse` (None: any), and knows views or not.
+    `refuses_dots`: a level of a namespace that has a dot in it is a bad request, else there is none.
     """
 
     def __init__(
-        self, database: Path, token: str | None = None, warehouse: str | None = None, has_views: bool = True
+        self,
+        database: Path,
+        token: str | None = None,
+        warehouse: str | None = None,
+        has_views: bool = True,
+        refuses_dots: bool = False,
     ) -> None:
         self._database = database
         self._token = token
         self._warehouse = warehouse
+        self._refuses_dots = refuses_dots
         self._endpoints = [e for e in _ENDPOINTS if has_views or "/views" not in e]
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
@@ -55,6 +62,8 @@ class RestServer:
         """Return the body of the answer to a GET, or the kind of error when there is no such thing."""
         # A level with a dot in its name is another namespace than two levels.
         parts = [unquote(part).replace(".", "%2E") for part in urlsplit(path).path.strip("/").split("/")]
+        if self._refuses_dots and any("%2E" in part for part in parts):
+            return "NamespacePartContainsDot"
         match [part.replace("\x1f", ".") for part in parts]:
             case ["v1", "config"]:
                 wanted = parse_qs(urlsplit(path).query).get("warehouse", [None])[0]
@@ -105,7 +114,7 @@ class RestServer:
                 except (OSError, ValueError, sqlite3.Error):
                     found, status = "ServerError", 500
                 if isinstance(found, str):
-                    status = 404 if status == 200 else status
+                    status = 400 if found.startswith("NamespacePart") else 404 if status == 200 else status
                     found = {"error": {"message": "the server says no", "type": found, "code": status}}
                 body = json.dumps(found).encode()
                 self.send_response(status)

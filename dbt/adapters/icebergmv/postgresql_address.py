@@ -37,7 +37,7 @@ def sqlalchemy_address(address: str, properties: Mapping[str, str]) -> str:
     except ValueError as error:
         raise InvalidCatalog(f"{error}. Give one host and one port.", subject=subject) from error
     user = options.get("user") or None
-    # What is left out is what it is in Java; Python's driver would ask the environment.
+    # Host and port that are left out are what they are in Java; Python's driver would ask the environment.
     return URL.create(
         "postgresql+psycopg2",
         username=user,

@@ -21,7 +21,7 @@ _DEFAULT_PORTS = {"connect": 15002, "thrift": 10000}
 def connect_address(url: str) -> dict[str, str | int | bool]:
     """Return the keys of a profile that a `sc://host:port/;key=value` address stands for. Raises InvalidConfig."""
     parts = urlsplit(url)
-    options = dict(option.partition("=")[::2] for option in parts.path.removeprefix("/").split(";") if option)
+    options = dict(option.partition("=")[::2] for option in parts.path.lstrip("/").split(";") if option)
     unknown = sorted(options.keys() - _OPTIONS.keys())
     if parts.scheme != "sc" or not _PLACE.fullmatch(parts.netloc) or parts.query or parts.fragment or unknown:
         cause = f"`{unknown[0]}` in it is not known" if unknown else "it is no address of Spark Connect"
@@ -29,9 +29,14 @@ def connect_address(url: str) -> dict[str, str | int | bool]:
             f"{cause}. Write `url: sc://<host>:<port>`; add `/;token=<token>` or `/;use_ssl=true` where needed.",
             subject="Cannot use the profile: `url` cannot be read",
         )
+    if options.get("use_ssl", "true").strip("/").lower() not in ("true", "false"):
+        raise InvalidConfig(
+            "`use_ssl` in it is neither `true` nor `false`. Correct it.",
+            subject="Cannot use the profile: `url` cannot be read",
+        )
     found: dict[str, str | int | bool] = {_OPTIONS[key]: unquote(value) for key, value in options.items()}
     if "use_ssl" in found:
-        found["use_ssl"] = str(found["use_ssl"]).lower() == "true"
+        found["use_ssl"] = str(found["use_ssl"]).strip("/").lower() == "true"
     if parts.port is not None:
         found["port"] = parts.port
     return {"host": str(parts.hostname), **found}

@@ -55,11 +55,8 @@ class PyIcebergReader(ABC):
 
     def table(self, namespace: str, name: str) -> Table | None:
         """Return a table with its current metadata."""
-        return self._loaded((namespace,), name)
-
-    def _loaded(self, namespace: tuple[str, ...], name: str) -> Table | None:
         try:
-            return self._ask(lambda: self._catalog.load_table((*namespace, name)))
+            return self._ask(lambda: self._catalog.load_table((namespace, name)))
         except (NoSuchTableError, NoSuchNamespaceError):
             return None
 

@@ -11,10 +11,13 @@ _SECRET_KEY = re.compile(
     r"|passwd|(?:access|private|api|account)[._-]?key|(?:sse|encryption|decryption)[.-]key$",
     re.IGNORECASE,
 )
+_LOGIN_IN_ADDRESS = re.compile(r"(//[^/@\s:]+:)[^/@\s]+@")
 # A password may have `/` and `@` in it; what begins like a port is none. `abfss://container@account` is no login.
-_LOGIN_IN_ADDRESS = re.compile(r"(//[^/@\s:?]+:(?!\d+/))[^\s\"'?]+@")
-_TOKEN_IN_ADDRESS = re.compile(r"(https?://)[^/@\s:?\"']+@")
-_LOGIN_IN_QUERY = re.compile(r"((?:password|passwd|token|secret|signature|\bsig)=)[^&;\s\"']+", re.IGNORECASE)
+_ODD_LOGIN_IN_ADDRESS = re.compile(r"(//[^/@\s:?]{1,100}:(?!\d+/))[^\s\"'?]{1,200}@")
+_TOKEN_IN_ADDRESS = re.compile(r"(https?://)[^/@\s:?\"']{1,200}@")
+_LOGIN_IN_QUERY = re.compile(
+    r"((?:password|passwd|token|secret|signature|\bsig)=)(?:(?!;\w+=)[^&\s\"'])+", re.IGNORECASE
+)
 HIDDEN = "*****"
 
 
@@ -34,7 +37,8 @@ def hide(text: str, secrets: Iterable[str]) -> str:
     """Return `text` with every secret value, and every password inside an address, masked."""
     for secret in secrets:
         text = text.replace(secret, HIDDEN)
-    text = _TOKEN_IN_ADDRESS.sub(rf"\1{HIDDEN}@", _LOGIN_IN_ADDRESS.sub(rf"\1{HIDDEN}@", text))
+    for login in (_LOGIN_IN_ADDRESS, _ODD_LOGIN_IN_ADDRESS, _TOKEN_IN_ADDRESS):
+        text = login.sub(rf"\1{HIDDEN}@", text)
     return _LOGIN_IN_QUERY.sub(rf"\1{HIDDEN}", text)
 
 

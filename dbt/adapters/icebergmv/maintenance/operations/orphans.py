@@ -17,7 +17,7 @@ from pyiceberg.table import Table
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo, summary_count
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 from dbt.adapters.icebergmv.maintenance.lake import Lake
-from dbt.adapters.icebergmv.maintenance.refresh.made_table import staging_name
+from dbt.adapters.icebergmv.maintenance.refresh.publish import staging_name
 from dbt.adapters.icebergmv.maintenance.refresh.statements import drop_table
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
@@ -28,6 +28,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     view_of_storage,
 )
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY
+from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
 from dbt.adapters.icebergmv.maintenance.status.time_spans import ago
 
 _NO_OWNER = "its view is not recorded readably"
@@ -114,7 +115,7 @@ def _why_loose(catalog: CatalogReader, name: TableName, table: Table) -> str | N
     if _folded(owner) == _folded(name):
         # People query this table itself.
         return None
-    view = catalog.view(*owner[1:])
+    view = found_view(catalog, owner)
     if view is None:
         return "its view is gone"
     return None if _knows(view, name, table) else "its view reads another table"

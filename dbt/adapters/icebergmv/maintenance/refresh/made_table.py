@@ -29,12 +29,7 @@ from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.table_layout import build_properties
 
 REPLACES = f"{PREFIX}replaces"
-"""Property of a table: the one that its rows were in before, or that the view had before; it is to be dropped."""
-
-
-def staging_name(view: TableName) -> TableName:
-    """Return the name under which rows are kept that cannot be in the table of a view yet."""
-    return (view[0], view[1], f"__mv_storage__{view[2]}__next")
+"""Property of a table: the storage table of the layout that the view had before, which is to be dropped."""
 
 
 def made_table(lake: Lake, settled: Settled, name: TableName, recording: Recording) -> StoredRows:
@@ -43,18 +38,14 @@ def made_table(lake: Lake, settled: Settled, name: TableName, recording: Recordi
     Raises RefreshConflict when another refresh made it meanwhile, InvalidConfig before anything is written.
     """
     order_of(settled.view.request.config, settled.columns)
-    before, fields = lake.catalog.table(name[1], name[2]), partitioning_of(settled)
+    before = lake.catalog.table(name[1], name[2])
+    if inherits_a_transform(settled, before):
+        # An error of a reader is better than a table without rows, which a replacement in two steps would show.
+        lake.spark(statements.drop_table(name, purge=False))
+        before = None
     rows = Rows(settled.stored_names, query_of(settled))
-    if not inherits_a_transform(settled, before):
-        made = statements.create_table(name, rows, fields, _properties(settled, before, recording))
-        return _created(lake, before, made, name)
-    # Iceberg cannot replace such a table in one step, and nobody may see it without rows. So it is dropped; but its
-    # rows are computed before, as that may fail.
-    staged = _staged(lake, settled, rows)
-    lake.spark(statements.drop_table(name, purge=False))
-    properties = {REPLACES: show(staged.name), **_properties(settled, None, recording)}
-    made = statements.create_table(name, gathered(settled, staged, fields), fields, properties)
-    return _created(lake, None, made, name)
+    properties = _properties(settled, before, recording)
+    return _created(lake, before, statements.create_table(name, rows, partitioning_of(settled), properties), name)
 
 
 def made_again(
@@ -64,18 +55,6 @@ def made_again(
     properties = _properties(settled, stored.table, recording)
     made = statements.create_table(stored.name, gathered(settled, stored, fields), fields, properties)
     return _created(lake, stored.table, made, stored.name)
-
-
-def _staged(lake: Lake, settled: Settled, rows: Rows) -> StoredRows:
-    """Write rows into a table beside the one that is to have them."""
-    name = staging_name(settled.view.request.view)
-    with alone(lake, name, lake.catalog.table(name[1], name[2])):
-        lake.spark(statements.create_table(name, rows, (), storage_properties(settled)))
-    table = load_storage(lake, name)
-    head = table.metadata.current_snapshot_id
-    if head is None:
-        raise lost_race(name)
-    return StoredRows(name, table, head)
 
 
 def _properties(settled: Settled, before: Table | None, recording: Recording) -> dict[str, str]:

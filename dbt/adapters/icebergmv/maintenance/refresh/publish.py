@@ -72,7 +72,7 @@ def publish_text(
         properties={**state.to_properties(), VERSIONS_KEPT: str(config.keep_versions)},
     )
     _check_not_overtaken(lake, made.name, view.found, stored)
-    with _out_of_the_way(lake, made.name) if is_table_in_the_way(view) else nullcontext():
+    with out_of_the_way(lake, made.name) if is_table_in_the_way(view) else nullcontext():
         _create_view(lake, view, made)
     return text.behavior
 
@@ -153,8 +153,8 @@ def _create_view(lake: Lake, view: Inspection, made: statements.View) -> None:
 
 
 @contextmanager
-def _out_of_the_way(lake: Lake, view: TableName) -> Iterator[None]:
-    """Rename the table that has the view's name; drop it once the view is there, or give it its name back."""
+def out_of_the_way(lake: Lake, view: TableName) -> Iterator[None]:
+    """Rename the table that has the view's name; drop it once another one has the name, or give it its name back."""
     backup = _free_name(lake, view)
     lake.spark(statements.rename_table(view, backup))
     try:
@@ -172,6 +172,11 @@ def drop_backup(lake: Lake, view: TableName) -> None:
     table = lake.catalog.table(name[1], name[2])
     if table is not None and is_view_table(view, table.properties):
         lake.spark(statements.drop_table(name, purge=True))
+
+
+def staging_name(view: TableName) -> TableName:
+    """Return the name under which a table is made that is to get the name of a view."""
+    return (view[0], view[1], f"__mv_storage__{view[2]}__next")
 
 
 def drop_if_ours(lake: Lake, table: TableName, view: TableName) -> None:

@@ -2,8 +2,7 @@
 
 1. A branch of the storage table starts at the snapshot that the view pins, never at a stray head.
 2. The rows are replaced on the branch, where no reader looks.
-3. `fast_forward` moves main to it. It fails unless main still is where the branch started: the compare-and-swap that
-   lets one of two refreshers win.
+3. `fast_forward` moves main to it. It fails unless main is an ancestor of it, so of two refreshers one wins.
 4. CREATE OR REPLACE VIEW publishes SQL and state in one commit: the atomic point for readers.
 
 The branch stays and keeps the pinned snapshot from being expired, for as long as a retained version of the view reads

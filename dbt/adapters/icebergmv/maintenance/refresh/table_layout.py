@@ -10,16 +10,18 @@ table gets its name. Between the two there is nothing under the name.
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 from pyiceberg.table import Table
 
-from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_partitioning
 from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, Rows
 from dbt.adapters.icebergmv.maintenance.refresh import statements
-from dbt.adapters.icebergmv.maintenance.refresh.made_table import REPLACES, made_again, made_table, staging_name
-from dbt.adapters.icebergmv.maintenance.refresh.publish import drop_if_ours
+from dbt.adapters.icebergmv.maintenance.refresh.made_table import REPLACES, made_again, made_table
+from dbt.adapters.icebergmv.maintenance.refresh.publish import drop_backup, drop_if_ours, out_of_the_way, staging_name
 from dbt.adapters.icebergmv.maintenance.refresh.shortcomings import recorded_config
 from dbt.adapters.icebergmv.maintenance.refresh.state_after import Recording, recorded_with, state_of_rows, state_option
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
@@ -29,12 +31,12 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
     new_branch_name,
     write_storage,
 )
-from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage, order_rows
+from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage, inherits_a_transform, order_rows
 from dbt.adapters.icebergmv.maintenance.refresh.written import Published, now, with_grain, write_plan
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import has_moved
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, view_of_storage
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY, state_text
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
@@ -100,38 +102,83 @@ def _start(view: Inspection) -> StoredRows:
 
 
 def _made(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Published:
-    """Make the table, with its rows and its state, by one statement."""
+    """Make the table, with its rows and its state, by one statement.
+
+    It gets the name of the view only then where Iceberg cannot replace what has the name.
+    """
     view = settled.view
-    is_view_there = view.found is not None and not isinstance(view.found, TableView)
-    name = staging_name(view.request.view) if is_view_there else view.request.view
-    if has_moved(lake.catalog, view.request.view, view.found):
-        raise lost_race(view.request.view)
-    if is_view_there:
-        drop_if_ours(lake, name, view.request.view)
-    stored = made_table(lake, settled, name, _recording(view, reads, started_at))
+    name = view.request.view
+    is_staged = _has_view(view) or _cannot_be_replaced(lake, settled)
+    if has_moved(lake.catalog, name, view.found):
+        raise lost_race(name)
+    made_as = _free_staging_name(lake, name) if is_staged else name
+    stored = made_table(lake, settled, made_as, _recording(view, reads, started_at))
     coarser = coarser_partitioning(settled, stored)
     if coarser is not None:
         settled = with_grain(settled, stored, coarser)
         stored = made_again(lake, settled, stored, coarser, _recording(view, reads, started_at))
-    if is_view_there:
-        if has_moved(lake.catalog, view.request.view, view.found):
-            raise lost_race(view.request.view)
-        lake.spark(statements.drop_view(view.request.view))
-        lake.spark(statements.rename_table(name, view.request.view))
-        table = load_storage(lake, view.request.view)
-        if table.metadata.current_snapshot_id != stored.snapshot_id:
-            # Another refresh has made the table under the other name again: rows and state are its own.
-            raise lost_race(view.request.view)
-        stored = StoredRows(view.request.view, table, stored.snapshot_id)
-    recorded = table_as_view(view.request.view, stored.table)
+    if is_staged:
+        stored = _put_in_place(lake, view, stored)
+    recorded = table_as_view(name, stored.table)
     if recorded is None or not recorded.properties:
         state = stored.table.properties[STATE_KEY]
         lake.spark(statements.unset_table_properties(stored.name, [BUILT_KEY]))
         stored = write_storage(lake, stored, _no_rows(stored), state_option(state))
     # The branch keeps the state from being expired with its snapshot, once the table is compacted.
-    lake.spark(statements.create_branch(view.request.view, new_branch_name(), stored.snapshot_id))
+    lake.spark(statements.create_branch(name, new_branch_name(), stored.snapshot_id))
     _tidy(lake, view)
     return Published(settled, stored, None, _BEHAVIOR)
+
+
+def _has_view(view: Inspection) -> bool:
+    return view.found is not None and not isinstance(view.found, TableView)
+
+
+def _cannot_be_replaced(lake: Lake, settled: Settled) -> bool:
+    """Return whether Iceberg cannot replace the table that there is, and another one can take its name.
+
+    A catalog that has no views (Hadoop) may not rename tables: made_table drops the table before it makes it there.
+    """
+    return lake.catalog.has_views and inherits_a_transform(settled, lake.catalog.table(*settled.view.request.view[1:]))
+
+
+def _free_staging_name(lake: Lake, view: TableName) -> TableName:
+    """Return the name of a table to come. Raises InvalidConfig where the table of that name is not ours."""
+    name = staging_name(view)
+    found = lake.catalog.table(name[1], name[2])
+    if found is not None and view_of_storage(found.properties) != view:
+        raise InvalidConfig(f"the table {show(name)} is in the way: its rows are computed there. Rename that one.")
+    return name
+
+
+def _put_in_place(lake: Lake, view: Inspection, stored: StoredRows) -> StoredRows:
+    """Give a table that is whole the name of the view, in place of the view or the table that has the name."""
+    name = view.request.view
+    staged = lake.catalog.table(*stored.name[1:])
+    if staged is None or _head(staged) != stored.snapshot_id:
+        raise lost_race(name)
+    if has_moved(lake.catalog, name, view.found):
+        lake.spark(statements.drop_table(stored.name, purge=True))
+        raise lost_race(name)
+    if _has_view(view):
+        lake.spark(statements.drop_view(name))
+    with nullcontext() if _has_view(view) else out_of_the_way(lake, name):
+        try:
+            lake.spark(statements.rename_table(stored.name, name))
+        except Exception as error:
+            # Whatever it failed of, another refresh that took the table meanwhile is the reason that counts.
+            if lake.catalog.table(*stored.name[1:]) is None:
+                raise lost_race(name) from error
+            raise
+    table = load_storage(lake, name)
+    if _head(table) != stored.snapshot_id:
+        # Another refresh has made the table under the other name again: rows and state are its own.
+        raise lost_race(name)
+    return StoredRows(name, table, stored.snapshot_id)
+
+
+def _head(table: Table) -> int | None:
+    return table.metadata.current_snapshot_id
 
 
 def _recording(view: Inspection, reads: ReadPlan, started_at: str) -> Recording:
@@ -148,6 +195,7 @@ def _tidy(lake: Lake, view: Inspection) -> None:
     order_rows(lake, view.request.config, view.storage)
     _describe(lake, view)
     table = load_storage(lake, name)
+    drop_backup(lake, name)
     if isinstance(view, NewView | LostView):
         staging = staging_name(name)
         _drop_replaced(lake, lake.catalog.table(staging[1], staging[2]), name)

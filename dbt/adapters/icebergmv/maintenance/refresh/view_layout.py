@@ -9,7 +9,6 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_partitioning
 from dbt.adapters.icebergmv.maintenance.planning.write import ReplaceAll
-from dbt.adapters.icebergmv.maintenance.refresh.made_table import staging_name
 from dbt.adapters.icebergmv.maintenance.refresh.publish import (
     drop_backup,
     drop_if_ours,
@@ -17,6 +16,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.publish import (
     publish_view,
     record,
     republish,
+    staging_name,
 )
 from dbt.adapters.icebergmv.maintenance.refresh.shortcomings import recorded_config
 from dbt.adapters.icebergmv.maintenance.refresh.state_after import (

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
 
 from pyiceberg.catalog.rest import Capability, RestCatalog
-from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchViewError
+from pyiceberg.exceptions import BadRequestError, NoSuchNamespaceError, NoSuchTableError, NoSuchViewError
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.pyiceberg_reader import PyIcebergReader
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo, spellings
 from dbt.adapters.icebergmv.maintenance.catalog.view_metadata import view_info
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
+
+T = TypeVar("T")
 
 
 class Reader(PyIcebergReader):
@@ -31,29 +36,43 @@ class Reader(PyIcebergReader):
 
     def entries(self, namespace: str) -> list[CatalogEntry]:
         """Return the tables and views of a namespace."""
-        return next((found for parts in spellings(namespace) if (found := self._entries(parts)) is not None), [])
+
+        def listed(parts: tuple[str, ...]) -> list[CatalogEntry]:
+            tables, views = self._rest.list_tables(parts), self._rest.list_views(parts)
+            return [CatalogEntry(i[-1], "table") for i in tables] + [CatalogEntry(i[-1], "view") for i in views]
+
+        return self._spelled(namespace, listed) or []
 
     def table(self, namespace: str, name: str) -> Table | None:
         """Return a table with its current metadata."""
-        return next((found for parts in spellings(namespace) if (found := self._loaded(parts, name))), None)
+        return self._spelled(namespace, lambda parts: self._rest.load_table((*parts, name)))
 
     def view(self, namespace: str, name: str) -> ViewInfo | None:
         """Return the current metadata of a view."""
         if not self.has_views:
             return None
-        for parts in spellings(namespace):
-            with suppress(NoSuchViewError, NoSuchNamespaceError):
-                return self._view(parts, name)
+        return self._spelled(
+            namespace, lambda parts: view_info(namespace, name, self._rest.load_view((*parts, name)).metadata)
+        )
+
+    def _spelled(self, namespace: str, look: Callable[[tuple[str, ...]], T]) -> T | None:
+        """Return what there is under one of the names that a dotted namespace can stand for, else None.
+
+        Servers differ: a name with a dot in it is absent, has nothing in it, or is refused.
+        """
+        refusals, names = list[CatalogUnavailable](), list(spellings(namespace))
+        for parts in names:
+            try:
+                found = self._ask(partial(look, parts))
+            except (NoSuchTableError, NoSuchViewError, NoSuchNamespaceError):
+                continue
+            except CatalogUnavailable as error:
+                if not isinstance(error.__cause__, BadRequestError):
+                    raise
+                refusals.append(error)
+            else:
+                if found:
+                    return found
+        if len(refusals) == len(names):
+            raise refusals[0]
         return None
-
-    def _entries(self, namespace: tuple[str, ...]) -> list[CatalogEntry] | None:
-        try:
-            tables = self._ask(lambda: self._rest.list_tables(namespace))
-            views = self._ask(lambda: self._rest.list_views(namespace))
-        except NoSuchNamespaceError:
-            return None
-        return [CatalogEntry(i[-1], "table") for i in tables] + [CatalogEntry(i[-1], "view") for i in views]
-
-    def _view(self, namespace: tuple[str, ...], name: str) -> ViewInfo:
-        loaded = self._ask(lambda: self._rest.load_view((*namespace, name)))
-        return self._ask(lambda: view_info(".".join(namespace), name, loaded.metadata))
