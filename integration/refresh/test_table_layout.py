@@ -84,6 +84,23 @@ def test_every_kind_of_refresh(lake: LakeProject) -> None:
     assert [f.name for f in _table(lake, "kinds").schema().fields] == ["odd", "n", "mean"]
 
 
+def test_a_partition_column_of_another_type(lake: LakeProject) -> None:
+    """Iceberg cannot replace such a table. The rows stay where the new ones cannot be computed."""
+    table = _base(lake, "retyped")
+    lake.model("retyped", f"select d as k, sum(v) as n from {table} group by d", partition_by="days(k)", **TABLE)
+    assert _kind(lake, "retyped") == "full"
+    before = _rows(lake, "retyped")
+    lake.model("retyped", f"select v div 0 as k, count(*) as n from {table} group by v", partition_by="k", **TABLE)
+    lake.dbt("run", "--select", "retyped")
+    assert "DIVIDE_BY_ZERO" in lake.failures()["retyped"]
+    assert _rows(lake, "retyped") == (before if lake.reader().has_views else None)
+    lake.model("retyped", f"select v as k, count(*) as n from {table} group by v", partition_by="k", **TABLE)
+    assert _kind(lake, "retyped") == "full"
+    assert _kind(lake, "retyped") == "none"
+    lake.sql(f"INSERT INTO {table} VALUES (date'2024-01-03', 7)")
+    assert _kind(lake, "retyped") != "full"
+
+
 def _table(lake: LakeProject, name: str) -> Any:
     table = lake.reader().table(lake.schema, name)
     assert table is not None
