@@ -152,6 +152,7 @@ def test_master_that_refuses_is_one_line(shop: Path, master: str) -> None:
     assert "org.apache.spark.api" not in answer.stdout
 
 
+@pytest.mark.long
 def test_run_leaves_only_its_own_files(first_run: tuple[Path, set[str]]) -> None:
     _, left = first_run
     assert left - {"models", "dbt_project.yml", "profiles.yml"} <= {"logs", "target", "warehouse", ".user.yml"}

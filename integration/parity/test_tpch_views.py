@@ -18,7 +18,6 @@ from pyspark.sql import SparkSession
 
 from examples.tpch.views_table import PARTITIONS, SCHEMAS, SECTIONS, Behaviour, behaviours, template
 from integration.support.lake import LakeProject
-from tests.support.shares import one_of
 
 SCALE = "0.002"
 KEPT = {
@@ -112,7 +111,7 @@ def project(lake: LakeProject, tmp_path_factory: pytest.TempPathFactory) -> Lake
     return lake
 
 
-@pytest.mark.parametrize("change", one_of(3, ROUNDS), ids=lambda change: change.name)
+@pytest.mark.parametrize("change", ROUNDS, ids=lambda change: change.name)
 def test_views_refresh_as_the_page_says(project: LakeProject, change: Round) -> None:
     for statement in change.statements:
         project.sql(_in_catalog(statement))

@@ -124,6 +124,7 @@ BY = {
 }
 
 
+@pytest.mark.long
 def test_changes_of_every_kind(sales: Sales) -> None:
     each = [Sales(sales.lake, f"{sales.name}_{how}", sales.seen) for how in BY]
     for one, (partitioned, sql) in zip(each, BY.values(), strict=True):

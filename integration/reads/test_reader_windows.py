@@ -135,6 +135,7 @@ def test_commits_between_two_loads(world: World, query: str, part: int) -> None:
     "states",
     [pytest.param((1, 2, 3), id="undone again"), pytest.param((1, 3, 4), id="other columns", marks=pytest.mark.long)],
 )
+@pytest.mark.long
 def test_commits_that_leave_main_where_it_was(world: World, states: tuple[int, int, int], part: int) -> None:
     """The first and the last look see the same snapshot of main, and what lies between is another state."""
     statement = f"SELECT * FROM lake.{world.lake.schema}.stitched"

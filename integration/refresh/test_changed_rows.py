@@ -9,7 +9,6 @@ from benchmarks.parts.scans import last_execution, scanned_since
 from dbt.adapters.icebergmv.maintenance.planning import cost, write
 from integration.support.following import assert_follows
 from integration.support.lake import LakeProject
-from tests.support.shares import one_of
 
 JOINED = "from {orders} o join {customers} c on o.customer = c.id"
 VIEWS = {
@@ -127,7 +126,7 @@ def tables(lake: LakeProject) -> dict[str, str]:
     return names
 
 
-@pytest.mark.parametrize("change", one_of(2, ROUNDS))
+@pytest.mark.parametrize("change", ROUNDS)
 def test_what_is_reached_is_refreshed(lake: LakeProject, tables: dict[str, str], change: str) -> None:
     assert_follows(lake, tables, ROUNDS[change], ROUNDS[change][1])
 

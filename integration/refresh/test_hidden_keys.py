@@ -10,7 +10,6 @@ from pyspark.sql import SparkSession
 from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager
 from dbt.adapters.icebergmv.reading import read_materialized_view
 from integration.support.lake import LakeProject
-from tests.support.shares import one_of
 
 VIEWS = {
     "amounts": "select id, amount from {orders}",
@@ -60,7 +59,7 @@ def tables(lake: LakeProject) -> dict[str, str]:
     return names
 
 
-@pytest.mark.parametrize("change", one_of(2, ROUNDS))
+@pytest.mark.parametrize("change", ROUNDS)
 def test_days_that_nothing_shows_are_followed(lake: LakeProject, tables: dict[str, str], change: str) -> None:
     statements, partitions = ROUNDS[change]
     for statement in statements:

@@ -10,7 +10,6 @@ from dbt.adapters.icebergmv.maintenance.planning.row_changes import RowChanges
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
 from integration.support.following import assert_follows
 from integration.support.lake import LakeProject
-from tests.support.shares import one_of
 
 JOINED = "from {orders} o join {customers} c on o.customer = c.id"
 VIEWS = {
@@ -102,7 +101,7 @@ def tables(lake: LakeProject) -> dict[str, str]:
     return names
 
 
-@pytest.mark.parametrize("change", one_of(2, ROUNDS))
+@pytest.mark.parametrize("change", ROUNDS)
 def test_groups_are_merged(lake: LakeProject, tables: dict[str, str], change: str) -> None:
     found = assert_follows(lake, tables, ROUNDS[change], VIEWS)
     assert all((found[n]["bytes_written"] > 0) == (found[n]["rows_affected"] > 0) for n in ROUNDS[change][1])
