@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import boto3
+import requests
 from moto.server import ThreadedMotoServer
 
 from integration.support.servers.processes import HOST
@@ -33,6 +34,8 @@ def s3() -> Iterator[ObjectStore]:
     server.start()
     try:
         host, port = server.get_host_and_port()
+        # Servers of one process share what they keep.
+        requests.post(f"http://{host}:{port}/moto-api/reset", timeout=30).raise_for_status()
         store = ObjectStore(f"http://{host}:{port}", "lake-of-tests", "eu-central-1", "test-access-key", "test-s3cret")
         boto3.client(
             "s3",
