@@ -196,7 +196,8 @@ class Machine:
         except Exception as error:
             raise WrongResult("error", subject.shape.name, f"{error!s:.1500}; {subject.sql}") from error
         self.statistics.statements += len(recorder.statements)
-        if "cannot be asked" in result.reason:
+        # Iceberg cannot read a partition column as it was before its type was widened.
+        if "cannot be asked" in result.reason and "types" not in subject.broken:
             raise WrongResult("question", subject.shape.name, f"{result.reason}; {subject.sql}")
         if any(_QUESTION.match(statement) for statement in recorder.statements):
             self.statistics.events[f"asked the changed rows, then {result.kind}"] += 1
