@@ -112,6 +112,7 @@ def project(lake: LakeProject, tmp_path_factory: pytest.TempPathFactory) -> Lake
 
 
 @pytest.mark.parametrize("change", ROUNDS, ids=lambda change: change.name)
+@pytest.mark.long
 def test_views_refresh_as_the_page_says(project: LakeProject, change: Round) -> None:
     for statement in change.statements:
         project.sql(_in_catalog(statement))

@@ -81,6 +81,7 @@ SEVERAL_USES = {
 }
 
 
+@pytest.mark.long
 def test_a_use_of_a_table_that_tells_no_key(lake: LakeProject, orders: str) -> None:
     labels = f"lake.{lake.schema}.labels"
     lake.sql(f"CREATE TABLE {labels} (id bigint, region string) USING iceberg PARTITIONED BY (region)")
