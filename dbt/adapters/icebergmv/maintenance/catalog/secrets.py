@@ -13,8 +13,8 @@ _SECRET_KEY = re.compile(
 )
 _LOGIN_IN_ADDRESS = re.compile(r"(//[^/@\s:]+:)[^/@\s]+@")
 # A password may have `/` and `@` in it; what begins like a port is none. `abfss://container@account` is no login.
-_ODD_LOGIN_IN_ADDRESS = re.compile(r"(//[^/@\s:?]{1,100}:(?!\d+/))[^\s\"'?]{1,200}@")
-_TOKEN_IN_ADDRESS = re.compile(r"(https?://)[^/@\s:?\"']{1,200}@")
+_ODD_LOGIN_IN_ADDRESS = re.compile(r"(//[^/\s:?\"']{0,100}:(?!\d+/))[^\s\"'?]{1,4000}@")
+_TOKEN_IN_ADDRESS = re.compile(r"(https?://)[^/@\s:?\"']+@")
 _LOGIN_IN_QUERY = re.compile(
     r"((?:password|passwd|token|secret|signature|\bsig)=)(?:(?!;\w+=)[^&\s\"'])+", re.IGNORECASE
 )

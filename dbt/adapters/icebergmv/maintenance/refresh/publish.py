@@ -171,7 +171,8 @@ def drop_backup(lake: Lake, view: TableName) -> None:
     name = (view[0], view[1], view[2] + BACKUP_SUFFIX)
     table = lake.catalog.table(name[1], name[2])
     if table is not None and is_view_table(view, table.properties):
-        lake.spark(statements.drop_table(name, purge=True))
+        # People may have given the name to a copy whose files another table has, too.
+        lake.spark(statements.drop_table(name, purge=False))
 
 
 def staging_name(view: TableName) -> TableName:
@@ -183,7 +184,8 @@ def drop_if_ours(lake: Lake, table: TableName, view: TableName) -> None:
     """Drop a table that was made for a view, if it is there."""
     found = lake.catalog.table(table[1], table[2])
     if found is not None and table != view and view_of_storage(found.properties) == view:
-        lake.spark(statements.drop_table(table, purge=True))
+        # Iceberg refuses to delete files of a table without garbage collection.
+        lake.spark(statements.drop_table(table, purge=found.properties.get("gc.enabled", "true").lower() != "false"))
 
 
 def _free_name(lake: Lake, view: TableName) -> TableName:

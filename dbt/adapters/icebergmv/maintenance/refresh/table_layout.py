@@ -124,6 +124,7 @@ def _made(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Pub
         state = stored.table.properties[STATE_KEY]
         lake.spark(statements.unset_table_properties(stored.name, [BUILT_KEY]))
         stored = write_storage(lake, stored, _no_rows(stored), state_option(state))
+    drop_backup(lake, name)
     # The branch keeps the state from being expired with its snapshot, once the table is compacted.
     lake.spark(statements.create_branch(name, new_branch_name(), stored.snapshot_id))
     _tidy(lake, view)
@@ -148,6 +149,8 @@ def _free_staging_name(lake: Lake, view: TableName) -> TableName:
     found = lake.catalog.table(name[1], name[2])
     if found is not None and view_of_storage(found.properties) != view:
         raise InvalidConfig(f"the table {show(name)} is in the way: its rows are computed there. Rename that one.")
+    # What a dead refresh has left would give its properties and its history to the table that replaces it.
+    drop_if_ours(lake, name, view)
     return name
 
 
@@ -158,7 +161,7 @@ def _put_in_place(lake: Lake, view: Inspection, stored: StoredRows) -> StoredRow
     if staged is None or _head(staged) != stored.snapshot_id:
         raise lost_race(name)
     if has_moved(lake.catalog, name, view.found):
-        lake.spark(statements.drop_table(stored.name, purge=True))
+        drop_if_ours(lake, stored.name, name)
         raise lost_race(name)
     if _has_view(view):
         lake.spark(statements.drop_view(name))
@@ -195,7 +198,6 @@ def _tidy(lake: Lake, view: Inspection) -> None:
     order_rows(lake, view.request.config, view.storage)
     _describe(lake, view)
     table = load_storage(lake, name)
-    drop_backup(lake, name)
     if isinstance(view, NewView | LostView):
         staging = staging_name(name)
         _drop_replaced(lake, lake.catalog.table(staging[1], staging[2]), name)
