@@ -44,8 +44,8 @@ def refresh(lake: Lake, inspection: Inspection, reads: ReadPlan) -> RefreshResul
     """Bring the inspected view up to date and return what was done. `reads` is what readers are to get.
 
     A refresh that loses against another one starts again from what the winner published, a few times; then it raises
-    RefreshConflict. Any error names the view, and leaves what readers see untouched (but for a partition column of another
-    type in a catalog without views: docs/layouts.md).
+    RefreshConflict. Any error names the view, and leaves what readers see untouched (but for a partition column of
+    another type in a catalog without views: docs/layouts.md).
     """
     with naming("refresh", inspection.request.name):
         for _ in range(ATTEMPTS - 1):
