@@ -120,7 +120,7 @@ class RecordingSpark:
                 self._publish
             ),
             rf"ALTER VIEW {_NAME} SET {_PROPERTIES}": self._alter_view,
-            rf"DROP VIEW IF EXISTS {_NAME}$": lambda found: self.catalog.views.pop(found["name"], None),
+            rf"DROP VIEW IF EXISTS {_NAME}$": self._drop_view,
             rf"DROP TABLE IF EXISTS {_NAME}": self._drop_table,
             rf"ALTER TABLE {_NAME} RENAME TO `ns`\.`(?P<to>\w+)`$": self._rename,
             rf"COMMENT ON TABLE {_NAME} IS (?P<text>{_TEXT})$": self._comment,
@@ -185,6 +185,9 @@ class RecordingSpark:
             if key.startswith(_SUMMARY)
         }
         table.append(row, branch=found["branch"], snapshot_properties=summary)
+
+    def _drop_view(self, found: re.Match[str]) -> None:
+        self.catalog.views.pop(found["name"], None)
 
     def _drop_table(self, found: re.Match[str]) -> None:
         if self.catalog.iceberg.table_exists(f"ns.{found['name']}"):
