@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -27,8 +28,8 @@ def jdbc(database: Path) -> Iterator[CatalogReader]:
 
 
 @contextmanager
-def rest(database: Path) -> Iterator[CatalogReader]:
-    server = RestServer(database)
+def rest(database: Path, refuses_dots: bool = False) -> Iterator[CatalogReader]:
+    server = RestServer(database, refuses_dots=refuses_dots)
     yield open_catalog("lake", {"type": "rest", "uri": server.uri})
     server.close()
 
@@ -69,14 +70,7 @@ def test_a_catalog_without_a_reader_is_refused() -> None:
         open_catalog("lake", {"py-catalog-impl": "pyiceberg.catalog.noop.NoopCatalog"})
 
 
-@contextmanager
-def strict_rest(database: Path) -> Iterator[CatalogReader]:
-    server = RestServer(database, refuses_dots=True)
-    yield open_catalog("lake", {"type": "rest", "uri": server.uri})
-    server.close()
-
-
-@pytest.mark.parametrize("opened", [jdbc, rest, strict_rest])
+@pytest.mark.parametrize("opened", [jdbc, rest, partial(rest, refuses_dots=True)])
 def test_a_namespace_with_levels(opened: Opener, tmp_path: Path) -> None:
     with filled_lake(tmp_path, opened) as lake:
         lake.catalog.create_namespace(("ns", "inner"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -59,6 +59,19 @@ def dying(stage: Stage, step: int, model: Model | None = None) -> tuple[Spark, l
         return recorder(sql)
 
     return spark, ran
+
+
+def deaths(stage: Stage, model: Model, prepare: Callable[[Stage], object]) -> Iterator[list[str]]:
+    """Let the refresh of a view die before its n-th statement, for every n; yield what each had run."""
+    for step in itertools.count(1):
+        prepare(stage)
+        spark, ran = dying(stage, step, model)
+        try:
+            play(stage, model, spark)
+        except Dead:
+            yield ran
+        else:
+            return
 
 
 def view(stage: Stage) -> TableView:
@@ -294,17 +307,9 @@ def test_a_storage_table_with_the_name_of_its_view_is_not_the_view(stage: Stage,
 
 
 def test_killed_while_it_becomes_a_table(stage: Stage) -> None:
-    for step in itertools.count(1):
-        to("view")(stage)
-        spark, ran = dying(stage, step)
-
-        try:
-            play(stage, Model(), spark)
-        except Dead:
-            play(stage, Model())
-            assert names(stage) == {VIEW[2]}, ran
-        else:
-            return
+    for ran in deaths(stage, Model(), to("view")):
+        play(stage, Model())
+        assert names(stage) == {VIEW[2]}, ran
 
 
 def test_a_recorded_view_is_read_without_its_model(stage: Stage) -> None:
@@ -403,38 +408,24 @@ def test_a_partition_column_of_another_type_whose_select_fails(stage: Stage) -> 
 
 def test_killed_while_a_partition_column_gets_another_type(stage: Stage) -> None:
     kinds = set()
-    for step in itertools.count(1):
-        play(stage, BY_DAY)
-        spark, ran = dying(stage, step, BY_NUMBER)
-        try:
-            play(stage, BY_NUMBER, spark)
-        except Dead:
-            is_done = play(stage, BY_NUMBER)[0].kind == "none"
-            # A table that is out of the way goes with the next refresh that writes.
-            assert names(stage) <= {VIEW[2], *(["sales__dbt_backup"] if is_done else [])}, ran
-            kinds.update(first_words(ran))
-        else:
-            break
+    for ran in deaths(stage, BY_NUMBER, lambda stage: play(stage, BY_DAY)):
+        is_done = play(stage, BY_NUMBER)[0].kind == "none"
+        # A table that is out of the way goes when the view is made anew the next time.
+        assert names(stage) <= {VIEW[2], *(["sales__dbt_backup"] if is_done else [])}, ran
+        kinds.update(first_words(ran))
     assert {"CREATE OR", "ALTER TABLE", "DROP TABLE"} <= kinds
 
 
 @pytest.mark.long
 def test_killed_while_it_becomes_a_table_that_is_to_be_a_view_again(stage: Stage) -> None:
-    for step in itertools.count(1):
+    for ran in deaths(stage, Model(), to("view")):
+        was_view = VIEW[2] in stage.catalog.views
         to("view")(stage)
-        spark, ran = dying(stage, step)
-        try:
-            play(stage, Model(), spark)
-        except Dead:
-            was_view = VIEW[2] in stage.catalog.views
-            to("view")(stage)
-            # What a view that stayed had beside it is an orphan.
-            left = names(stage) - {VIEW[2], STORAGE[2]}
-            assert left <= ({"__mv_storage__sales__next"} if was_view else set()), ran
-            for name in left:
-                stage.catalog.iceberg.purge_table(f"ns.{name}")
-        else:
-            return
+        # What a view that stayed had beside it is an orphan.
+        left = names(stage) - {VIEW[2], STORAGE[2]}
+        assert left <= ({"__mv_storage__sales__next"} if was_view else set()), ran
+        for name in left:
+            stage.catalog.iceberg.purge_table(f"ns.{name}")
 
 
 def test_a_catalog_of_two_names(stage: Stage) -> None:
@@ -481,11 +472,11 @@ def test_the_first_error_is_said_where_the_catalog_is_gone_too(stage: Stage, wor
 
 def interrupted(stage: Stage, words: str, model: Model, rival: Callable[[], object]) -> Spark:
     """Return a Spark that lets a rival through just before the first statement with these words."""
-    recorder, todo = RecordingSpark(stage.catalog, model.columns), [rival]
+    recorder, rivals = RecordingSpark(stage.catalog, model.columns), [rival]
 
     def spark(sql: str) -> Sequence[Sequence[object]]:
-        if todo and sql.startswith(words):
-            todo.pop()()
+        if rivals and sql.startswith(words):
+            rivals.pop()()
         return recorder(sql)
 
     return spark

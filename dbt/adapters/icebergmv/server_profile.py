@@ -29,14 +29,15 @@ def connect_address(url: str) -> dict[str, str | int | bool]:
             f"{cause}. Write `url: sc://<host>:<port>`; add `/;token=<token>` or `/;use_ssl=true` where needed.",
             subject="Cannot use the profile: `url` cannot be read",
         )
-    if options.get("use_ssl", "true").strip("/").lower() not in ("true", "false"):
+    use_ssl = options.get("use_ssl", "false").strip("/").lower()
+    if use_ssl not in ("true", "false"):
         raise InvalidConfig(
             "`use_ssl` in it is neither `true` nor `false`. Correct it.",
             subject="Cannot use the profile: `url` cannot be read",
         )
     found: dict[str, str | int | bool] = {_OPTIONS[key]: unquote(value) for key, value in options.items()}
     if "use_ssl" in found:
-        found["use_ssl"] = str(found["use_ssl"]).strip("/").lower() == "true"
+        found["use_ssl"] = use_ssl == "true"
     if parts.port is not None:
         found["port"] = parts.port
     return {"host": str(parts.hostname), **found}

@@ -36,7 +36,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.written import Published, now, w
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import has_moved
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, view_of_storage
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY, state_text
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
@@ -146,11 +146,10 @@ def _cannot_be_replaced(lake: Lake, settled: Settled) -> bool:
 def _free_staging_name(lake: Lake, view: TableName) -> TableName:
     """Return the name of a table to come. Raises InvalidConfig where the table of that name is not ours."""
     name = staging_name(view)
-    found = lake.catalog.table(name[1], name[2])
-    if found is not None and view_of_storage(found.properties) != view:
-        raise InvalidConfig(f"the table {show(name)} is in the way: its rows are computed there. Rename that one.")
     # What a dead refresh has left would give its properties and its history to the table that replaces it.
     drop_if_ours(lake, name, view)
+    if lake.catalog.table(name[1], name[2]) is not None:
+        raise InvalidConfig(f"the table {show(name)} is in the way: its rows are computed there. Rename that one.")
     return name
 
 

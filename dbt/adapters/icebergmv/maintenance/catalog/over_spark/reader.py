@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TypeVar
 
 from pyiceberg.catalog.noop import NoopCatalog
@@ -73,14 +74,12 @@ class SparkReader:
         """Return the name of the catalog in Spark."""
         return self._name
 
-    @property
+    @cached_property
     def has_views(self) -> bool:
-        """Return whether the catalog can keep views, as far as the settings of Spark say it."""
-        kind, implementation = self._setting("type"), self._setting("catalog-impl")
-        without = {kind.lower()} & _WITHOUT_VIEWS or {
-            implementation.rpartition(".")[2]
-        } & _IMPLEMENTATIONS_WITHOUT_VIEWS
-        return not without
+        """Return whether the catalog can keep views, as far as the settings of Spark say it; they stay as they are."""
+        if self._setting("type").lower() in _WITHOUT_VIEWS:
+            return False
+        return self._setting("catalog-impl").rpartition(".")[2] not in _IMPLEMENTATIONS_WITHOUT_VIEWS
 
     def namespaces(self) -> list[str]:
         """Return all namespaces, dotted and sorted."""
