@@ -26,7 +26,8 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion, bytes_by_partition, change_since
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
-from dbt.adapters.icebergmv.spark.session import SparkRequest, spark_session
+from dbt.adapters.icebergmv.spark.session import spark_session
+from dbt.adapters.icebergmv.spark.settings import SparkRequest
 from integration.support.spark_settings import SPARK
 from tests.support.reader_contract import Lake, ReaderContract, filled_lake
 

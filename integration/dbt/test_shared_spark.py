@@ -8,7 +8,8 @@ from typing import Any
 from dbt.tests.util import run_dbt
 
 from dbt.adapters.icebergmv.catalog_properties import catalog_settings
-from dbt.adapters.icebergmv.spark.session import SparkRequest, spark_session
+from dbt.adapters.icebergmv.spark.session import spark_session
+from dbt.adapters.icebergmv.spark.settings import SparkRequest
 
 
 def request(warehouse: Path, logs: Path, **parameters: str) -> SparkRequest:

@@ -39,3 +39,10 @@ def test_importing_the_engine_loads_neither() -> None:
     check = f"import sys, {names}; print([m for m in ('pyspark', 'dbt.adapters.base', 'dbt.cli') if m in sys.modules])"
     answer = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
     assert answer.stdout.strip() == "[]", answer.stderr
+
+
+def test_the_adapter_loads_no_pyspark_before_the_first_statement() -> None:
+    """Loading it takes half a second, which a run with nothing to do need not pay."""
+    check = f"import sys; from {ENGINE.rpartition('.')[0]} import Plugin; print('pyspark' in sys.modules)"
+    answer = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True, check=False)
+    assert answer.stdout.strip() == "False", answer.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from dbt.adapters.contracts.connection import Connection, ConnectionState
 from dbt.adapters.spark.connections import SparkConnectionManager
@@ -14,10 +14,14 @@ from dbt.adapters.icebergmv.catalog_readers import reader_for
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
-from dbt.adapters.icebergmv.spark import connect, session
-from dbt.adapters.icebergmv.spark.cursor import SessionHandle
-from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, database_error
+from dbt.adapters.icebergmv.spark import connect
+from dbt.adapters.icebergmv.spark.cursor import TAGS_IN_THIS_PROCESS, SessionHandle
+from dbt.adapters.icebergmv.spark.errors import database_error, spark_errors
+from dbt.adapters.icebergmv.spark.settings import SparkRequest
 from dbt.adapters.icebergmv.spark.thrift import ThriftHandle
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 
 class IcebergMVConnectionManager(SparkConnectionManager):
@@ -41,7 +45,7 @@ class IcebergMVConnectionManager(SparkConnectionManager):
             yield
         except DbtRuntimeError:
             raise
-        except SPARK_ERRORS as error:
+        except spark_errors() as error:
             raise database_error(error, cast(IcebergMVCredentials, self.profile.credentials).secrets()) from error
         except Exception as error:
             # dbt reports its own errors in one line, and any other with a stack trace as a defect of dbt.
@@ -75,4 +79,11 @@ def new_handle(credentials: IcebergMVCredentials) -> SessionHandle | ThriftHandl
             return ThriftHandle(credentials.server_request(), secrets, namespaces)
         case _:
             request = credentials.spark_request()
-            return SessionHandle(lambda: session.spark_session(request), secrets, session.JOB_TAGS)
+            return SessionHandle(lambda: _session(request), secrets, TAGS_IN_THIS_PROCESS)
+
+
+def _session(request: SparkRequest) -> SparkSession:
+    """Return the session of this process. PySpark is imported here: a run with nothing to do goes without it."""
+    from dbt.adapters.icebergmv.spark.session import spark_session  # noqa: PLC0415
+
+    return spark_session(request)

@@ -21,8 +21,7 @@ from dbt.adapters.icebergmv.maintenance.errors import InvalidCatalog, InvalidCon
 from dbt.adapters.icebergmv.server_profile import check_settings, connect_address, server_address
 from dbt.adapters.icebergmv.spark.jars import is_coordinate
 from dbt.adapters.icebergmv.spark.server import ServerRequest
-from dbt.adapters.icebergmv.spark.session import SparkRequest
-from dbt.adapters.icebergmv.spark.settings import session_conf, setting_text
+from dbt.adapters.icebergmv.spark.settings import SparkRequest, session_conf, setting_text
 
 METHODS = ("session", "connect", "thrift")
 OF_DATABRICKS = ("http", "odbc")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS
+from dbt.adapters.icebergmv.spark.errors import spark_errors
 
 if TYPE_CHECKING:
     from dbt.adapters.icebergmv.spark.cursor import Frame, Session
@@ -26,7 +26,7 @@ def run_model(code: str, name: str, session: Session) -> None:
 
     try:
         exec(compile(code, file, "exec"), {"__name__": name, "spark": session, "spark_frame": spark_frame})  # noqa: S102
-    except (DbtRuntimeError, *SPARK_ERRORS):
+    except (DbtRuntimeError, *spark_errors()):
         raise
     except Exception as error:
         # A model is the user's own code and may raise anything.

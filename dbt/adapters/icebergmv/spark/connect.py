@@ -12,7 +12,7 @@ from uuid import uuid4
 from dbt_common.exceptions import DbtDatabaseError
 
 from dbt.adapters.icebergmv.spark.cursor import JobTags
-from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, SparkUnavailable, is_lost, spark_message
+from dbt.adapters.icebergmv.spark.errors import SparkUnavailable, is_lost, spark_errors, spark_message
 from dbt.adapters.icebergmv.spark.server import (
     Namespaces,
     ServerAddress,
@@ -87,7 +87,7 @@ def _opened(request: ServerRequest, namespaces: Namespaces) -> SparkSession:
     def run(sql: str) -> Sequence[Sequence[object]]:
         try:
             return session.sql(sql).collect()
-        except SPARK_ERRORS as error:
+        except spark_errors() as error:
             raise DbtDatabaseError(spark_message(error)) from error
 
     check_reachable(request.address)
@@ -104,7 +104,7 @@ def _opened(request: ServerRequest, namespaces: Namespaces) -> SparkSession:
     except SparkUnavailable:
         _release(session)
         raise
-    except (*SPARK_ERRORS, DbtDatabaseError) as error:
+    except (*spark_errors(), DbtDatabaseError) as error:
         _abandon(session)
         raise _unusable(request.address, spark_message(error)) from error
     session.client.set_retry_policies([DefaultPolicy(max_retries=_RETRIES)])
@@ -155,7 +155,7 @@ def _set(session: SparkSession, request: ServerRequest) -> None:
     for key, value in request.settings:
         try:
             session.conf.set(key, value)
-        except SPARK_ERRORS as error:
+        except spark_errors() as error:
             if is_lost(error):
                 raise
             raise SparkUnavailable(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide
-from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, SparkUnavailable, database_error
+from dbt.adapters.icebergmv.spark.errors import SparkUnavailable, database_error, spark_errors
 from dbt.adapters.icebergmv.spark.seed_values import statement_of
 
 if TYPE_CHECKING:
@@ -38,6 +38,14 @@ class JobTags:
     add: Callable[[Any, str], object]
     remove: Callable[[Any, str], object]
     cancel: Callable[[Any, str], object]
+
+
+# A session in this process finds only the tags of the thread that asks; its context finds all.
+TAGS_IN_THIS_PROCESS = JobTags(
+    add=lambda session, tag: session.sparkContext.addJobTag(tag),
+    remove=lambda session, tag: session.sparkContext.removeJobTag(tag),
+    cancel=lambda session, tag: session.sparkContext.cancelJobsWithTag(tag),
+)
 
 
 class SessionHandle:
@@ -78,7 +86,7 @@ class SessionHandle:
                 return action(session)
             finally:
                 self._tags.remove(session, self._tag)
-        except SPARK_ERRORS as error:
+        except spark_errors() as error:
             self._failed(session, error)
             raise database_error(error, self._secrets) from error
 
@@ -99,7 +107,7 @@ class SessionHandle:
             self._session = self._opened()
         except SparkUnavailable as error:
             raise DbtRuntimeError(hide(str(error), self._secrets)) from error
-        except SPARK_ERRORS as error:
+        except spark_errors() as error:
             raise database_error(error, self._secrets) from error
         if self._cancelled:
             # The order came while Spark was starting, when there was no job to stop.
@@ -112,7 +120,7 @@ class SessionHandle:
             if self._session is not None:
                 try:
                     self._tags.cancel(self._session, self._tag)
-                except SPARK_ERRORS:
+                except spark_errors():
                     # Spark is gone, and its jobs with it.
                     return
             self._closed.wait(_CANCEL_AGAIN_SECONDS)

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 
 from dbt_common.exceptions import DbtDatabaseError
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
-from pyspark.errors import PySparkException
 
 from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, SparkLost
 from dbt.adapters.icebergmv.spark.drivers import lack_of_driver
 
-SPARK_ERRORS = (PySparkException, Py4JError)
 _STACK_OR_PLAN = re.compile(r"\n\s*(?:at [\w.$/]+\(|JVM stacktrace|'?\w[\w ]*\[?.*\n\+- |Driver stacktrace)", re.DOTALL)
 _RPC_DETAILS = re.compile(r'^\s*details = "(.*)"$', re.MULTILINE)
 # A server that was started again knows no session of before; its client says so, or that it has closed itself.
@@ -43,6 +42,14 @@ class ServerLost(SparkLost, DbtDatabaseError):
 
     # As dbt shows the errors of a database.
     __str__ = DbtDatabaseError.__str__
+
+
+@cache
+def spark_errors() -> tuple[type[Exception], type[Exception]]:
+    """Return what PySpark and py4j raise. PySpark is imported here: a run with nothing to do goes without it."""
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
+    return PySparkException, Py4JError
 
 
 def database_error(error: Exception, secrets: Iterable[str] = ()) -> DbtDatabaseError:

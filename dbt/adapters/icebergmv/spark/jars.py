@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-import pyspark
 from dbt.adapters.events.logging import AdapterLogger
 
 from dbt.adapters.icebergmv.spark.drivers import DRIVERS
@@ -149,6 +148,8 @@ def run_ivy(coordinates: Sequence[str], scratch: Path, repositories: str | None)
 
 def _spark_home() -> Path:
     """Return the folder of Spark, as PySpark's own gateway finds it: PySpark from a registry holds all of Spark."""
+    import pyspark  # noqa: PLC0415 - only where jars are fetched
+
     return Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
 
 

@@ -7,7 +7,6 @@ import logging
 import os
 import shutil
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -18,11 +17,10 @@ from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv.catalog_properties import SPARK_CATALOG_CLASS, CatalogSettings, make_folder
-from dbt.adapters.icebergmv.spark.cursor import JobTags
-from dbt.adapters.icebergmv.spark.errors import SPARK_ERRORS, SparkUnavailable, spark_message
+from dbt.adapters.icebergmv.spark.errors import SparkUnavailable, spark_errors, spark_message
 from dbt.adapters.icebergmv.spark.jars import local_jars, required_jars
 from dbt.adapters.icebergmv.spark.java import require_java, utf8_locale
-from dbt.adapters.icebergmv.spark.settings import launch_conf, runtime_conf, session_conf, spark_conf
+from dbt.adapters.icebergmv.spark.settings import SparkRequest, launch_conf, runtime_conf, session_conf, spark_conf
 from dbt.adapters.icebergmv.spark.shared import SharedSessions
 
 _logger = AdapterLogger("IcebergMV")
@@ -31,30 +29,6 @@ LOG_TAIL_LINES = 15
 LOGGING = Path(__file__).with_name("log4j2.properties")
 # A JVM that ran out of memory may answer no more; ended, it gives an error that dbt can show.
 _JAVA_OPTIONS = f"-Dlog4j2.configurationFile={LOGGING.as_uri()} -XX:+ExitOnOutOfMemoryError"
-
-
-@dataclass(frozen=True)
-class SparkRequest:
-    """What a profile asks of Spark."""
-
-    catalog: CatalogSettings
-    schema: str
-    parameters: tuple[tuple[str, str], ...]
-    jars: tuple[str, ...]
-    log_folder: str
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """What makes two requests the same session."""
-        return (self.schema, *sorted(self.catalog.spark_conf().items()), *sorted(self.parameters))
-
-
-# A session in this process finds only the tags of the thread that asks; its context finds all.
-JOB_TAGS = JobTags(
-    add=lambda session, tag: session.sparkContext.addJobTag(tag),
-    remove=lambda session, tag: session.sparkContext.removeJobTag(tag),
-    cancel=lambda session, tag: session.sparkContext.cancelJobsWithTag(tag),
-)
 
 
 def spark_session(request: SparkRequest) -> SparkSession:
@@ -120,7 +94,7 @@ def _session(gateway: Any, conf: dict[str, str], log_folder: str) -> SparkSessio
         # Spark gives up on a master in a thread of its own, so the context may stop just after it was made.
         session.sql("SELECT 1").schema  # noqa: B018
         return session
-    except SPARK_ERRORS as error:
+    except spark_errors() as error:
         if SparkContext._active_spark_context is not None:
             SparkContext._active_spark_context.stop()
         # What follows the first line is where the context was created and stopped.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.catalog_properties import CatalogSettings
 from dbt.adapters.icebergmv.maintenance.catalog.secrets import is_secret
@@ -13,6 +14,22 @@ DEFAULT_CATALOG = "spark.sql.defaultCatalog"
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 # Read once, when the JVM starts; a running context cannot change them.
 STATIC_SQL_KEYS = frozenset({"spark.sql.extensions", "spark.sql.catalogImplementation", "spark.sql.warehouse.dir"})
+
+
+@dataclass(frozen=True)
+class SparkRequest:
+    """What a profile asks of Spark."""
+
+    catalog: CatalogSettings
+    schema: str
+    parameters: tuple[tuple[str, str], ...]
+    jars: tuple[str, ...]
+    log_folder: str
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What makes two requests the same session."""
+        return (self.schema, *sorted(self.catalog.spark_conf().items()), *sorted(self.parameters))
 
 
 def spark_conf(catalog: CatalogSettings, schema: str, user: Mapping[str, str], scratch: str) -> dict[str, str]:
