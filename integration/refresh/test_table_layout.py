@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -242,6 +244,24 @@ def test_main_moves_during_a_refresh(lake: LakeProject, statement: str) -> None:
     assert _kind(lake, name) == "none"
     branches = [ref for ref in _table(lake, name).metadata.refs if ref != "main"]
     assert len(branches) <= 2
+
+
+@pytest.mark.long
+def test_iceberg_makes_a_dropped_branch_again_over_main(lake: LakeProject) -> None:
+    """Why a refresh looks at the lineage of its branch before it publishes: a rival's rows may be below its own."""
+    table = f"lake.{lake.schema}.made_again"
+    lake.sql(f"CREATE TABLE {table} (id int, said string) USING iceberg")
+    lake.sql(f"INSERT INTO {table} VALUES (1, 'at the start')")
+    lake.sql(f"ALTER TABLE {table} CREATE BRANCH mine")
+    slowly = "SELECT 3, 'mine' WHERE reflect('java.lang.Thread', 'sleep', 5000L) IS NULL OR 1 = 1"
+    with ThreadPoolExecutor() as pool:
+        job = pool.submit(lake.session({}), f"INSERT INTO {table}.branch_mine {slowly}")
+        time.sleep(2)
+        assert not job.done()
+        lake.sql(f"INSERT INTO {table} VALUES (2, 'of a rival')")
+        lake.sql(f"ALTER TABLE {table} DROP BRANCH mine")
+        job.result()
+    assert [r.id for r in lake.sql(f"SELECT id FROM {table}.branch_mine ORDER BY id")] == [1, 2, 3]
 
 
 def test_switched_between_layouts(lake: LakeProject) -> None:

@@ -2,7 +2,8 @@
 
 1. A branch of the storage table starts at the snapshot that the view pins, never at a stray head.
 2. The rows are replaced on the branch, where no reader looks.
-3. `fast_forward` moves main to it. It fails unless main is an ancestor of it, so of two refreshers one wins.
+3. `fast_forward` moves main to it. It fails unless main is an ancestor of it, so of two refreshers one wins. Before, it
+   is checked that the branch was not made again over another refresh's rows.
 4. CREATE OR REPLACE VIEW publishes SQL and state in one commit: the atomic point for readers.
 
 The branch stays and keeps the pinned snapshot from being expired, for as long as a retained version of the view reads
@@ -65,6 +66,7 @@ def commit_on_branch(lake: Lake, start: StoredRows, written_by: Callable[[str], 
         lake.spark(statements.create_branch(storage, branch, start.snapshot_id))
         for statement in written_by(branch):
             lake.spark(statement)
+        _check_lineage(lake, start, branch)
         _fast_forward(lake, storage, branch)
     except BaseException as error:
         with suppress(Exception):
@@ -77,6 +79,22 @@ def commit_on_branch(lake: Lake, start: StoredRows, written_by: Callable[[str], 
     if written is None:
         raise lost_race(storage)
     return StoredRows(storage, table, written.snapshot_id)
+
+
+def _check_lineage(lake: Lake, start: StoredRows, branch: str) -> None:
+    """Raise RefreshConflict where the branch has rows that were neither there at the start nor written on it.
+
+    Iceberg looks for the branch when it plans a statement. If another refresh drops the branch while the job runs, the
+    commit makes it again, on top of the rows that this refresh published (SnapshotUtil.latestSnapshot).
+    """
+    metadata = load_storage(lake, start.name).metadata
+    ref, been_main = metadata.refs.get(branch), {entry.snapshot_id for entry in metadata.snapshot_log}
+    for snapshot in () if ref is None else ancestry(metadata, ref.snapshot_id):
+        if snapshot.snapshot_id == start.snapshot_id:
+            return
+        if snapshot.snapshot_id in been_main:
+            break
+    raise lost_race(start.name)
 
 
 def _is_overtaken(lake: Lake, start: StoredRows, branch: str, error: Exception) -> bool:

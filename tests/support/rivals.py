@@ -1,0 +1,41 @@
+"""Rivals that act while the job of a statement runs: after Spark planned it, before its commit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from tests.support.recording_spark import RecordingSpark
+
+_BRANCH = re.compile(r"`lake`\.(?:system\.\w+\(table => '`lake`\.)?`ns`\.`(\w+)`.*?(?:`branch_|branch => ')(\w+)")
+
+
+@dataclass
+class BesideARival(RecordingSpark):
+    """A rival acts during the first statement that holds some words.
+
+    As Iceberg does it (SnapshotUtil.latestSnapshot), a commit to a branch that was dropped meanwhile makes the branch
+    again, on top of main.
+    """
+
+    words: str = ""
+    rival: Callable[[], object] = lambda: None
+    dropped: list[str] = field(default_factory=list)
+    has_met: bool = False
+
+    def __call__(self, sql: str) -> Sequence[Sequence[object]]:
+        if self.words in sql and not self.has_met:
+            self.has_met = True
+            found = _BRANCH.search(sql)
+            assert found is not None, sql
+            name, branch = found.groups()
+            assert branch in self.catalog.iceberg.load_table(f"ns.{name}").metadata.refs
+            self.rival()
+            table = self.catalog.iceberg.load_table(f"ns.{name}")
+            if branch not in table.metadata.refs:
+                self.dropped.append(branch)
+                head = table.metadata.current_snapshot_id
+                assert head is not None
+                table.manage_snapshots().create_branch(head, branch).commit()
+        return super().__call__(sql)
