@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -181,6 +181,51 @@ def test_drop(lake: FiledLake) -> None:
     assert not lake.iceberg.table_exists("ns.__mv_storage__gone")
     again = drop_orphans(Lake(lake, spark), [x for x in loose if x.storage_of == "lake.ns.gone"])
     assert [x.kept for x in again] == ["it was dropped meanwhile"]
+
+
+def test_a_view_that_reads_it_came_while_another_was_dropped(lake: FiledLake) -> None:
+    for name in ("a", "b"):
+        store(lake, f"__mv_storage__{name}", f"lake.ns.{name}")
+
+    class Slow(RecordingSpark):
+        def __call__(self, sql: str) -> Sequence[Sequence[object]]:
+            view(lake, "late", "SELECT id FROM lake.ns.__mv_storage__b")
+            return super().__call__(sql)
+
+    dropped = drop_orphans(Lake(lake, Slow(lake, ())), loose_storage(lake, ["ns"], DAY, LATER))
+    assert [(x.dropped, x.kept) for x in dropped] == [(True, None), (False, "lake.ns.late reads it")]
+
+
+def test_one_that_cannot_be_dropped_hides_no_other(lake: FiledLake) -> None:
+    for name in ("a", "b", "c"):
+        store(lake, f"__mv_storage__{name}", f"lake.ns.{name}")
+
+    class Refusing(RecordingSpark):
+        def __call__(self, sql: str) -> Sequence[Sequence[object]]:
+            if "storage__b" in sql:
+                raise RuntimeError("no right to drop\n at line 1")
+            return super().__call__(sql)
+
+    dropped = drop_orphans(Lake(lake, Refusing(lake, ())), loose_storage(lake, ["ns"], DAY, LATER))
+    assert [x.dropped for x in dropped] == [True, False, True]
+    assert dropped[1].kept == "it could not be dropped: no right to drop"
+
+
+def test_files_stay_where_iceberg_may_not_delete_them(lake: FiledLake) -> None:
+    store(lake, "__mv_storage__gone", "lake.ns.gone")
+    table = lake.iceberg.load_table("ns.__mv_storage__gone")
+    table.transaction().set_properties({"gc.enabled": "false"}).commit_transaction()
+    spark = RecordingSpark(lake, ())
+    drop_orphans(Lake(lake, spark), loose_storage(lake, ["ns"], DAY, LATER))
+    assert spark.said == ["DROP TABLE IF EXISTS `lake`.`ns`.`__mv_storage__gone`"]
+
+
+def test_nothing_is_an_orphan_where_a_profile_sees_no_views(lake: FiledLake) -> None:
+    """A REST server may have views that it does not announce; another profile says so, and made this table."""
+    store(lake, "__mv_storage__gone", "lake.ns.gone")
+    lake.has_views = False
+    kept = "no view of the catalog lake can be seen with this profile, so it is not known who reads it"
+    assert found(lake)["__mv_storage__gone"].kept == kept
 
 
 def test_what_people_read() -> None:

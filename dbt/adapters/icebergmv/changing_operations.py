@@ -14,7 +14,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, naming
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.expiry import snapshots_read
-from dbt.adapters.icebergmv.maintenance.operations.orphans import LooseStorage, drop_orphans, loose_storage
+from dbt.adapters.icebergmv.maintenance.operations.orphans import drop_orphans, loose_storage
 from dbt.adapters.icebergmv.maintenance.operations.orphans_text import orphans_text
 from dbt.adapters.icebergmv.maintenance.operations.rollback import rollback
 from dbt.adapters.icebergmv.maintenance.operations.upkeep import UpkeepOptions, upkeep
@@ -67,11 +67,12 @@ class ChangingOperationsMixin(metaclass=AdapterMeta):
         with _for_dbt("drop orphaned storage tables"):
             words, is_dry = one_of(_FORMATS, "format", format), true_or_false("dry_run", dry_run, True)
             age, now = seconds_of("older_than", older_than), datetime.now(timezone.utc)
-            found: list[LooseStorage] = []
-            for catalog, schemas in sorted(storage_schemas_of(self.get_macro_resolver()).items()):
-                lake = self._lake(catalog)
-                loose = loose_storage(lake.catalog, schemas, age, now)
-                found += loose if is_dry else drop_orphans(lake, loose)
+            # A catalog that cannot be read is an error before anything is dropped.
+            loose = [
+                (lake := self._lake(catalog), loose_storage(lake.catalog, schemas, age, now))
+                for catalog, schemas in sorted(storage_schemas_of(self.get_macro_resolver()).items())
+            ]
+            found = [one for lake, some in loose for one in (some if is_dry else drop_orphans(lake, some))]
         return as_json(found) if words == "json" else orphans_text(found)
 
     @available.parse(lambda *_, **__: "")

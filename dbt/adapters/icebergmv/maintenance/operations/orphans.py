@@ -15,10 +15,10 @@ from datetime import datetime, timezone
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo, summary_count
-from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, first_line
 from dbt.adapters.icebergmv.maintenance.lake import Lake
-from dbt.adapters.icebergmv.maintenance.refresh.publish import staging_name
-from dbt.adapters.icebergmv.maintenance.refresh.statements import drop_table
+from dbt.adapters.icebergmv.maintenance.refresh.publish import drop_with_files, staging_name
+from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import load_storage
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     STORAGE_OF,
@@ -72,7 +72,7 @@ def loose_storage(
     # Every view of the catalog is read only where there is something to lose.
     views = list(_all_views(catalog)) if found else []
     return tuple(
-        _judged(name, table, reason, _why_kept(name, table, views, older_than, now))
+        _judged(name, table, reason, _why_not_owned(catalog, name, table, views) or _why_young(table, older_than, now))
         for name, (table, reason) in sorted(found.items())
     )
 
@@ -80,20 +80,32 @@ def loose_storage(
 def drop_orphans(lake: Lake, found: Sequence[LooseStorage]) -> tuple[LooseStorage, ...]:
     """Drop those that are orphans still, with their files; return all as they are then.
 
-    A table that was written since, or whose view is there again, is kept.
+    A table that was written since, or that a view reads by now, is kept. So is one that cannot be dropped, with the
+    error.
     """
     return tuple(_dropped(lake, loose) if loose.is_orphan else loose for loose in found)
 
 
 def _dropped(lake: Lake, loose: LooseStorage) -> LooseStorage:
     name = parse_name(loose.name)
-    table = lake.catalog.table(name[1], name[2])
+    try:
+        kept = _why_not_dropped(lake.catalog, name, loose)
+        if kept is None:
+            drop_with_files(lake, name, load_storage(lake, name))
+    except Exception as error:
+        # Spark and catalogs fail in many kinds. What was dropped before is reported, and the others are tried.
+        kept = f"it could not be dropped: {first_line(error)}"
+    return replace(loose, kept=kept, dropped=kept is None)
+
+
+def _why_not_dropped(catalog: CatalogReader, name: TableName, loose: LooseStorage) -> str | None:
+    """Return why an orphan is none any more: to delete the files of those before it may have taken minutes."""
+    table = catalog.table(name[1], name[2])
     if table is None:
-        return replace(loose, kept="it was dropped meanwhile")
-    if _changed_at(table) != loose.changed_at or _why_loose(lake.catalog, name, table) is None:
-        return replace(loose, kept="it changed meanwhile")
-    lake.spark(drop_table(name, purge=True))
-    return replace(loose, dropped=True)
+        return "it was dropped meanwhile"
+    if _changed_at(table) != loose.changed_at or _why_loose(catalog, name, table) is None:
+        return "it changed meanwhile"
+    return _why_not_owned(catalog, name, table, list(_all_views(catalog)))
 
 
 def _storage_tables(catalog: CatalogReader, schemas: Iterable[str]) -> Iterator[tuple[TableName, Table]]:
@@ -137,12 +149,16 @@ def _all_views(catalog: CatalogReader) -> Iterator[tuple[str, ViewInfo | None]]:
                     yield shown, view
 
 
-def _why_kept(
-    name: TableName, table: Table, views: Sequence[tuple[str, ViewInfo | None]], older_than: int, now: datetime
+def _why_not_owned(
+    catalog: CatalogReader, name: TableName, table: Table, views: Sequence[tuple[str, ViewInfo | None]]
 ) -> str | None:
+    """Return why a table that its view does not read is kept whatever its age; None: nobody needs it."""
     owner = view_of_storage(table.properties, name[:2])
     if owner is None:
         return _NO_OWNER
+    if not catalog.has_views:
+        # It was made where there are views: this profile does not see them.
+        return f"no view of the catalog {catalog.name} can be seen with this profile, so it is not known who reads it"
     for shown, view in views:
         if view is None:
             return f"{shown} cannot be read, so it is not known what it reads"
@@ -152,6 +168,10 @@ def _why_kept(
             return f"{shown} reads it"
     if STATE_KEY in table.properties and _folded(name) != _folded(staging_name(owner)):
         return "it was a materialized view itself (layout table). Drop it by hand if nobody queries it"
+    return None
+
+
+def _why_young(table: Table, older_than: int, now: datetime) -> str | None:
     age = int(now.timestamp() - table.metadata.last_updated_ms / 1000)
     return f"it changed {ago(max(age, 0))}: a refresh may be building it" if age < older_than else None
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 
+from pyiceberg.table import Table
+
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
 from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
@@ -184,8 +186,12 @@ def drop_if_ours(lake: Lake, table: TableName, view: TableName) -> None:
     """Drop a table that was made for a view, if it is there."""
     found = lake.catalog.table(table[1], table[2])
     if found is not None and table != view and view_of_storage(found.properties) == view:
-        # Iceberg refuses to delete files of a table without garbage collection.
-        lake.spark(statements.drop_table(table, purge=found.properties.get("gc.enabled", "true").lower() != "false"))
+        drop_with_files(lake, table, found)
+
+
+def drop_with_files(lake: Lake, name: TableName, table: Table) -> None:
+    """Drop a table, and its files but where Iceberg refuses to delete them (`gc.enabled` is false)."""
+    lake.spark(statements.drop_table(name, purge=table.properties.get("gc.enabled", "true").lower() != "false"))
 
 
 def _free_name(lake: Lake, view: TableName) -> TableName:

@@ -25,7 +25,6 @@ from dbt.adapters.icebergmv.maintenance.refresh.state_after import (
     state_after,
     state_of_rows,
 )
-from dbt.adapters.icebergmv.maintenance.refresh.statements import drop_table
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
     drop_unneeded_branches,
     load_storage,
@@ -66,13 +65,26 @@ def write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Pub
     state = state_after(settled, stored, Recording(started_at, now(), config), monotonic() - began)
     behavior = publish_view(lake, view, reads, state, stored)
     drop_unneeded_branches(lake, storage, lake.catalog.view(*view.request.view[1:]))
-    # One catalog may have two names in Spark: a table of the same schema and name is the one that was written.
-    if not isinstance(view, NewView) and view.state.storage_table[1:] != storage[1:] and not is_table_in_the_way(view):
-        lake.spark(drop_table(view.state.storage_table, purge=True))
+    if not isinstance(view, NewView):
+        _drop_left(lake, view)
     drop_backup(lake, view.request.view)
     if isinstance(view, NewView | LostView):
         drop_if_ours(lake, staging_name(view.request.view), view.request.view)
     return Published(settled, stored, start.snapshot_id, behavior)
+
+
+def _drop_left(lake: Lake, view: LostView | RefreshedView) -> None:
+    """Drop the storage table that the view had, where the model names another one now.
+
+    By now somebody else may have a table of that name. And one catalog may have two names in Spark: a table of the same
+    schema and name is the one that was written.
+    """
+    had = view.state.storage_table
+    if had[1:] == view.request.config.storage_table[1:] or is_table_in_the_way(view):
+        return
+    found = lake.catalog.table(had[1], had[2])
+    if found is not None and str(found.metadata.table_uuid) == view.state.storage_uuid:
+        drop_if_ours(lake, had, view.request.view)
 
 
 def _recorded_with(settled: Settled, start: StoredRows, recording: Recording) -> dict[str, str]:
