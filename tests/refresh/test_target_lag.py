@@ -13,6 +13,8 @@ from pyiceberg.io.pyarrow import schema_to_pyarrow
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo, ViewInfo
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import change_since
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
+from dbt.adapters.icebergmv.maintenance.reports.explanation import explain
+from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, status
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, inspect_for_run
 from tests.refresh.refreshes import COUNTED, STORAGE, VIEW, Model, Stage, crash, employ, nothing, reading, sell
 
@@ -30,6 +32,16 @@ def refreshed(stage: Stage, model: Model = HOURLY, **later: int) -> tuple[Refres
 def is_left_alone(stage: Stage, **request: Any) -> bool:
     asked = replace(stage.request(HOURLY), **request)
     return isinstance(inspect_for_run(stage.catalog, asked), RestingView)
+
+
+def foreseen(stage: Stage, subject: Configured) -> tuple[str | None, tuple[str, ...]]:
+    """Return what status, and explain, say of the next run: what holds the view back, and the kinds of refresh."""
+    (found,), explained = status(stage.catalog, [subject], stage.now()), explain(stage.catalog, subject).status
+    assert found.next is not None
+    assert explained is not None
+    assert explained.next is not None
+    assert explained.next.held_by == found.next.held_by
+    return found.next.held_by, found.next.kinds
 
 
 def edit_view(stage: Stage, **changes: Any) -> None:
@@ -212,6 +224,12 @@ def test_a_redefined_plain_view_does_not_wait(stage: Stage) -> None:
     assert refreshed(stage, model, minutes=1)[0].reason.startswith("refreshed")
     stage.catalog.views["plain"] = replace(stage.catalog.views["plain"], version_id=2)
     assert refreshed(stage, model, minutes=1)[0].reason.startswith("refreshed")
+    request = stage.request(model)
+    assert foreseen(stage, Configured(request)) == ("target_lag", ("none",))
+    # The run gives the plain view another SELECT before it comes to this one.
+    held_by, kinds = foreseen(stage, Configured(request, built_first=(("lake", "ns", "plain"),)))
+    assert held_by is None
+    assert {"full", "none"} <= set(kinds)
     stage.catalog.views["plain"] = replace(
         stage.catalog.views["plain"], sql="SELECT region, amount + 1 AS amount FROM orders"
     )

@@ -29,6 +29,7 @@ from dbt.adapters.icebergmv.maintenance.reports.view_status import (
     Unread,
     ViewStatus,
     configured_status,
+    left_alone,
     limits_of,
     status_of,
 )
@@ -37,7 +38,6 @@ from dbt.adapters.icebergmv.maintenance.sql.names import show
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, inspect, inspect_recorded
-from dbt.adapters.icebergmv.maintenance.status.resting import resting_view
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 
 Verdict: TypeAlias = Literal["incremental", "partly", "full", "unknown", "error"]
@@ -132,7 +132,7 @@ def _explained(catalog: CatalogReader, subject: Subject, now: datetime) -> Expla
     try:
         if isinstance(subject, Configured):
             view: Inspection = inspect(catalog, subject.request)
-            resting = resting_view(catalog, subject.request, now)
+            resting = left_alone(catalog, subject, now)
             found = configured_status(view, subject, now, resting)
             return _of(catalog, view, found, _ahead(view, subject.on_change))
         found = status_of(catalog, subject, now)
