@@ -192,6 +192,7 @@ DAYS = Model(
     "SELECT day, sum(amount) AS total, avg(amount) AS mean FROM orders GROUP BY day",
     (("day", "date"), ("total", "bigint"), ("mean", "double")),
 )
+RANDOM = Model("SELECT region, rand() AS r FROM orders", (("region", "string"), ("r", "double")))
 COUNTED = Model(
     "SELECT region, count(*) AS orders FROM orders GROUP BY region", (("region", "string"), ("orders", "bigint"))
 )

@@ -10,9 +10,10 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 from dbt.adapters.icebergmv.maintenance.reports.freshness import Overdue, overdue, overdue_sql
+from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, status
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
 from tests.refresh.conftest import stage as stage  # noqa: PLC0414 - a fixture
-from tests.refresh.refreshes import JOINED, STORAGE, TABLE, VIEW, Model, Stage, employ, sell
+from tests.refresh.refreshes import JOINED, RANDOM, STORAGE, TABLE, VIEW, Model, Stage, employ, sell
 
 HOUR = 3600
 
@@ -52,6 +53,30 @@ def test_a_view_that_is_a_table(stage: Stage) -> None:
 def test_what_happened_after_dbt_was_started_is_not_too_old(stage: Stage) -> None:
     stage.refresh(Model())
     sell("EU")(stage.tables())
+    assert found(stage, -10, allowed=0) == ()
+
+
+@pytest.mark.parametrize("model", [Model(), RANDOM], ids=["of a table", "of itself"])
+def test_a_clock_that_was_ahead_hides_nothing(stage: Stage, model: Model) -> None:
+    stage.ahead = timedelta(days=1)
+    stage.refresh(model)
+    stage.ahead = timedelta()
+    sell("EU")(stage.tables())
+    (one,) = found(stage, 10 * 60)
+    assert (
+        "orders" in str(one)
+        if model is not RANDOM
+        else str(one).startswith(
+            "lake.ns.sales: nobody knows since when it is stale, as by the clock its last refresh ("
+        )
+    )
+    hourly = replace(model, config={**model.config, "target_lag": HOUR})
+    (said,) = status(stage.catalog, [Configured(stage.request(hourly))], utc_now() + timedelta(hours=10))
+    assert (said.state, said.within_target_lag) == ("stale", False)
+
+
+def test_a_refresh_of_this_run_is_later_than_its_start(stage: Stage) -> None:
+    stage.refresh(RANDOM)
     assert found(stage, -10, allowed=0) == ()
 
 

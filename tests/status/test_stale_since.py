@@ -12,9 +12,7 @@ import pytest
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange, date_moved_at
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView, inspect
 from dbt.adapters.icebergmv.maintenance.status.stale_since import looked_at, stale_since
-from tests.refresh.refreshes import COUNTED, JOINED, Model, Stage, employ, sell
-
-RANDOM = Model("SELECT region, rand() AS r FROM orders", (("region", "string"), ("r", "double")))
+from tests.refresh.refreshes import COUNTED, JOINED, RANDOM, Model, Stage, employ, sell
 
 
 @pytest.fixture
@@ -43,7 +41,7 @@ def test_the_first_commit_to_the_first_of_its_tables_counts(stage: Stage) -> Non
     first = head(stage, "regions")
     for _ in range(2):
         sell("EU")(stage.tables())
-    assert stale_since(seen(stage, JOINED)) == first
+    assert stale_since(seen(stage, JOINED), stage.now()) == first
 
 
 def test_a_log_that_lost_the_snapshot_says_nothing(stage: Stage) -> None:
@@ -52,9 +50,9 @@ def test_a_log_that_lost_the_snapshot_says_nothing(stage: Stage) -> None:
     view = seen(stage, Model())
     (base,) = view.status.base_tables
     assert base.base.source is not None
-    assert stale_since(view) == head(stage, "orders")
+    assert stale_since(view, stage.now()) == head(stage, "orders")
     base.base.source.table.metadata.snapshot_log[:] = base.base.source.table.metadata.snapshot_log[-1:]
-    assert stale_since(view) == looked_at(view)
+    assert stale_since(view, stage.now()) == looked_at(view)
 
 
 def test_a_writer_whose_clock_is_late_makes_no_view_older_than_it_is(stage: Stage) -> None:
@@ -62,7 +60,19 @@ def test_a_writer_whose_clock_is_late_makes_no_view_older_than_it_is(stage: Stag
     stage.refresh(Model())
     sell("EU")(stage.tables())
     view = seen(stage, Model())
-    assert stale_since(view) == looked_at(view) > head(stage, "orders")
+    assert stale_since(view, stage.now()) == looked_at(view)
+    assert looked_at(view) > head(stage, "orders")
+
+
+def test_a_refresh_at_a_time_to_come_says_nothing(stage: Stage) -> None:
+    """The clock was wrong then: what happened since has the times that the catalog has for it."""
+    stage.ahead = timedelta(days=1)
+    stage.refresh(Model())
+    stage.ahead = timedelta()
+    sell("EU")(stage.tables())
+    view = seen(stage, Model())
+    assert stale_since(view, stage.now()) == head(stage, "orders")
+    assert stale_since(seen(stage, COUNTED), stage.now()) is None
 
 
 @pytest.mark.parametrize("model", [COUNTED, RANDOM])
@@ -70,7 +80,7 @@ def test_what_is_stale_by_itself_is_so_since_the_refresh(stage: Stage, model: Mo
     stage.refresh(RANDOM if model is RANDOM else Model())
     sell("EU")(stage.tables())
     view = seen(stage, model)
-    assert stale_since(view) == looked_at(view)
+    assert stale_since(view, stage.now()) == looked_at(view)
 
 
 @pytest.mark.parametrize(

@@ -51,6 +51,9 @@ def overdue(catalog: CatalogReader, name: TableName, allowed: int, now: datetime
         return (_no_rows(name, error.cause, allowed),)
     if found.state == "lost":
         return (_no_rows(name, "its stored rows are gone", allowed),)
+    if found.lag_seconds is None:
+        why = f"nobody knows since when it is stale, as by the clock its last refresh ({found.refreshed_at}) is to come"
+        return (_no_rows(name, why, allowed),)
     if not found.lag_seconds or found.lag_seconds <= allowed:
         return ()
     return tuple(_reasons(found, span(allowed)))

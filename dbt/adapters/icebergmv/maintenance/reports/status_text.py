@@ -62,7 +62,7 @@ def _row(view: ViewStatus) -> tuple[str, ...]:
 def _lag(view: ViewStatus) -> str:
     """Return how far the rows are behind, and how far they may be; nothing of a view that is not and need not say."""
     if view.lag_seconds is None:
-        return "-"
+        return "?" if view.state == "stale" else "-"
     if view.target_lag is None:
         return ago(view.lag_seconds, "") if view.lag_seconds else "-"
     if not view.within_target_lag:

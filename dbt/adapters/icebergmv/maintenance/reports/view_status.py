@@ -108,7 +108,8 @@ class ViewStatus:
     rows are gone; error: the next run fails, and `error` says why. `refreshed_at` (ISO 8601) and `refresh_kind` are of
     the last refresh, `age_seconds` is the time since. `clock` says how the date moved that its SELECT reads.
     `stale_since` (ISO 8601) is since when rows that are there may not be those of the SELECT; `lag_seconds` is the time
-    since then, 0 of a fresh view. `target_lag` is what the model allows, in seconds; `within_target_lag`: no more.
+    since then, 0 of a fresh view; both are None of a stale view whose last refresh had a wrong clock. `target_lag` is
+    what the model allows, in seconds; `within_target_lag`: no more.
     `within_window`: readers are still spared from looking for changes (None: there is no `staleness_window`).
     `stale_read_behavior` is what readers get now, `reads_reason` why they do not get what is configured. `limits` says
     why refreshes are full whatever changed. `altered` is what changed in the configuration that needs no other rows.
@@ -276,11 +277,16 @@ def stored_status(view: Inspection, now: datetime) -> ViewStatus:
 def _lagging(found: ViewStatus, view: RefreshedView, now: datetime) -> ViewStatus:
     """Return the status with how far the rows are behind: the rows of a fresh view are not, however old they are."""
     target = view.request.config.target_lag
-    since = None if found.state == "fresh" else stale_since(view)
-    seconds = 0 if since is None else _seconds_between(since.isoformat(), now)
+    if found.state == "fresh":
+        return replace(found, lag_seconds=0, target_lag=target, within_target_lag=None if target is None else True)
+    # A refresh since `now`, which may be the start of dbt, is not one of a time to come.
+    since = stale_since(view, max(now, utc_now()))
+    if since is None:
+        return replace(found, target_lag=target, within_target_lag=None if target is None else False)
+    seconds = _seconds_between(since.isoformat(), now)
     return replace(
         found,
-        stale_since=None if since is None else since.isoformat(timespec="milliseconds"),
+        stale_since=since.isoformat(timespec="milliseconds"),
         lag_seconds=seconds,
         target_lag=target,
         within_target_lag=None if target is None else seconds <= target,

@@ -14,21 +14,24 @@ def looked_at(view: RefreshedView) -> datetime:
     return datetime.fromisoformat(view.state.started_at)
 
 
-def stale_since(view: RefreshedView) -> datetime:
+def stale_since(view: RefreshedView, now: datetime) -> datetime | None:
     """Return since when a view that is not fresh may be stale.
 
     That is when the first of its base tables was committed to, or the date moved. Where nobody can know when it
-    happened, it is the time of the last refresh.
+    happened, it is the time of the last refresh; None if that is still to come, by a clock that was wrong.
     """
     refreshed = looked_at(view)
+    otherwise = None if refreshed > now else refreshed
     if view.rebuild is not None or view.redefined is not None or view.definition.always_full is not None:
-        return refreshed
+        return otherwise
     moved = [_left(base) for base in view.status.base_tables if base.change.status != "fresh"]
     if view.status.clock is not None:
         moved.append(date_moved_at(view.status.clock, view.state.settings))
     known = [moment for moment in moved if moment is not None]
+    if not known or len(known) < len(moved):
+        return otherwise
     # A table that another machine wrote has the time of its clock. The refresh saw that nothing had changed yet.
-    return max(refreshed, min(known)) if known and len(known) == len(moved) else refreshed
+    return min(known) if otherwise is None else max(otherwise, min(known))
 
 
 def _left(base: BaseTableStatus) -> datetime | None:
