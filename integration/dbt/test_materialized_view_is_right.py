@@ -58,6 +58,14 @@ def test_right_views_pass_fresh_and_stale(shop: LakeProject) -> None:
     assert failures(shop) == {}
 
 
+def test_a_build_over_no_rows_compares_nothing(shop: LakeProject) -> None:
+    """`dbt build --empty` proves that a project can be built; the test does not stand in its way."""
+    assert shop.dbt("build", "--quiet", "--empty", "--select", "by_day").success
+    assert "the last run was built with --empty. Refresh it without." in failures(shop, "by_day")["by_day"]
+    shop.run("--select", "by_day")
+    assert failures(shop, "by_day") == {}
+
+
 def test_where_a_view_may_give_other_rows_the_test_says_so(shop: LakeProject) -> None:
     shop.run("--select", "some")
     assert "LIMIT may pick other rows" in failures(shop, "some")["some"]

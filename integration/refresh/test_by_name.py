@@ -103,6 +103,8 @@ def test_a_full_refresh_and_a_refused_one(lake: LakeProject, orders: str, notebo
     lake.sql(f"UPDATE {orders} SET amount = 5 WHERE region = 'EU'")
     with pytest.raises(RefreshRefused, match="first"):
         refresh_materialized_view(notebook, view, refresh_policy="incremental_strict")
+    with pytest.raises(InvalidConfig, match="refresh_policy"):
+        refresh_materialized_view(notebook, view, refresh_policy="incremental_stict")  # type: ignore[arg-type]
 
 
 def test_versions_and_upkeep(lake: LakeProject, orders: str, notebook: SparkSession) -> None:

@@ -12,6 +12,7 @@ from pyiceberg.types import LongType
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, NotReadable, RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.operations.rightness import wrong_rows_query
 from dbt.adapters.icebergmv.maintenance.operations.rollback import RolledBack, rollback
 from dbt.adapters.icebergmv.maintenance.operations.upkeep import UpkeepOptions, upkeep
 from dbt.adapters.icebergmv.maintenance.operations.versions import Version, versions_of
@@ -101,6 +102,26 @@ def test_over_a_changed_select_the_next_refresh_is_full(stage: Stage) -> None:
     assert (result.kind, result.reason) == ("full", "the SELECT changed")
 
 
+def test_rows_of_another_select_keep_their_age_and_say_why_they_are_not_compared(stage: Stage) -> None:
+    stage.refresh(COUNTED)
+    first = stage.catalog.views[VIEW[2]].properties
+    stage.ahead += timedelta(hours=5)
+    refreshed(stage, replace(COUNTED, sql=f"{COUNTED.sql} HAVING count(*) > 0"), 1)
+    done, _ = back(stage, 1)
+    assert rolled_back_text(done).endswith(
+        "is full and brings it to now again; refresh_on_run: false keeps runs from it. "
+        "If its SELECT or its configuration was another one then, on_configuration_change decides."
+    )
+    found = stage.catalog.views[VIEW[2]].properties
+    assert found["icebergmv.started-at"] == first["icebergmv.started-at"]
+    # Recorded with the rows, just before the view was published.
+    assert found["icebergmv.refreshed-at"] <= first["icebergmv.refreshed-at"]
+    with pytest.raises(
+        NotReadable, match=r"rolled back to rows of another SELECT than its model has\. Run the model\."
+    ):
+        wrong_rows_query(stage.catalog, VIEW, SETTINGS)
+
+
 def test_where_a_base_table_has_expired_what_was_read_the_next_refresh_is_full(stage: Stage) -> None:
     refreshed(stage, ROWS)
     orders = stage.tables()["orders"]
@@ -143,7 +164,11 @@ def test_rows_without_a_recorded_state_are_refreshed_in_full(stage: Stage, monke
         refreshed(stage, ROWS, 1)
     refreshed(stage, ROWS, 1)
     assert (versions(stage)[1].refresh_kind, versions(stage)[1].obstacle) == (None, None)
+    first = versions(stage)[1].storage_snapshot_id
     assert back(stage, 1)[0].next_refresh == "full"
+    (made,) = (s.timestamp_ms for s in stage.tables()[STORAGE[2]].metadata.snapshots if s.snapshot_id == first)
+    refreshed_at = stage.catalog.views[VIEW[2]].properties["icebergmv.refreshed-at"]
+    assert datetime.fromisoformat(refreshed_at).timestamp() * 1000 == pytest.approx(made, abs=1)
     assert stage.refresh(ROWS)[0].kind == "full"
 
 

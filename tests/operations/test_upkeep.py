@@ -23,9 +23,12 @@ from dbt.adapters.icebergmv.maintenance.operations.kept_rows import kept_rows
 from dbt.adapters.icebergmv.maintenance.operations.small_files import FileCounts, file_counts
 from dbt.adapters.icebergmv.maintenance.operations.upkeep import Upkeep, UpkeepOptions, upkeep
 from dbt.adapters.icebergmv.maintenance.operations.upkeep_text import upkeep_text
+from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
+from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.view_config import keep_versions
+from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from tests.refresh.refreshes import ROWS, STORAGE, VIEW, Model, Stage, crash, reading, sell
 from tests.support.metadata_tables import MetadataTable, file_of
 from tests.support.recording_spark import RecordingSpark
@@ -194,7 +197,7 @@ def test_what_readers_got_at_the_cutoff_stays(stage: Stage) -> None:
     metadata = stage.tables()[STORAGE[2]].metadata
     head = metadata.current_snapshot_id
     assert head is not None
-    made = [s.timestamp_ms for s in metadata.snapshots]
+    made = [entry.timestamp_ms for entry in metadata.snapshot_log]
     branches = [name for name in metadata.refs if name != "main"]
 
     def due(milliseconds: int) -> int:
@@ -225,6 +228,35 @@ def test_which_snapshots_views_read(stage: Stage) -> None:
     stage.catalog.views["other"] = replace(stage.catalog.views["sales"], sql="SELECT * FROM t VERSION AS OF 7")
     views = [VIEW, ("lake", "ns", "other"), ("lake", "ns", "absent")]
     assert snapshots_read(stage.catalog, views) == {orders, pinned(stage), 7}
+
+
+@pytest.mark.parametrize("layout", ["view", "table"])
+def test_what_the_last_refresh_of_a_view_above_read_is_needed(stage: Stage, layout: str) -> None:
+    stage.refresh(ROWS)
+    above = Model("SELECT id, amount FROM sales", (("id", "bigint"), ("amount", "bigint")), {"layout": layout})
+    name = ("lake", "ns", "above")
+    request = stage.request(above)
+    request = replace(request, view=name, config=replace(request.config, storage_table=("lake", "ns", "stored_above")))
+    inspection, spark = inspect(stage.catalog, request), RecordingSpark(stage.catalog, above.columns)
+    refresh(Lake(stage.catalog, spark), inspection, read_plan(inspection))
+    read = pinned(stage)
+    grow(stage, ROWS, 1)
+    assert pinned(stage) != read
+    assert read in snapshots_read(stage.catalog, [name])
+
+
+def test_readers_had_not_got_what_a_refresh_had_not_published_yet(stage: Stage) -> None:
+    """It deletes first, then inserts, and only then moves main: readers get the rows before until that moment."""
+    model = Model(config={"partition_by": ()})
+    grow(stage, model, 2)
+    metadata = stage.tables()[STORAGE[2]].metadata
+    assert metadata.current_snapshot_id is not None
+    *_, before, deleted, inserted = sorted(metadata.snapshots, key=lambda s: s.timestamp_ms)
+    assert [e.snapshot_id for e in metadata.snapshot_log][-2:] == [before.snapshot_id, inserted.snapshot_id]
+    branches = [name for name in metadata.refs if name != "main"]
+    at = datetime.fromtimestamp(deleted.timestamp_ms / 1000, tz=timezone.utc)
+    found = expiry(metadata, metadata.current_snapshot_id, branches, at)
+    assert found is None or found.before.timestamp() * 1000 == before.timestamp_ms
 
 
 def test_files_with_deletes_and_other_targets(stage: Stage) -> None:

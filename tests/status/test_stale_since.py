@@ -13,6 +13,7 @@ from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange, date_mo
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView, inspect
 from dbt.adapters.icebergmv.maintenance.status.stale_since import looked_at, stale_since
 from tests.refresh.refreshes import COUNTED, JOINED, RANDOM, Model, Stage, employ, sell
+from tests.support.recording_spark import committed_as
 
 
 @pytest.fixture
@@ -42,6 +43,16 @@ def test_the_first_commit_to_the_first_of_its_tables_counts(stage: Stage) -> Non
     for _ in range(2):
         sell("EU")(stage.tables())
     assert stale_since(seen(stage, JOINED), stage.now()) == first
+
+
+def test_a_compaction_before_the_change_does_not_count(stage: Stage) -> None:
+    stage.refresh(Model())
+    orders = stage.tables()["orders"]
+    orders.append(orders.scan().to_arrow()[:0])
+    committed_as(orders, "replace")
+    sell("EU")(stage.tables())
+    since = stale_since(seen(stage, Model()), stage.now())
+    assert since == head(stage, "orders")
 
 
 def test_a_log_that_lost_the_snapshot_says_nothing(stage: Stage) -> None:

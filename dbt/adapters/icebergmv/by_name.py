@@ -25,6 +25,7 @@ from dbt.adapters.icebergmv.maintenance.sql.names import show
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect, recorded_request
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
+from dbt.adapters.icebergmv.maintenance.status.view_config import refresh_policy as known_policy
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from dbt.adapters.icebergmv.session_lake import check_no_cache, on_lake, parsed_view, settings_of_refresh
 
@@ -46,7 +47,7 @@ def refresh_materialized_view(
         request = recorded_request(lake.catalog, view)
         request = replace(
             request,
-            config=replace(request.config, refresh_policy=refresh_policy),
+            config=replace(request.config, refresh_policy=known_policy(refresh_policy)),
             rebuild="full_refresh" if full_refresh else None,
             is_run=False,
         )

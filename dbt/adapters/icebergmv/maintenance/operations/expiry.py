@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 
 from pyiceberg.table.metadata import TableMetadata
 
-from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
-from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
+from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import pinned_in
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import is_materialized_view, read_state
+from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
 
 
 @dataclass(frozen=True)
@@ -23,9 +26,23 @@ class Expiry:
 
 
 def snapshots_read(catalog: CatalogReader, views: Iterable[TableName]) -> frozenset[int]:
-    """Return the snapshots, of any table, that the SQL of these views names. Raises CatalogUnavailable."""
-    found = [catalog.view(*name[1:]) for name in views] if catalog.has_views else []
-    return frozenset(snapshot_id for view in found if view is not None for snapshot_id in pinned_in(view.sql))
+    """Return the snapshots, of any table, that the SQL of these views names, or that their last refreshes read.
+
+    A view may be refreshed less often than one below it; its next refresh asks what changed since. Raises
+    CatalogUnavailable.
+    """
+    found = [view for name in views if (view := found_view(catalog, name)) is not None]
+    return frozenset(snapshot_id for view in found for snapshot_id in (*pinned_in(view.sql), *_recorded(view)))
+
+
+def _recorded(view: ViewInfo) -> Iterator[int]:
+    """Yield the snapshots of base tables that the state of a view names, if it has a state that can be read."""
+    if not is_materialized_view(view.properties):
+        return
+    with suppress(StateUnreadable):
+        for base in read_state(view.name, view.properties).base_tables:
+            if base.version.snapshot_id is not None:
+                yield base.version.snapshot_id
 
 
 def expiry(
@@ -33,14 +50,14 @@ def expiry(
 ) -> Expiry | None:
     """Return what is to be expired once some branches are dropped; None: nothing. `read` is what the view reads now.
 
-    The snapshot that readers got at the cutoff stays, however old it is, with all that came later: a reader may have
-    begun with it. So do the heads of branches and tags, and the oldest snapshot that other views need.
+    The snapshot that main was at the cutoff stays, however old it is, with all that came later: a reader may have begun
+    with it. So do the heads of branches and tags, and the oldest snapshot that other views need. A refresh may have
+    made other snapshots by then, on its branch, that nobody had read yet.
     """
-    published = [s.timestamp_ms for s in ancestry(metadata, read)]
-    in_use = max((made for made in published if made <= cutoff.timestamp() * 1000), default=None)
-    if in_use is None:
+    main = [entry.snapshot_id for entry in metadata.snapshot_log if entry.timestamp_ms <= cutoff.timestamp() * 1000]
+    if not main or metadata.snapshot_by_id(main[-1]) is None:
         return None
-    in_use = min([in_use, *(s.timestamp_ms for s in metadata.snapshots if s.snapshot_id in needed)])
+    in_use = min(s.timestamp_ms for s in metadata.snapshots if s.snapshot_id in {main[-1], read, *needed})
     named = {ref.snapshot_id for name, ref in metadata.refs.items() if name not in dropped}
     old = [s for s in metadata.snapshots if s.timestamp_ms < in_use and s.snapshot_id not in named]
     return Expiry(datetime.fromtimestamp(in_use / 1000, tz=timezone.utc), len(old)) if old else None

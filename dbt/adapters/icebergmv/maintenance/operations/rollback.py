@@ -8,6 +8,7 @@ gets a state that the next refresh cannot build on, and that refresh is full.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from typing import Literal
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, naming
@@ -92,9 +93,14 @@ def _state_then(known: VersionedView, version: Version, stored: StoredRows) -> V
     It is never younger than the rows are, as runs leave young rows alone (`target_lag`).
     """
     now, kept = known.state, state_of_snapshot(stored.name, known.storage, stored.snapshot_id)
+    # A compaction published the rows anew, perhaps: that is no refresh.
+    made_at = _committed_at(stored)
+    started_at, refreshed_at = (made_at, made_at) if kept is None else (kept.state.started_at, kept.state.refreshed_at)
     state = replace(
         now,
         storage_snapshot_id=stored.snapshot_id,
+        started_at=started_at,
+        refreshed_at=refreshed_at,
         refresh_kind=version.refresh_kind or "full",
         refresh_reason=f"rolled back to version {version.version_id}",
         base_tables=(),
@@ -104,19 +110,18 @@ def _state_then(known: VersionedView, version: Version, stored: StoredRows) -> V
         # The SELECT of that time is not known, or is another one than now, or none (`--empty`): no model has it.
         return replace(state, definition="", definition_hash="", views=(), clock={})
     then = kept.state
-    state = replace(
-        state,
-        views=then.views,
-        clock=then.clock,
-        settings=then.settings,
-        started_at=then.started_at,
-        # A compaction published them anew, perhaps: that is no refresh.
-        refreshed_at=then.refreshed_at,
-    )
+    state = replace(state, views=then.views, clock=then.clock, settings=then.settings)
     if not kept.table_is_same:
         return state
     config = {**now.config, "partition-by": then.config.get("partition-by")}
     return replace(state, base_tables=then.base_tables, config=config)
+
+
+def _committed_at(stored: StoredRows) -> str:
+    """Return when the snapshot of the rows was made, as states have their times."""
+    snapshot = stored.table.metadata.snapshot_by_id(stored.snapshot_id)
+    made = 0 if snapshot is None else snapshot.timestamp_ms
+    return datetime.fromtimestamp(made / 1000, timezone.utc).isoformat(timespec="milliseconds")
 
 
 def _protect(lake: Lake, stored: StoredRows) -> None:

@@ -19,11 +19,15 @@ def versions_text(found: Sequence[Version]) -> str:
 def rolled_back_text(done: RolledBack) -> str:
     """Return what was done, and what comes next."""
     rows = "" if done.rows is None else f", {done.rows} row{'' if done.rows == 1 else 's'}"
-    going_on = "goes on from there" if done.next_refresh == "from there" else "is full"
-    return (
+    goes_on = done.next_refresh == "from there"
+    said = (
         f"{done.name} has the rows of version {done.version_id} (storage snapshot {done.storage_snapshot_id}{rows}). "
-        f"The next refresh {going_on} and brings it to now again; refresh_on_run: false keeps runs from it."
+        f"The next refresh {'goes on from there' if goes_on else 'is full'} and brings it to now again; "
+        "refresh_on_run: false keeps runs from it."
     )
+    if goes_on:
+        return said
+    return f"{said} If its SELECT or its configuration was another one then, on_configuration_change decides."
 
 
 def _row(version: Version) -> tuple[str, ...]:

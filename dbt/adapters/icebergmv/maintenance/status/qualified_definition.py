@@ -20,6 +20,8 @@ def definition_in_full(state: ViewState, catalog: str) -> str:
     The namespace of a bare name is that of the table or view which the last refresh read for it. Raises NotReadable
     when that is not known.
     """
+    if not state.definition:
+        raise NotReadable("it was rolled back to rows of another SELECT than its model has. Run the model.")
     query = parse_query(state.definition)
     if query is None:
         raise NotReadable("its SELECT cannot be analysed, so its tables are not known. Query the view itself.")

@@ -6,6 +6,7 @@ from datetime import datetime, timezone
 
 from dbt.adapters.icebergmv.maintenance.status.clock import date_moved_at
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.snapshot_state import is_compaction
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 
 
@@ -39,10 +40,14 @@ def _left(base: BaseTableStatus) -> datetime | None:
     source, recorded = base.base.source, base.recorded
     if source is None or recorded is None or recorded.version.uuid != source.version.uuid:
         return None
-    log = source.table.metadata.snapshot_log
+    metadata = source.table.metadata
+    log = metadata.snapshot_log
     if recorded.version.snapshot_id is None:
         return None
     at = [number for number, entry in enumerate(log) if entry.snapshot_id == recorded.version.snapshot_id]
     if not at or at[-1] + 1 == len(log):
         return None
-    return datetime.fromtimestamp(log[at[-1] + 1].timestamp_ms / 1000, timezone.utc)
+    since = log[at[-1] + 1 :]
+    # A compaction changed no row.
+    changed = (e for e in since if (s := metadata.snapshot_by_id(e.snapshot_id)) is None or not is_compaction(s))
+    return datetime.fromtimestamp(next(changed, since[0]).timestamp_ms / 1000, timezone.utc)
