@@ -111,6 +111,7 @@ def test_debug_refuses_a_catalog_that_runs_cannot_use(shop: Path) -> None:
     assert "All checks passed!" not in answer.stdout
 
 
+@pytest.mark.long
 def test_a_catalog_without_views_is_read_through_spark(shop: Path) -> None:
     (shop / "profiles.yml").write_text(PROFILE.format(more=", catalog_properties: {type: hadoop}"))
     answer = dbt(shop, "debug")

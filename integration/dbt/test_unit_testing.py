@@ -32,6 +32,7 @@ class TestUnitTestQuotedReservedWordColumnNames(BaseUnitTestQuotedReservedWordCo
         }
 
 
+@pytest.mark.long
 class TestUnitTestingTypes(BaseUnitTestingTypes):
     @pytest.fixture
     def data_types(self) -> list[list[str]]:

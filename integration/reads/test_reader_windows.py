@@ -117,6 +117,7 @@ PARTS = (0, *(pytest.param(part, marks=pytest.mark.long) for part in range(1, 6)
 @pytest.mark.parametrize(
     "query", [pytest.param(q, marks=pytest.mark.long) if q.startswith("after") else q for q in QUERIES]
 )
+@pytest.mark.long
 def test_commits_between_two_loads(world: World, query: str, part: int) -> None:
     statement = QUERIES[query].format(v=f"lake.{world.lake.schema}")
     _, loads = world.read(statement, (0, 1, 2), 99, 99)

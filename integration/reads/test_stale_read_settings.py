@@ -141,6 +141,7 @@ def test_static_stitching_is_metadata_only_and_one_cut(lake: LakeProject, orders
     lake.assert_equals_definition("static")
 
 
+@pytest.mark.long
 def test_static_stitching_is_not_moved_by_later_columns(lake: LakeProject, orders: str) -> None:
     select = f"select id, amount from {orders} where amount > 0"
     lake.model("filtered", select, stale_read_behavior="use_stitching", refresh_on_run=False)
@@ -154,6 +155,7 @@ def test_static_stitching_is_not_moved_by_later_columns(lake: LakeProject, order
     assert rows(lake, "filtered") == before
 
 
+@pytest.mark.long
 def test_settings_are_altered_where_rows_are_left_alone(lake: LakeProject, orders: str) -> None:
     lake.model("left", DAILY.format(t=orders), refresh_on_run=False)
     lake.run("--select", "left")
@@ -197,6 +199,7 @@ def test_docs_show_the_behavior(lake: LakeProject, orders: str) -> None:
         ("materialized_view_connector_driven_refresh_enabled", "full", True),
     ],
 )
+@pytest.mark.long
 def test_each_half_can_be_switched_off(lake: LakeProject, orders: str, flag: str, kind: str, stitched: bool) -> None:
     project = lake.folder / "dbt_project.yml"
     on = project.read_text()

@@ -161,6 +161,7 @@ def test_fail_names_the_view_and_its_last_refresh(lake: LakeProject, orders: str
             lake.sql(query.format(v=lake.view("failing")))
 
 
+@pytest.mark.long
 def test_fail_over_columns_of_every_kind(lake: LakeProject, orders: str) -> None:
     columns = "map(1, named_struct('a b', array(amount))) as m, named_struct('x', amount, 'y', map(id, day)) as s"
     sql = f"select region, {columns}, amount > 5 as b, unhex('00') as u from {orders}"
@@ -175,6 +176,7 @@ def test_fail_over_columns_of_every_kind(lake: LakeProject, orders: str) -> None
     lake.sql("SET spark.sql.ansi.enabled = false")
 
 
+@pytest.mark.long
 def test_keys_that_would_fail_where_the_definition_does_not(lake: LakeProject) -> None:
     """A computed key is not evaluated on partitions that the WHERE leaves out, nor of a type that cannot be a key."""
     table = f"lake.{lake.schema}.codes"

@@ -87,6 +87,7 @@ def test_refreshes_of_each_kind_keep_the_order_and_the_result(lake: LakeProject,
     assert all(f.values == sorted(f.values, reverse=True) for f in files(lake, "parts"))
 
 
+@pytest.mark.long
 def test_another_order_holds_for_the_rows_that_come(lake: LakeProject, base: str) -> None:
     lake.model("moved", ROWS.format(base), cluster_by="k", partition_by=[], tblproperties=SMALL_FILES)
     lake.run("-s", "moved")

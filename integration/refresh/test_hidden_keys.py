@@ -108,6 +108,7 @@ def test_readers_stitch_by_them(lake: LakeProject, tables: dict[str, str]) -> No
     assert sorted(map(repr, now.collect())) == sorted(map(repr, wanted))
 
 
+@pytest.mark.long
 def test_a_base_that_is_partitioned_otherwise_later(lake: LakeProject, tables: dict[str, str]) -> None:
     base = f"lake.{lake.schema}.evolving"
     lake.sql(
@@ -150,6 +151,7 @@ def test_a_select_that_changes(lake: LakeProject, tables: dict[str, str]) -> Non
     lake.assert_equals_definition("changing")
 
 
+@pytest.mark.long
 def test_a_rebuild_for_other_keys_that_died(lake: LakeProject, tables: dict[str, str]) -> None:
     """The storage has other keys then, of the same type, than the rows that the view still shows."""
     base = f"lake.{lake.schema}.rebuilt"
@@ -178,6 +180,7 @@ def test_a_rebuild_for_other_keys_that_died(lake: LakeProject, tables: dict[str,
     lake.assert_equals_definition("rebuilt_ids")
 
 
+@pytest.mark.long
 def test_readers_of_a_view_whose_base_gets_another_name_for_a_key(lake: LakeProject, tables: dict[str, str]) -> None:
     """The SELECT does not name the column, so it goes on."""
     base = f"lake.{lake.schema}.renamed"

@@ -119,6 +119,7 @@ def test_emptied_partition(events: Events) -> None:
     assert responses[events.views[0]]["rows_deleted"] == 1
 
 
+@pytest.mark.long
 def test_everything_deleted(events: Events) -> None:
     events.do("DELETE FROM {t}")
     events.refreshed("overwrite", stale=10)
@@ -165,6 +166,7 @@ def test_rollback(events: Events) -> None:
     events.added(stale=1)
 
 
+@pytest.mark.long
 def test_rollback_and_another_line(events: Events) -> None:
     before = events.head()
     events.insert("date'2024-01-01'", "'EU'", 2)
@@ -214,6 +216,7 @@ def test_schema_evolution(events: Events) -> None:
     events.refreshed("overwrite", stale=1)
 
 
+@pytest.mark.long
 def test_renamed_key_column(events: Events) -> None:
     events.do("ALTER TABLE {t} RENAME COLUMN r TO area")
     lake = events.lake
@@ -224,6 +227,7 @@ def test_renamed_key_column(events: Events) -> None:
     events.added()
 
 
+@pytest.mark.long
 def test_star_gains_a_column(lake: LakeProject) -> None:
     lake.sql(f"CREATE TABLE lake.{lake.schema}.star_base (id int, k string) USING iceberg PARTITIONED BY (k)")
     lake.sql(f"INSERT INTO lake.{lake.schema}.star_base VALUES (1, 'a'), (2, NULL)")
@@ -263,6 +267,7 @@ def test_expired_snapshots(events: Events) -> None:
     events.added(stale=1)
 
 
+@pytest.mark.long
 def test_recorded_snapshot_kept_by_a_tag(events: Events) -> None:
     events.do("ALTER TABLE {t} CREATE TAG kept")
     events.insert("date'2024-01-04'", "'EU'", 2)
@@ -274,6 +279,7 @@ def test_recorded_snapshot_kept_by_a_tag(events: Events) -> None:
     events.refreshed("overwrite", stale=2)
 
 
+@pytest.mark.long
 def test_base_without_snapshot(lake: LakeProject) -> None:
     base = f"lake.{lake.schema}.empty_base"
     lake.sql(f"CREATE TABLE {base} (k int, v int) USING iceberg PARTITIONED BY (k)")
@@ -287,6 +293,7 @@ def test_base_without_snapshot(lake: LakeProject) -> None:
     lake.assert_equals_definition("of_empty")
 
 
+@pytest.mark.long
 def test_view_on_view(events: Events) -> None:
     lake = events.lake
     monthly = f"{events.name}_monthly"
@@ -302,6 +309,7 @@ def test_view_on_view(events: Events) -> None:
     assert lake.run("--select", monthly, events.views[0])[monthly]["refresh_kind"] == "none"
 
 
+@pytest.mark.long
 def test_storage_of_another_grain_or_without_partitions(events: Events) -> None:
     """A region that is not whole partitions of the storage is replaced by DELETE and INSERT."""
     lake = events.lake

@@ -145,7 +145,7 @@ def test_on_configuration_change_fail(daily: Daily) -> None:
     assert daily.rows() == before
 
 
-@pytest.mark.parametrize("kind", ["table", "view", "incremental"])
+@pytest.mark.parametrize("kind", one_of(3, ["table", "view", "incremental"]))
 def test_relation_of_that_name_in_the_way(lake: LakeProject, base: Daily, kind: str) -> None:
     daily = base
     daily.model(materialized=kind)
@@ -205,6 +205,7 @@ def test_drop_takes_the_storage_along(daily: Daily) -> None:
     assert daily.storage not in daily.entries()
 
 
+@pytest.mark.long
 def test_renamed_model(daily: Daily) -> None:
     lake, old = daily.lake, daily.name
     lake.remove_model(old)
@@ -228,6 +229,7 @@ def test_storage_schema_and_prefix(lake: LakeProject, base: Daily) -> None:
     assert reader.table(f"{lake.schema}_storage", f"$materialized_view_storage${daily.name}") is None
 
 
+@pytest.mark.long
 def test_empty_run_is_never_recorded(daily: Daily) -> None:
     lake = daily.lake
     other = f"over_{daily.name}"
@@ -273,6 +275,7 @@ def test_refresh_policy_incremental_strict(base: Daily) -> None:
     assert daily.run("--full-refresh")["refresh_kind"] == "full"
 
 
+@pytest.mark.long
 def test_descriptions_reach_the_view(daily: Daily) -> None:
     lake = daily.lake
     columns = [{"name": "n", "description": "how many, it's \\ `counted`"}]
@@ -287,6 +290,7 @@ def test_descriptions_reach_the_view(daily: Daily) -> None:
     assert daily.run()["refresh_kind"] == "none"
 
 
+@pytest.mark.long
 def test_hooks_run_around_the_refresh(daily: Daily) -> None:
     log = f"lake.{daily.lake.schema}.hooks_{daily.name}"
     daily.lake.sql(f"CREATE TABLE {log} (at string) USING iceberg")

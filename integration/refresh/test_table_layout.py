@@ -14,6 +14,7 @@ from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager
 from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, found_view
 from integration.support.dying import dies_before
 from integration.support.lake import LakeProject
+from tests.support.shares import one_of
 
 TABLE = {"layout": "table", "refresh_policy": "incremental"}
 
@@ -130,7 +131,7 @@ FOREIGN: dict[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("write", FOREIGN)
+@pytest.mark.parametrize("write", one_of(2, FOREIGN))
 def test_writes_of_others(lake: LakeProject, write: str) -> None:
     name = f"foreign_{write}"
     table, (statement, kind) = _base(lake, name), FOREIGN[write]
@@ -228,7 +229,7 @@ def _before(lake: LakeProject, statement: str, do: Callable[[], object]) -> pyte
     return patch
 
 
-@pytest.mark.parametrize("statement", ["ALTER TABLE", "INSERT INTO", "CALL `lake`.system.fast_forward"])
+@pytest.mark.parametrize("statement", one_of(3, ["INSERT INTO", "ALTER TABLE", "CALL `lake`.system.fast_forward"]))
 def test_main_moves_during_a_refresh(lake: LakeProject, statement: str) -> None:
     """The refresh starts again from what it finds then: rows of somebody else, so every row is computed."""
     name = "raced_" + statement.split(maxsplit=1)[0].lower()
@@ -316,6 +317,7 @@ def test_killed_while_the_layout_is_switched(lake: LakeProject, *, to_table: boo
             return
 
 
+@pytest.mark.long
 def test_other_materializations_and_drop(lake: LakeProject) -> None:
     table = _base(lake, "other")
     sql = f"select d, v from {table}"
@@ -330,6 +332,7 @@ def test_other_materializations_and_drop(lake: LakeProject) -> None:
     assert _kind(lake, "other") == "none"
 
 
+@pytest.mark.long
 def test_a_view_over_a_table(lake: LakeProject) -> None:
     """It reads the table as any other table; a refresh that only recorded ids makes no rows of it stale."""
     table = _base(lake, "lower")

@@ -124,6 +124,7 @@ def test_column_list_view_over_view_and_join(orders: Orders) -> None:
     assert sorted(v["identifier"].split(".")[-1] for v in views) == [f"{orders.name}_upper", orders.view]
 
 
+@pytest.mark.long
 def test_twice_in_a_cte_of_the_name_of_the_base(orders: Orders) -> None:
     orders.do("CREATE VIEW {v} AS SELECT date(ts) AS d, v FROM {t}")
     orders.build(
@@ -134,6 +135,7 @@ def test_twice_in_a_cte_of_the_name_of_the_base(orders: Orders) -> None:
     orders.refreshed("append", stale=1)
 
 
+@pytest.mark.long
 def test_names_in_the_view_are_those_of_its_namespace(orders: Orders) -> None:
     lake = orders.lake
     lake.sql("CREATE NAMESPACE IF NOT EXISTS lake.views_elsewhere")
@@ -173,6 +175,7 @@ def test_redefined(orders: Orders) -> None:
     orders.refreshed("full", reason=f"the view {name} was redefined")
 
 
+@pytest.mark.long
 def test_redefined_under_strict_policy_and_frozen(orders: Orders) -> None:
     orders.do("CREATE VIEW {v} AS SELECT date(ts) AS d, v FROM {t}")
     orders.build(DAILY, refresh_policy="incremental_strict")
@@ -186,6 +189,7 @@ def test_redefined_under_strict_policy_and_frozen(orders: Orders) -> None:
     orders.refreshed("full", reason="was redefined")
 
 
+@pytest.mark.long
 def test_star_view_of_a_table_that_grows(orders: Orders) -> None:
     orders.do("CREATE VIEW {v} AS SELECT * FROM {t}")
     orders.build("select * from {v}")
@@ -208,6 +212,7 @@ def test_view_that_spark_refuses_is_refused(orders: Orders) -> None:
     assert "CANNOT_UP_CAST" in orders.lake.fail("--select", orders.model)
 
 
+@pytest.mark.long
 def test_column_of_the_view_that_the_select_around_it_could_catch(orders: Orders) -> None:
     orders.do("CREATE TABLE {o} (k int, gone int) USING iceberg")
     orders.do("INSERT INTO {o} VALUES (1, 1)")

@@ -143,6 +143,7 @@ def test_a_model_that_asks_spark_while_it_is_compiled_is_judged_by_its_last_sele
     assert re.search("never +materialized_view +not known yet +its SELECT asks Spark", said)
 
 
+@pytest.mark.long
 def test_a_model_that_asks_spark_may_be_configured_wrongly_before_it_is_built(project: DryProject) -> None:
     project.model("never", "{{ config(refresh_policy='often') }} {% set found = run_query('select 1') %} select 1 as a")
     found = statuses(project)["never"]
@@ -196,6 +197,7 @@ def test_a_catalog_that_is_down_hides_no_other(
     assert message in warning
 
 
+@pytest.mark.long
 def test_selected_views_alone(project: DryProject) -> None:
     project.model("days", DAYS)
     assert {*statuses(project, "totals")} == {"totals"}
@@ -214,6 +216,7 @@ def test_a_table_for_people(project: DryProject) -> None:
     assert "orders: 1 partition changed (1 row appended)" in text
 
 
+@pytest.mark.long
 def test_refs_and_ephemeral_models_are_compiled(project: DryProject) -> None:
     project.model("some", "{{ config(materialized='ephemeral') }} select * from lake.ns.orders where amount > 1")
     project.model("both", "select s.region, t.total from {{ ref('some') }} s join {{ ref('totals') }} t using (region)")
@@ -245,6 +248,7 @@ def test_a_view_over_one_that_the_same_run_refreshes(project: DryProject) -> Non
     assert statuses(project)["above"]["state"] == "stale"
 
 
+@pytest.mark.long
 def test_a_view_over_a_table_that_every_run_makes(project: DryProject) -> None:
     project.model("made", "{{ config(materialized='table') }} select * from lake.ns.orders")
     project.plain_view("passed_on", "select * from `lake`.`ns`.`made`")

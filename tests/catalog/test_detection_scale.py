@@ -92,6 +92,7 @@ def test_no_change(large: tuple[MetadataTable, int], opened: list[str]) -> None:
     assert opened == []
 
 
+@pytest.mark.long
 def test_simplify_is_not_quadratic() -> None:
     """Ten thousand disjuncts took minutes when each merge sorted all ranges anew."""
     apart = [

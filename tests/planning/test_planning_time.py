@@ -61,6 +61,7 @@ def doubled(ctes: int) -> str:
     return f"WITH c0 AS (SELECT d, v FROM t), {', '.join(pairs)} SELECT d, v FROM c{ctes - 1}"
 
 
+@pytest.mark.long
 def test_ctes_that_use_each_other_twice_do_not_explode() -> None:
     """Each more doubles what a naive count of occurrences would look at; past a limit nothing is followed."""
     definition = analysed(doubled(30))

@@ -32,6 +32,7 @@ def test_every_refresh_is_of_a_kind_that_was_foretold(database: Database) -> Non
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_much_of_it_is_certain(database: Database) -> None:
     """A forecast that leaves everything open is never wrong, and of no use. Always the same histories: no chance."""
     found = Foretelling()
