@@ -32,7 +32,6 @@ class TestUnitTestQuotedReservedWordColumnNames(BaseUnitTestQuotedReservedWordCo
         }
 
 
-@pytest.mark.long
 class TestUnitTestingTypes(BaseUnitTestingTypes):
     @pytest.fixture
     def data_types(self) -> list[list[str]]:

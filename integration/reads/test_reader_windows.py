@@ -109,7 +109,7 @@ QUERIES = {
     "after the other": "SELECT 1, * FROM {v}.viewed UNION ALL SELECT 2, * FROM {v}.stitched",
 }
 
-# A read takes seconds: every sixth place is tried in each run, all of them by `make long`.
+# A read takes seconds: in each run commits come at every sixth place of it, in `make long` at all of them.
 PARTS = (0, *(pytest.param(part, marks=pytest.mark.long) for part in range(1, 6)))
 
 
@@ -117,7 +117,6 @@ PARTS = (0, *(pytest.param(part, marks=pytest.mark.long) for part in range(1, 6)
 @pytest.mark.parametrize(
     "query", [pytest.param(q, marks=pytest.mark.long) if q.startswith("after") else q for q in QUERIES]
 )
-@pytest.mark.long
 def test_commits_between_two_loads(world: World, query: str, part: int) -> None:
     statement = QUERIES[query].format(v=f"lake.{world.lake.schema}")
     _, loads = world.read(statement, (0, 1, 2), 99, 99)
@@ -134,7 +133,7 @@ def test_commits_between_two_loads(world: World, query: str, part: int) -> None:
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize(
     "states",
-    [pytest.param((1, 2, 3), id="undone again"), pytest.param((1, 3, 4), id="other columns", marks=pytest.mark.long)],
+    [pytest.param((1, 2, 3), id="undone again"), pytest.param((1, 3, 4), id="other columns")],
 )
 @pytest.mark.long
 def test_commits_that_leave_main_where_it_was(world: World, states: tuple[int, int, int], part: int) -> None:

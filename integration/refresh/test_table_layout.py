@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager
 from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, found_view
@@ -254,11 +255,13 @@ def test_iceberg_makes_a_dropped_branch_again_over_main(lake: LakeProject) -> No
     lake.sql(f"CREATE TABLE {table} (id int, said string) USING iceberg")
     lake.sql(f"INSERT INTO {table} VALUES (1, 'at the start')")
     lake.sql(f"ALTER TABLE {table} CREATE BRANCH mine")
-    slowly = "SELECT 3, reflect('java.lang.Thread', 'sleep', 5000L) FROM range(1)"
+    slowly = "SELECT 3, reflect('java.lang.Thread', 'sleep', 10000L) FROM range(1)"
+    jobs = SparkSession.active().sparkContext.statusTracker()
     with ThreadPoolExecutor() as pool:
         job = pool.submit(lake.session({}), f"INSERT INTO {table}.branch_mine {slowly}")
-        time.sleep(2)
-        assert not job.done()
+        while not jobs.getActiveStageIds():
+            assert not job.done()
+            time.sleep(0.1)
         lake.sql(f"INSERT INTO {table} VALUES (2, 'of a rival')")
         lake.sql(f"ALTER TABLE {table} DROP BRANCH mine")
         job.result()

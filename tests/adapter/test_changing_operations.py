@@ -41,6 +41,7 @@ def found(project: DryProject, name: str, arguments: str) -> list[dict[str, Any]
     return answer
 
 
+@pytest.mark.long
 def test_a_dry_run_of_the_upkeep(project: DryProject) -> None:
     by_name = {view["name"]: view for view in found(project, "maintain_materialized_views", "dry_run: true")}
     assert by_name["lake.ns.new"]["error"] == "it is not built."

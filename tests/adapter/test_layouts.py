@@ -39,6 +39,7 @@ def status(project: DryProject, **config: object) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.long
 def test_a_table_is_asked_for(project: DryProject) -> None:
     assert status(project, layout="table")["state"] == "new"
     assert status(project, layout="view")["state"] == "new"
@@ -46,6 +47,7 @@ def test_a_table_is_asked_for(project: DryProject) -> None:
     assert (found["state"], found["error"]) == ("error", "layout is 'heap'. Choose one of view, table.")
 
 
+@pytest.mark.long
 def test_a_behaviour_that_needs_a_view(project: DryProject) -> None:
     found = status(project, layout="table", stale_read_behavior="use_stitching")
     assert found["error"] == (
@@ -54,6 +56,7 @@ def test_a_behaviour_that_needs_a_view(project: DryProject) -> None:
     )
 
 
+@pytest.mark.long
 def test_versions_are_those_of_a_view(project: DryProject) -> None:
     found = status(project, layout="table", keep_versions=3)
     assert found["error"] == (

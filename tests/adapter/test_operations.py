@@ -77,6 +77,7 @@ def test_fresh_stale_new_and_gone(project: DryProject) -> None:
     assert statuses(project)["totals"]["state"] == "fresh"
 
 
+@pytest.mark.long
 def test_a_view_is_explained_as_a_part_of_the_same_run(project: DryProject) -> None:
     above = "select region, total + 1 as total from lake.ns.totals"
     project.model("above", f"-- depends_on: {{{{ ref('totals') }}}}\n{above}")
@@ -113,6 +114,7 @@ def test_a_view_whose_model_became_ephemeral_has_none(project: DryProject) -> No
     assert "no model of this project" in statuses(project)["old"]["note"]
 
 
+@pytest.mark.long
 def test_what_is_wrong_with_one_model_hides_no_other(project: DryProject) -> None:
     project.model("unknown_macro", "select {{ nothing_of_this_name() }} from lake.ns.orders")
     project.model("unnamed", "select 1 + 1 from lake.ns.orders")
@@ -124,6 +126,7 @@ def test_what_is_wrong_with_one_model_hides_no_other(project: DryProject) -> Non
     assert found["no_sql"]["next"]["questions"] or found["no_sql"]["limits"]
 
 
+@pytest.mark.long
 def test_a_model_that_asks_spark_while_it_is_compiled_is_judged_by_its_last_select(project: DryProject) -> None:
     project.model("totals", "{% set found = run_query('select 1') %} " + TOTALS)
     project.model("never", "{% set said, rows = adapter.execute('select 1', fetch=true) %} select 1 as a")
@@ -162,6 +165,7 @@ def test_a_model_that_asks_spark_may_be_configured_wrongly_before_it_is_built(pr
         ],
     ),
 )
+@pytest.mark.long
 def test_what_a_changed_select_would_come_to(project: DryProject, setting: str, kinds: list[str]) -> None:
     project.model("totals", "{{ config(" + setting + ") }} {% set found = run_query('select 1') %} " + TOTALS)
     sell_more(project)
@@ -225,6 +229,7 @@ def test_refs_and_ephemeral_models_are_compiled(project: DryProject) -> None:
     assert sorted(base["name"] for base in found["base_tables"]) == ["lake.ns.orders", "lake.ns.totals"]
 
 
+@pytest.mark.long
 def test_a_view_over_one_that_the_same_run_refreshes(project: DryProject) -> None:
     through = "select region, total from {} where total > 0"
     project.model("above", through.format("{{ ref('totals') }}"))
@@ -307,6 +312,7 @@ def test_explain_what_an_incremental_model_would_be(project: DryProject) -> None
     assert found["base_tables"][0]["rows_added"]["kinds"] == ["append"]
 
 
+@pytest.mark.long
 def test_explain_the_project(project: DryProject) -> None:
     project.model("some", "{{ config(materialized='table') }} select region from lake.ns.orders limit 3")
     success, text = project.operation("explain_materialized_view")
@@ -319,6 +325,7 @@ def test_explain_the_project(project: DryProject) -> None:
     assert not success
 
 
+@pytest.mark.long
 def test_all_models_are_explained_at_one_moment(project: DryProject, monkeypatch: pytest.MonkeyPatch) -> None:
     moments: list[datetime] = []
 

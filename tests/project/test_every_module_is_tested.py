@@ -63,6 +63,7 @@ def run_by_refreshes(folder: Path) -> set[str]:
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_every_module_is_run(tmp_path: Path) -> None:
     modules = {file.relative_to(ENGINE).as_posix() for file in ENGINE.rglob("*.py") if file.name != "__init__.py"}
     about = {f"definition/{pair.module}.py" for pair in all_pairs()}

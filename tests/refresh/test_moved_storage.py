@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.lake import Lake
@@ -53,6 +54,21 @@ def test_another_view_has_its_name_by_now(stage: Stage) -> None:
     with pytest.raises(InvalidConfig, match="the storage table of"):
         run(stage, stage.request(MODEL))
     assert run(stage, moved(stage)) == []
+    assert run(stage, moved(stage)) == []
+
+
+def test_two_names_of_one_table(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a catalog folds case, the table of the former name is the one that was just written."""
+    stage.refresh(MODEL)
+    table, uuid = stage.catalog.table, stage.tables()[STORAGE[2]].metadata.table_uuid
+
+    def of_one_uuid(schema: str, name: str) -> Table | None:
+        found = table(schema, name)
+        if found is not None and name in (STORAGE[2], OTHER_STORAGE[2]):
+            found.metadata = found.metadata.model_copy(update={"table_uuid": uuid})
+        return found
+
+    monkeypatch.setattr(stage.catalog, "table", of_one_uuid)
     assert run(stage, moved(stage)) == []
 
 

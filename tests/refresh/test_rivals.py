@@ -13,7 +13,7 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.upkeep import UpkeepOptions, upkeep
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
 from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
-from tests.refresh.refreshes import ROWS, VIEW, Model, Stage, sell
+from tests.refresh.refreshes import ROWS, STORAGE, VIEW, Model, Stage, sell
 from tests.support.rivals import BesideARival
 
 LAYOUTS = [ROWS, replace(ROWS, config={"layout": "table"})]
@@ -50,6 +50,27 @@ def test_another_refresh_publishes_meanwhile(stage: Stage, model: Model) -> None
     assert bool(spark.dropped) is ("layout" in model.config), "a version of a view keeps its branch"
     assert recorded(stage) == stage.tables()["orders"].metadata.current_snapshot_id
     assert stage.refresh(model)[0].kind == "none"
+
+
+@pytest.mark.filterwarnings("ignore:Delete operation did not match any records")
+@pytest.mark.parametrize("layout", ["view", "table"])
+def test_the_branch_is_dropped_between_delete_and_insert(stage: Stage, layout: str) -> None:
+    """By hand, or because it is taken for abandoned: the branch that is made again lacks the DELETE."""
+    model = Model(config={"partition_by": (), "layout": layout})
+    stage.refresh(model)
+    sell("EU")(stage.tables())
+    stage.refresh(model)
+    sell("EU")(stage.tables())
+    name = VIEW[2] if layout == "table" else STORAGE[2]
+
+    def drop() -> None:
+        branch = spark.said[-1].partition("branch_")[2].partition("`")[0]
+        stage.tables()[name].manage_snapshots().remove_branch(branch).commit()
+
+    spark = BesideARival(stage.catalog, model.columns, words="INSERT INTO", rival=drop)
+    assert stage.refresh(model, spark)[0].kind == "overwrite"
+    assert len(spark.dropped) == 1
+    assert sum("DELETE FROM" in said for said in spark.said) == 2, "it started again"
 
 
 @pytest.mark.parametrize("model", LAYOUTS, ids=["view", "table"])

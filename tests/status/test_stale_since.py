@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange, date_moved_at
+from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange, date_moved_at, utc_now
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView, inspect
 from dbt.adapters.icebergmv.maintenance.status.stale_since import looked_at, stale_since
 from tests.refresh.refreshes import COUNTED, JOINED, RANDOM, Model, Stage, employ, sell
@@ -42,7 +42,7 @@ def test_the_first_commit_to_the_first_of_its_tables_counts(stage: Stage) -> Non
     first = head(stage, "regions")
     for _ in range(2):
         sell("EU")(stage.tables())
-    assert stale_since(seen(stage, JOINED), stage.now()) == first
+    assert stale_since(seen(stage, JOINED), max(stage.now(), utc_now())) == first
 
 
 def test_a_compaction_before_the_change_does_not_count(stage: Stage) -> None:
@@ -51,8 +51,30 @@ def test_a_compaction_before_the_change_does_not_count(stage: Stage) -> None:
     orders.append(orders.scan().to_arrow()[:0])
     committed_as(orders, "replace")
     sell("EU")(stage.tables())
-    since = stale_since(seen(stage, Model()), stage.now())
+    since = stale_since(seen(stage, Model()), max(stage.now(), utc_now()))
     assert since == head(stage, "orders")
+
+
+def test_main_set_to_a_compaction_of_other_rows_has_moved(stage: Stage) -> None:
+    sell("US")(stage.tables())
+    orders = stage.tables()["orders"]
+    orders.append(orders.scan().to_arrow()[:0])
+    committed_as(orders, "replace")
+    compacted = stage.tables()["orders"].metadata.current_snapshot_id
+    assert compacted is not None
+    sell("EU")(stage.tables())
+    stage.refresh(Model())
+    stage.tables()["orders"].manage_snapshots().set_current_snapshot(compacted).commit()
+    moved = datetime.fromtimestamp(stage.tables()["orders"].metadata.snapshot_log[-1].timestamp_ms / 1000, timezone.utc)
+    sell("EU")(stage.tables())
+    assert stale_since(seen(stage, Model()), max(stage.now(), utc_now())) == max(moved, looked_at(seen(stage, Model())))
+
+
+def test_a_writer_whose_clock_is_ahead_hides_nothing(stage: Stage) -> None:
+    stage.refresh(Model())
+    sell("EU")(stage.tables())
+    view = seen(stage, Model())
+    assert stale_since(view, looked_at(view)) == looked_at(view)
 
 
 def test_a_log_that_lost_the_snapshot_says_nothing(stage: Stage) -> None:
@@ -61,9 +83,9 @@ def test_a_log_that_lost_the_snapshot_says_nothing(stage: Stage) -> None:
     view = seen(stage, Model())
     (base,) = view.status.base_tables
     assert base.base.source is not None
-    assert stale_since(view, stage.now()) == head(stage, "orders")
+    assert stale_since(view, max(stage.now(), utc_now())) == head(stage, "orders")
     base.base.source.table.metadata.snapshot_log[:] = base.base.source.table.metadata.snapshot_log[-1:]
-    assert stale_since(view, stage.now()) == looked_at(view)
+    assert stale_since(view, max(stage.now(), utc_now())) == looked_at(view)
 
 
 def test_a_writer_whose_clock_is_late_makes_no_view_older_than_it_is(stage: Stage) -> None:
@@ -71,7 +93,7 @@ def test_a_writer_whose_clock_is_late_makes_no_view_older_than_it_is(stage: Stag
     stage.refresh(Model())
     sell("EU")(stage.tables())
     view = seen(stage, Model())
-    assert stale_since(view, stage.now()) == looked_at(view)
+    assert stale_since(view, max(stage.now(), utc_now())) == looked_at(view)
     assert looked_at(view) > head(stage, "orders")
 
 
@@ -82,8 +104,8 @@ def test_a_refresh_at_a_time_to_come_says_nothing(stage: Stage) -> None:
     stage.ahead = timedelta()
     sell("EU")(stage.tables())
     view = seen(stage, Model())
-    assert stale_since(view, stage.now()) == head(stage, "orders")
-    assert stale_since(seen(stage, COUNTED), stage.now()) is None
+    assert stale_since(view, max(stage.now(), utc_now())) == head(stage, "orders")
+    assert stale_since(seen(stage, COUNTED), max(stage.now(), utc_now())) is None
 
 
 @pytest.mark.parametrize("model", [COUNTED, RANDOM])
@@ -91,7 +113,7 @@ def test_what_is_stale_by_itself_is_so_since_the_refresh(stage: Stage, model: Mo
     stage.refresh(RANDOM if model is RANDOM else Model())
     sell("EU")(stage.tables())
     view = seen(stage, model)
-    assert stale_since(view, stage.now()) == looked_at(view)
+    assert stale_since(view, max(stage.now(), utc_now())) == looked_at(view)
 
 
 @pytest.mark.parametrize(

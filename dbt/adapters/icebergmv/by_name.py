@@ -84,8 +84,9 @@ def explain_materialized_view(spark: Session, name: str) -> Explanation:
 
 
 def maintain_materialized_view(spark: Session, name: str, *, older_than: int = DAY, dry_run: bool = False) -> Upkeep:
-    """Compact the storage of a view where that pays, then expire what neither it nor another view of the catalog reads.
+    """Compact the storage of a view where that pays, then expire what neither it nor another view of the catalog needs.
 
+    Views that are tables (`layout: table`) are not looked for: that would open each table of the catalog.
     Snapshots that readers got within the last `older_than` seconds stay. What could not be done is in the result.
     """
     view, options = parsed_view(name), UpkeepOptions(older_than=older_than, dry_run=dry_run)

@@ -50,14 +50,15 @@ def expiry(
 ) -> Expiry | None:
     """Return what is to be expired once some branches are dropped; None: nothing. `read` is what the view reads now.
 
-    The snapshot that main was at the cutoff stays, however old it is, with all that came later: a reader may have begun
-    with it. So do the heads of branches and tags, and the oldest snapshot that other views need. A refresh may have
-    made other snapshots by then, on its branch, that nobody had read yet.
+    What main was at the cutoff or later stays, however old it is: a reader may have begun with it. So does what main
+    was before, as a view is published after main has moved. So do the heads of branches and tags, what other views
+    need, and all that was made later than the oldest of these.
     """
-    main = [entry.snapshot_id for entry in metadata.snapshot_log if entry.timestamp_ms <= cutoff.timestamp() * 1000]
-    if not main or metadata.snapshot_by_id(main[-1]) is None:
+    past = sum(entry.timestamp_ms <= cutoff.timestamp() * 1000 for entry in metadata.snapshot_log)
+    if not past:
         return None
-    in_use = min(s.timestamp_ms for s in metadata.snapshots if s.snapshot_id in {main[-1], read, *needed})
+    main = {entry.snapshot_id for entry in metadata.snapshot_log[max(past - 2, 0) :]}
+    in_use = min(s.timestamp_ms for s in metadata.snapshots if s.snapshot_id in {*main, read, *needed})
     named = {ref.snapshot_id for name, ref in metadata.refs.items() if name not in dropped}
     old = [s for s in metadata.snapshots if s.timestamp_ms < in_use and s.snapshot_id not in named]
     return Expiry(datetime.fromtimestamp(in_use / 1000, tz=timezone.utc), len(old)) if old else None

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from itertools import dropwhile
 from typing import Literal
 
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, naming
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.versions import (
@@ -30,7 +32,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect_recorded
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
-from dbt.adapters.icebergmv.maintenance.status.snapshot_state import state_of_snapshot
+from dbt.adapters.icebergmv.maintenance.status.snapshot_state import is_compaction, state_of_snapshot
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
 NextRefresh = Literal["from there", "full"]
@@ -118,9 +120,9 @@ def _state_then(known: VersionedView, version: Version, stored: StoredRows) -> V
 
 
 def _committed_at(stored: StoredRows) -> str:
-    """Return when the snapshot of the rows was made, as states have their times."""
-    snapshot = stored.table.metadata.snapshot_by_id(stored.snapshot_id)
-    made = 0 if snapshot is None else snapshot.timestamp_ms
+    """Return when the rows were written, as states have their times; a compaction wrote them again, perhaps."""
+    line = dropwhile(is_compaction, ancestry(stored.table.metadata, stored.snapshot_id))
+    made = next((s.timestamp_ms for s in line), 0)
     return datetime.fromtimestamp(made / 1000, timezone.utc).isoformat(timespec="milliseconds")
 
 

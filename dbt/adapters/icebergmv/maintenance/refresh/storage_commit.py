@@ -2,8 +2,8 @@
 
 1. A branch of the storage table starts at the snapshot that the view pins, never at a stray head.
 2. The rows are replaced on the branch, where no reader looks.
-3. `fast_forward` moves main to it. It fails unless main is an ancestor of it, so of two refreshers one wins. Before, it
-   is checked that the branch was not made again over another refresh's rows.
+   After each statement it is checked that it was committed on top of the one before.
+3. `fast_forward` moves main to it. It fails unless main is an ancestor of it, so of two refreshers one wins.
 4. CREATE OR REPLACE VIEW publishes SQL and state in one commit: the atomic point for readers.
 
 The branch stays and keeps the pinned snapshot from being expired, for as long as a retained version of the view reads
@@ -64,9 +64,10 @@ def commit_on_branch(lake: Lake, start: StoredRows, written_by: Callable[[str], 
     try:
         take_main_back(lake, start)
         lake.spark(statements.create_branch(storage, branch, start.snapshot_id))
+        head = start.snapshot_id
         for statement in written_by(branch):
             lake.spark(statement)
-        _check_lineage(lake, start, branch)
+            head = _head_after(lake, storage, branch, head)
         _fast_forward(lake, storage, branch)
     except BaseException as error:
         with suppress(Exception):
@@ -81,20 +82,19 @@ def commit_on_branch(lake: Lake, start: StoredRows, written_by: Callable[[str], 
     return StoredRows(storage, table, written.snapshot_id)
 
 
-def _check_lineage(lake: Lake, start: StoredRows, branch: str) -> None:
-    """Raise RefreshConflict where the branch has rows that were neither there at the start nor written on it.
+def _head_after(lake: Lake, storage: TableName, branch: str, before: int) -> int:
+    """Return the snapshot of a branch after a statement, which makes one at most.
 
-    Iceberg looks for the branch when it plans a statement. If another refresh drops the branch while the job runs, the
-    commit makes it again, on top of the rows that this refresh published (SnapshotUtil.latestSnapshot).
+    Raises RefreshConflict where it is not on top of the one before. Iceberg looks for the branch when it plans a
+    statement; if the branch is dropped while the job runs, the commit makes it again, on top of main
+    (SnapshotUtil.latestSnapshot): over rows of another refresh, or without what an earlier statement did.
     """
-    metadata = load_storage(lake, start.name).metadata
-    ref, been_main = metadata.refs.get(branch), {entry.snapshot_id for entry in metadata.snapshot_log}
-    for snapshot in () if ref is None else ancestry(metadata, ref.snapshot_id):
-        if snapshot.snapshot_id == start.snapshot_id:
-            return
-        if snapshot.snapshot_id in been_main:
-            break
-    raise lost_race(start.name)
+    metadata = load_storage(lake, storage).metadata
+    ref = metadata.refs.get(branch)
+    head = None if ref is None else metadata.snapshot_by_id(ref.snapshot_id)
+    if head is None or before not in (head.snapshot_id, head.parent_snapshot_id):
+        raise lost_race(storage)
+    return head.snapshot_id
 
 
 def _is_overtaken(lake: Lake, start: StoredRows, branch: str, error: Exception) -> bool:

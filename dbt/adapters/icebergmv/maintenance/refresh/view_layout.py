@@ -66,24 +66,25 @@ def write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Pub
     behavior = publish_view(lake, view, reads, state, stored)
     drop_unneeded_branches(lake, storage, lake.catalog.view(*view.request.view[1:]))
     if not isinstance(view, NewView):
-        _drop_left(lake, view)
+        _drop_left(lake, view, stored)
     drop_backup(lake, view.request.view)
     if isinstance(view, NewView | LostView):
         drop_if_ours(lake, staging_name(view.request.view), view.request.view)
     return Published(settled, stored, start.snapshot_id, behavior)
 
 
-def _drop_left(lake: Lake, view: LostView | RefreshedView) -> None:
+def _drop_left(lake: Lake, view: LostView | RefreshedView, stored: StoredRows) -> None:
     """Drop the storage table that the view had, where the model names another one now.
 
-    By now somebody else may have a table of that name. And one catalog may have two names in Spark: a table of the same
-    schema and name is the one that was written.
+    Somebody else may have a table of that name by now. And two names may be those of one table: of one that the catalog
+    has under two names in Spark, or where it folds case.
     """
     had = view.state.storage_table
-    if had[1:] == view.request.config.storage_table[1:] or is_table_in_the_way(view):
+    if had[1:] == stored.name[1:] or is_table_in_the_way(view):
         return
     found = lake.catalog.table(had[1], had[2])
-    if found is not None and str(found.metadata.table_uuid) == view.state.storage_uuid:
+    uuid = None if found is None else found.metadata.table_uuid
+    if str(uuid) == view.state.storage_uuid and uuid != stored.table.metadata.table_uuid:
         drop_if_ours(lake, had, view.request.view)
 
 

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 from datetime import datetime, timezone
+from itertools import pairwise, takewhile
 
+from pyiceberg.table.metadata import TableMetadata
+
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
 from dbt.adapters.icebergmv.maintenance.status.clock import date_moved_at
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import is_compaction
@@ -28,7 +32,8 @@ def stale_since(view: RefreshedView, now: datetime) -> datetime | None:
     moved = [_left(base) for base in view.status.base_tables if base.change.status != "fresh"]
     if view.status.clock is not None:
         moved.append(date_moved_at(view.status.clock, view.state.settings))
-    known = [moment for moment in moved if moment is not None]
+    # A writer's clock may be ahead.
+    known = [moment for moment in moved if moment is not None and moment <= now]
     if not known or len(known) < len(moved):
         return otherwise
     # A table that another machine wrote has the time of its clock. The refresh saw that nothing had changed yet.
@@ -47,7 +52,16 @@ def _left(base: BaseTableStatus) -> datetime | None:
     at = [number for number, entry in enumerate(log) if entry.snapshot_id == recorded.version.snapshot_id]
     if not at or at[-1] + 1 == len(log):
         return None
-    since = log[at[-1] + 1 :]
-    # A compaction changed no row.
-    changed = (e for e in since if (s := metadata.snapshot_by_id(e.snapshot_id)) is None or not is_compaction(s))
-    return datetime.fromtimestamp(next(changed, since[0]).timestamp_ms / 1000, timezone.utc)
+    moves = pairwise(log[at[-1] :])
+    changed = (now for before, now in moves if not _is_compacted(metadata, before.snapshot_id, now.snapshot_id))
+    return datetime.fromtimestamp(next(changed, log[at[-1] + 1]).timestamp_ms / 1000, timezone.utc)
+
+
+def _is_compacted(metadata: TableMetadata, before: int, now: int) -> bool:
+    """Return whether a snapshot is another one after compactions alone: its rows are the same."""
+    line = takewhile(lambda s: s.snapshot_id != before, ancestry(metadata, now))
+    lower = None
+    for lower in line:
+        if not is_compaction(lower):
+            return False
+    return lower is not None and lower.parent_snapshot_id == before
