@@ -181,6 +181,7 @@ def _rows(lake: LakeProject, name: str) -> list[str] | None:
     return sorted(str(r) for r in lake.sql(f"SELECT * FROM {lake.view(name)}"))
 
 
+@pytest.mark.long
 def test_two_runs_at_once(lake: LakeProject) -> None:
     """Two processes refresh one view and build another one for the first time, both at once."""
     table = _base(lake, "raced")

@@ -85,6 +85,7 @@ def test_many_files_are_compacted_and_the_view_reads_them(stage: Stage, model: M
     assert (result.kind, said) == ("none", [])
 
 
+@pytest.mark.long
 def test_a_compacted_view_is_left_alone_while_it_is_young(stage: Stage) -> None:
     model = replace(ROWS, config={"target_lag": 3600})
     for _ in range(6):
@@ -104,6 +105,7 @@ def test_a_compacted_view_is_left_alone_while_it_is_young(stage: Stage) -> None:
     assert stage.refresh(model)[0].kind == "append"
 
 
+@pytest.mark.long
 def test_a_compaction_that_finds_nothing_leaves_no_branch(stage: Stage) -> None:
     grow(stage, ROWS, 6)
     before = stage.tables()[STORAGE[2]].metadata.refs

@@ -78,6 +78,7 @@ def test_a_view_that_is_a_table_is_compacted_and_keeps_its_state(stage: Stage) -
     assert stage.refresh(TABLE_ROWS)[0].kind == "append"
 
 
+@pytest.mark.long
 def test_a_compacted_table_is_left_alone_while_it_is_young(stage: Stage) -> None:
     model = replace(TABLE_ROWS, config={**TABLE_ROWS.config, "target_lag": 3600})
     grow(stage, 6)
@@ -127,6 +128,7 @@ def test_a_refresh_of_a_table_wins_over_its_compaction(stage: Stage) -> None:
     assert stage.refresh(TABLE_ROWS)[0].kind == "none"
 
 
+@pytest.mark.long
 def test_a_table_that_cannot_be_compacted_is_recorded_at_most(stage: Stage) -> None:
     grow(stage, 6)
 

@@ -40,7 +40,7 @@ def killer(database: Database, mutant: Mutant) -> Case | None:
     return None
 
 
-@pytest.mark.parametrize("name", one_of(4, ALL))
+@pytest.mark.parametrize("name", one_of(8, ALL))
 def test_wrong_planners_are_caught(name: str, database: Database) -> None:
     mutant = ALL[name]
     case = killer(database, mutant)
