@@ -9,9 +9,9 @@ export NO_MKDOCS_2_WARNING := 1
 .PHONY: bench bench-full clean coverage demo docs hooks integration lint long matrix quick release-check requirements soak \
 	soak-unit test tpch types unit versions
 
-# lint and types take one core; beside them tests/ starts. integration/ has the machine for itself.
+# lint, types and tests/ share the machine; integration/ has it for itself.
 test:
-	$(MAKE) --jobs=2 --output-sync=line lint types unit
+	$(MAKE) --jobs=2 lint types unit
 	$(MAKE) integration
 
 # The view beside what people write by hand; BENCH="--views by_day --rows 5000000 --docs" passes options on.

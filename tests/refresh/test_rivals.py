@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
 from pathlib import Path
 
 import pytest
 
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.upkeep import UpkeepOptions, upkeep
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
 from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
 from tests.refresh.refreshes import ROWS, STORAGE, VIEW, Model, Stage, sell
+from tests.support.recording_spark import RecordingSpark
 from tests.support.rivals import BesideARival
 
 LAYOUTS = [ROWS, replace(ROWS, config={"layout": "table"})]
@@ -50,6 +52,24 @@ def test_another_refresh_publishes_meanwhile(stage: Stage, model: Model) -> None
     assert bool(spark.dropped) is ("layout" in model.config), "a version of a view keeps its branch"
     assert recorded(stage) == stage.tables()["orders"].metadata.current_snapshot_id
     assert stage.refresh(model)[0].kind == "none"
+
+
+class Staging(RecordingSpark):
+    """Rows that are inserted are staged, as with `spark.wap.id` in a table with `write.wap.enabled`."""
+
+    def __call__(self, sql: str) -> Sequence[Sequence[object]]:
+        return [] if sql.startswith("INSERT") else super().__call__(sql)
+
+
+@pytest.mark.parametrize("model", LAYOUTS, ids=["view", "table"])
+def test_rows_that_are_staged_are_not_published(stage: Stage, model: Model) -> None:
+    stage.refresh(model)
+    before = recorded(stage)
+    sell("EU")(stage.tables())
+    with pytest.raises(InvalidConfig, match=r"do not come into it: spark\.wap\.id is set"):
+        stage.refresh(model, Staging(stage.catalog, model.columns))
+    assert recorded(stage) == before
+    assert stage.refresh(model)[0].kind == "append"
 
 
 @pytest.mark.filterwarnings("ignore:Delete operation did not match any records")

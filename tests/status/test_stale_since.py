@@ -70,6 +70,21 @@ def test_main_set_to_a_compaction_of_other_rows_has_moved(stage: Stage) -> None:
     assert stale_since(seen(stage, Model()), max(stage.now(), utc_now())) == max(moved, looked_at(seen(stage, Model())))
 
 
+def test_clocks_differ_by_seconds(stage: Stage) -> None:
+    stage.refresh(Model())
+    sell("EU")(stage.tables())
+    changed = head(stage, "orders")
+    assert stale_since(seen(stage, Model()), changed - timedelta(seconds=30)) == changed
+
+
+def test_a_snapshot_without_files_does_not_count(stage: Stage) -> None:
+    stage.refresh(Model())
+    orders = stage.tables()["orders"]
+    orders.append(orders.scan().to_arrow()[:0])
+    sell("EU")(stage.tables())
+    assert stale_since(seen(stage, Model()), utc_now()) == head(stage, "orders")
+
+
 def test_a_writer_whose_clock_is_ahead_hides_nothing(stage: Stage) -> None:
     stage.refresh(Model())
     sell("EU")(stage.tables())

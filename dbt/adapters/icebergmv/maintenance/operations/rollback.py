@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
-from itertools import dropwhile
 from typing import Literal
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
@@ -121,8 +120,8 @@ def _state_then(known: VersionedView, version: Version, stored: StoredRows) -> V
 
 def _committed_at(stored: StoredRows) -> str:
     """Return when the rows were written, as states have their times; a compaction wrote them again, perhaps."""
-    line = dropwhile(is_compaction, ancestry(stored.table.metadata, stored.snapshot_id))
-    made = next((s.timestamp_ms for s in line), 0)
+    line = list(ancestry(stored.table.metadata, stored.snapshot_id))
+    made = next((s for s in line if not is_compaction(s)), line[-1]).timestamp_ms
     return datetime.fromtimestamp(made / 1000, timezone.utc).isoformat(timespec="milliseconds")
 
 

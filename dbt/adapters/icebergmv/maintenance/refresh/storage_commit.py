@@ -22,7 +22,7 @@ from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
-from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, RefreshConflict
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, InvalidConfig, RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.write import Write
 from dbt.adapters.icebergmv.maintenance.refresh import statements
@@ -67,7 +67,7 @@ def commit_on_branch(lake: Lake, start: StoredRows, written_by: Callable[[str], 
         head = start.snapshot_id
         for statement in written_by(branch):
             lake.spark(statement)
-            head = _head_after(lake, storage, branch, head)
+            head = _head_after(lake, storage, branch, head, writes=statement.startswith("INSERT"))
         _fast_forward(lake, storage, branch)
     except BaseException as error:
         with suppress(Exception):
@@ -82,16 +82,22 @@ def commit_on_branch(lake: Lake, start: StoredRows, written_by: Callable[[str], 
     return StoredRows(storage, table, written.snapshot_id)
 
 
-def _head_after(lake: Lake, storage: TableName, branch: str, before: int) -> int:
-    """Return the snapshot of a branch after a statement, which makes one at most.
+def _head_after(lake: Lake, storage: TableName, branch: str, before: int, *, writes: bool) -> int:
+    """Return the snapshot of a branch after a statement, which makes one at most, and always where it writes rows.
 
-    Raises RefreshConflict where it is not on top of the one before. Iceberg looks for the branch when it plans a
+    Raises RefreshConflict where it is not on top of the one before, and InvalidConfig where rows were written aside
+    (`spark.wap.id`). Iceberg looks for the branch when it plans a
     statement; if the branch is dropped while the job runs, the commit makes it again, on top of main
     (SnapshotUtil.latestSnapshot): over rows of another refresh, or without what an earlier statement did.
     """
     metadata = load_storage(lake, storage).metadata
     ref = metadata.refs.get(branch)
     head = None if ref is None else metadata.snapshot_by_id(ref.snapshot_id)
+    if writes and head is not None and head.snapshot_id == before:
+        raise InvalidConfig(
+            f"rows that are written to {show(storage)} do not come into it: spark.wap.id is set, and write.wap.enabled "
+            "is true. Unset one of the two."
+        )
     if head is None or before not in (head.snapshot_id, head.parent_snapshot_id):
         raise lost_race(storage)
     return head.snapshot_id

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from itertools import pairwise, takewhile
 
 from pyiceberg.table.metadata import TableMetadata
+from pyiceberg.table.snapshots import Snapshot
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
 from dbt.adapters.icebergmv.maintenance.status.clock import date_moved_at
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import is_compaction
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
+
+_SKEW = timedelta(minutes=1)
+"""The clocks of two machines differ by less."""
+
+_FILES = ("added-data-files", "deleted-data-files", "added-delete-files", "removed-delete-files")
 
 
 def looked_at(view: RefreshedView) -> datetime:
@@ -26,14 +32,15 @@ def stale_since(view: RefreshedView, now: datetime) -> datetime | None:
     happened, it is the time of the last refresh; None if that is still to come, by a clock that was wrong.
     """
     refreshed = looked_at(view)
-    otherwise = None if refreshed > now else refreshed
+    latest = now + _SKEW
+    otherwise = None if refreshed > latest else refreshed
     if view.rebuild is not None or view.redefined is not None or view.definition.always_full is not None:
         return otherwise
     moved = [_left(base) for base in view.status.base_tables if base.change.status != "fresh"]
     if view.status.clock is not None:
         moved.append(date_moved_at(view.status.clock, view.state.settings))
-    # A writer's clock may be ahead.
-    known = [moment for moment in moved if moment is not None and moment <= now]
+    # A writer's clock may be far ahead.
+    known = [moment for moment in moved if moment is not None and moment <= latest]
     if not known or len(known) < len(moved):
         return otherwise
     # A table that another machine wrote has the time of its clock. The refresh saw that nothing had changed yet.
@@ -58,10 +65,16 @@ def _left(base: BaseTableStatus) -> datetime | None:
 
 
 def _is_compacted(metadata: TableMetadata, before: int, now: int) -> bool:
-    """Return whether a snapshot is another one after compactions alone: its rows are the same."""
-    line = takewhile(lambda s: s.snapshot_id != before, ancestry(metadata, now))
-    lower = None
-    for lower in line:
-        if not is_compaction(lower):
+    """Return whether there is nothing but compactions from one snapshot to another: the rows are the same."""
+    lowest = now
+    for snapshot in takewhile(lambda s: s.snapshot_id != before, ancestry(metadata, now)):
+        if not is_compaction(snapshot) and not _changes_no_file(snapshot):
             return False
-    return lower is not None and lower.parent_snapshot_id == before
+        lowest = snapshot.parent_snapshot_id or 0
+    return lowest == before
+
+
+def _changes_no_file(snapshot: Snapshot) -> bool:
+    """Return whether a snapshot has the files of the one before. The state of a view that is a table is recorded so."""
+    summary = snapshot.summary
+    return summary is not None and not any(summary.get(key) not in (None, "0") for key in _FILES)
