@@ -219,6 +219,7 @@ def test_views(both: Both) -> None:
         both.assert_same("ns", "v")
 
 
+@pytest.mark.long
 def test_names(both: Both) -> None:
     for number, name in enumerate(("a b", "it's", "é`x", "d.o.t", "a,b", "100%", "{x}[y]*?", "$x$")):
         quoted = identifier(name)

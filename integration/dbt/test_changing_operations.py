@@ -118,6 +118,7 @@ def test_upkeep_expires_nothing_that_stitched_views_above_read(shop: LakeProject
     shop.assert_equals_definition(*names)
 
 
+@pytest.mark.long
 def test_upkeep_of_a_view_that_is_a_table(shop: LakeProject) -> None:
     """Its state is above the compaction, so the expiry of all else does not lose it."""
     table = f"lake.{shop.schema}.heap"
@@ -140,6 +141,7 @@ def test_upkeep_of_a_view_that_is_a_table(shop: LakeProject) -> None:
     shop.assert_equals_definition("heap")
 
 
+@pytest.mark.long
 def test_a_refresh_that_comes_first_wins(shop: LakeProject) -> None:
     shop.model("raced", f"select id, amount from lake.{shop.schema}.orders", partition_by=[])
     for n in range(6):

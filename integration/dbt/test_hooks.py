@@ -42,6 +42,8 @@ FIELDS = (
     "invocation_id",
     "thread_id",
 )
+
+pytestmark = pytest.mark.long
 COLUMNS = ", ".join(f"{name} {'int' if name == 'target_threads' else 'string'}" for name in FIELDS)
 # What the suite does with `vacuum`, in Iceberg's terms.
 MAINTENANCE = {

@@ -185,6 +185,7 @@ def test_jars_given_by_hand(used_shop: Path) -> None:
     assert not (used_shop / "unused").exists()
 
 
+@pytest.mark.long
 def test_without_java_says_what_to_install(shop: Path) -> None:
     answer = dbt(shop, "run", PATH="/nowhere", JAVA_HOME="")
     assert "Cannot start Spark: Java is not installed. Install Java 17 or newer" in answer.stdout

@@ -16,6 +16,8 @@ from dbt.tests.adapter.store_test_failures_tests.test_store_test_failures import
     BaseStoreTestFailuresLimit,
 )
 
+pytestmark = pytest.mark.long
+
 long = pytest.mark.long
 
 

@@ -12,6 +12,8 @@ from dbt.tests.adapter.unit_testing.test_quoted_reserved_word_column_names impor
 )
 from dbt.tests.adapter.unit_testing.test_types import BaseUnitTestingTypes, BaseUnitTestingVarcharFixtureNoTruncation
 
+pytestmark = pytest.mark.long
+
 
 class TestUnitTestCaseInsensivity(BaseUnitTestCaseInsensivity):
     pass

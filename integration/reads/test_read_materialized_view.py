@@ -199,6 +199,7 @@ def test_join_of_two_stale_tables(sales: Sales, kind: str) -> None:
     sales.check("overwrite")
 
 
+@pytest.mark.long
 def test_rollback_expiry_and_replacement_of_the_base(sales: Sales) -> None:
     sales.table("region")
     sales.fill()
@@ -223,6 +224,7 @@ def test_rollback_expiry_and_replacement_of_the_base(sales: Sales) -> None:
     sales.check("full")
 
 
+@pytest.mark.long
 def test_columns_of_the_base_change(sales: Sales) -> None:
     sales.table("region")
     sales.fill()
@@ -288,6 +290,7 @@ def test_materialized_view_below(sales: Sales) -> None:
     sales.check("overwrite")
 
 
+@pytest.mark.long
 def test_computed_key_volatile_and_ordered(sales: Sales) -> None:
     sales.table("region")
     sales.fill()

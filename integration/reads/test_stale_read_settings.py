@@ -218,6 +218,7 @@ def test_each_half_can_be_switched_off(lake: LakeProject, orders: str, flag: str
         project.write_text(on)
 
 
+@pytest.mark.long
 def test_views_over_stitched_views(lake: LakeProject, orders: str) -> None:
     stitched = {"stale_read_behavior": "use_stitching"}
     lake.model("lower", DAILY.format(t=orders), **stitched)

@@ -64,6 +64,7 @@ def overlaps(found: list[File]) -> int:
     )
 
 
+@pytest.mark.long
 def test_the_files_share_no_values(lake: LakeProject, base: str) -> None:
     flat, parts, loose = files(lake, "flat"), files(lake, "parts"), files(lake, "loose")
     assert min(len(flat), len(parts), len(loose)) >= 4

@@ -93,6 +93,7 @@ def test_nobody_sees_them(lake: LakeProject, tables: dict[str, str]) -> None:
     lake.assert_equals_definition("amounts", "over_it")
 
 
+@pytest.mark.long
 def test_readers_stitch_by_them(lake: LakeProject, tables: dict[str, str]) -> None:
     lake.model("stitched", VIEWS["amounts"].format(**tables), stale_read_behavior="use_stitching")
     assert lake.run("--select", "stitched")["stitched"]["stale_read_behavior"] == "use_stitching"
@@ -134,6 +135,7 @@ def test_a_base_that_is_partitioned_otherwise_later(lake: LakeProject, tables: d
     assert lake.run("--select", "ids")["ids"]["refresh_kind"] == "none"
 
 
+@pytest.mark.long
 def test_a_select_that_changes(lake: LakeProject, tables: dict[str, str]) -> None:
     lake.model("changing", VIEWS["amounts"].format(**tables))
     lake.run("--select", "changing")

@@ -8,6 +8,7 @@ import pytest
 
 from integration.support.lake import LakeProject
 from integration.support.requests import names_of_tests
+from tests.support.shares import one_of
 
 
 class Events:
@@ -93,7 +94,7 @@ def test_append(events: Events) -> None:
     events.refreshed("none")
 
 
-@pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
+@pytest.mark.parametrize("mode", one_of(2, ["merge-on-read", "copy-on-write"]))
 def test_row_level(events: Events, mode: str) -> None:
     events.do(
         f"ALTER TABLE {{t}} SET TBLPROPERTIES ('write.delete.mode'='{mode}', 'write.update.mode'='{mode}', 'write.merge.mode'='{mode}')"

@@ -275,7 +275,6 @@ def test_refresh_policy_incremental_strict(base: Daily) -> None:
     assert daily.run("--full-refresh")["refresh_kind"] == "full"
 
 
-@pytest.mark.long
 def test_descriptions_reach_the_view(daily: Daily) -> None:
     lake = daily.lake
     columns = [{"name": "n", "description": "how many, it's \\ `counted`"}]
@@ -290,7 +289,6 @@ def test_descriptions_reach_the_view(daily: Daily) -> None:
     assert daily.run()["refresh_kind"] == "none"
 
 
-@pytest.mark.long
 def test_hooks_run_around_the_refresh(daily: Daily) -> None:
     log = f"lake.{daily.lake.schema}.hooks_{daily.name}"
     daily.lake.sql(f"CREATE TABLE {log} (at string) USING iceberg")

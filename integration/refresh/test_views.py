@@ -111,6 +111,7 @@ def test_nothing_to_do_asks_nothing_of_spark(orders: Orders, monkeypatch: pytest
     assert orders.lake.run("--select", orders.model)[orders.model]["refresh_kind"] == "none"
 
 
+@pytest.mark.long
 def test_column_list_view_over_view_and_join(orders: Orders) -> None:
     orders.do(
         "CREATE VIEW {v} (day, `the count`, total) AS SELECT date(ts), count(*), sum(v) FROM {t} GROUP BY date(ts)"
@@ -263,6 +264,7 @@ def test_view_made_by_dbt_in_the_same_run(orders: Orders) -> None:
         lake.assert_equals_definition(orders.model)
 
 
+@pytest.mark.long
 def test_view_over_a_materialized_view_and_over_itself(orders: Orders) -> None:
     lake, below = orders.lake, f"{orders.name}_below"
     lake.model(below, f"select date(ts) as d, v from {lake.view(orders.table)}")
