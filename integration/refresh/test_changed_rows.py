@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks.parts.scans import last_execution, scanned_since
 from dbt.adapters.icebergmv.maintenance.planning import cost, write
-from integration.support.following import assert_follows
+from integration.support.following import CUSTOMERS, assert_follows, built
 from integration.support.lake import LakeProject
 
 JOINED = "from {orders} o join {customers} c on o.customer = c.id"
@@ -105,36 +105,26 @@ ROUNDS = {
         {"by_country": "none", "scores": "none"},
     ),
 }
+TABLES = {
+    "orders": (
+        "PARTITIONED BY (day) TBLPROPERTIES "
+        "('format-version'='2', 'write.delete.mode'='merge-on-read', 'write.update.mode'='copy-on-write') AS "
+        "SELECT cast(id AS int) AS id, cast(id % 3 + 1 AS int) AS customer, date_add(date'2024-01-01', "
+        "cast(id % 4 AS int)) AS day, cast(id % 5 AS int) AS amount, cast(id % 3 AS double) AS score FROM range(12)"
+    ),
+    "customers": CUSTOMERS,
+}
+OTHERS = [name for name in VIEWS if name not in IN_EVERY_RUN]
 
 
 @pytest.fixture(scope="module")
 def tables(lake: LakeProject) -> dict[str, str]:
-    return _made(lake, "", [name for name in VIEWS if name in IN_EVERY_RUN])
+    return built(lake, "", TABLES, VIEWS, IN_EVERY_RUN)
 
 
 @pytest.fixture(scope="module")
 def other_tables(lake: LakeProject) -> dict[str, str]:
-    return _made(lake, "other_", [name for name in VIEWS if name not in IN_EVERY_RUN])
-
-
-def _made(lake: LakeProject, prefix: str, views: list[str]) -> dict[str, str]:
-    """Make the tables of some views, and build these."""
-    names = {name: f"lake.{lake.schema}.{prefix}{name}" for name in ("orders", "customers")}
-    lake.sql(
-        f"CREATE TABLE {names['orders']} USING iceberg PARTITIONED BY (day) TBLPROPERTIES "
-        "('format-version'='2', 'write.delete.mode'='merge-on-read', 'write.update.mode'='copy-on-write') AS "
-        "SELECT cast(id AS int) AS id, cast(id % 3 + 1 AS int) AS customer, date_add(date'2024-01-01', "
-        "cast(id % 4 AS int)) AS day, cast(id % 5 AS int) AS amount, cast(id % 3 AS double) AS score FROM range(12)"
-    )
-    lake.sql(
-        f"CREATE TABLE {names['customers']} USING iceberg TBLPROPERTIES "
-        "('write.metadata.metrics.default'='none') AS SELECT * FROM VALUES "
-        "(1, 'DE'), (2, 'FR'), (3, 'US'), (4, cast(null as string)), (5, 'FR') AS c(id, country)"
-    )
-    for name in views:
-        lake.model(name, VIEWS[name].format(**names))
-    lake.run("--select", *views)
-    return names
+    return built(lake, "other_", TABLES, VIEWS, OTHERS)
 
 
 @pytest.mark.parametrize("change", ROUNDS)
@@ -148,9 +138,8 @@ def test_what_is_reached_is_refreshed(lake: LakeProject, tables: dict[str, str],
 @pytest.mark.parametrize("change", ROUNDS)
 def test_what_is_reached_of_others(lake: LakeProject, other_tables: dict[str, str], change: str) -> None:
     statements, kinds = ROUNDS[change]
-    expected = {name: kind for name, kind in kinds.items() if name not in IN_EVERY_RUN}
-    views = expected or [name for name in VIEWS if name not in IN_EVERY_RUN]
-    assert_follows(lake, other_tables, (statements, expected), views)
+    expected = {name: kind for name, kind in kinds.items() if name in OTHERS}
+    assert_follows(lake, other_tables, (statements, expected), expected or OTHERS)
 
 
 def test_more_keys_than_a_predicate_takes(lake: LakeProject, tables: dict[str, str]) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import RowChanges
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
-from integration.support.following import assert_follows
+from integration.support.following import CUSTOMERS, assert_follows, built
 from integration.support.lake import LakeProject
 
 JOINED = "from {orders} o join {customers} c on o.customer = c.id"
@@ -78,41 +78,31 @@ ROUNDS = {
         dict.fromkeys(("total", "averages", "by_country", "extremes", "ranked_sets"), "merge"),
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def tables(lake: LakeProject) -> dict[str, str]:
-    return _made(lake, "", [name for name in VIEWS if name in IN_EVERY_RUN])
-
-
-@pytest.fixture(scope="module")
-def other_tables(lake: LakeProject) -> dict[str, str]:
-    return _made(lake, "other_", [name for name in VIEWS if name not in IN_EVERY_RUN])
-
-
-def _made(lake: LakeProject, prefix: str, views: list[str]) -> dict[str, str]:
-    """Make the tables of some views, and build these."""
-    names = {name: f"lake.{lake.schema}.{prefix}{name}" for name in ("orders", "customers")}
-    lake.sql(
-        f"CREATE TABLE {names['orders']} USING iceberg PARTITIONED BY (day) TBLPROPERTIES "
+TABLES = {
+    "orders": (
+        "PARTITIONED BY (day) TBLPROPERTIES "
         "('format-version'='2', 'write.delete.mode'='merge-on-read', 'write.update.mode'='copy-on-write') AS "
         "SELECT cast(id AS int) AS id, cast(id % 3 + 1 AS int) AS customer, date_add(date'2024-01-01', "
         "cast(id % 4 AS int)) AS day, cast(id % 5 AS int) AS amount, cast(id * 1.37 AS decimal(12, 2)) AS price,"
         " id * 1000 AS big, if(id % 2 = 0, concat('n', id), null) AS note, cast(id AS double) / 2 AS score"
         " FROM range(24)"
-    )
-    lake.sql(
-        f"CREATE TABLE {names['customers']} USING iceberg TBLPROPERTIES "
-        "('write.metadata.metrics.default'='none') AS SELECT * FROM VALUES "
-        "(1, 'DE'), (2, 'FR'), (3, 'US'), (4, cast(null as string)), (5, 'FR') AS c(id, country)"
-    )
-    for name in views:
-        lake.model(name, VIEWS[name].format(**names))
-    lake.run("--select", *views)
-    return names
+    ),
+    "customers": CUSTOMERS,
+}
+OTHERS = [name for name in VIEWS if name not in IN_EVERY_RUN]
 
 
-def _assert_merged(lake: LakeProject, tables: dict[str, str], change: str, views: list[str]) -> None:
+@pytest.fixture(scope="module")
+def tables(lake: LakeProject) -> dict[str, str]:
+    return built(lake, "", TABLES, VIEWS, IN_EVERY_RUN)
+
+
+@pytest.fixture(scope="module")
+def other_tables(lake: LakeProject) -> dict[str, str]:
+    return built(lake, "other_", TABLES, VIEWS, OTHERS)
+
+
+def _assert_merged(lake: LakeProject, tables: dict[str, str], change: str, views: Collection[str]) -> None:
     statements, kinds = ROUNDS[change]
     expected = {name: kind for name, kind in kinds.items() if name in views}
     found = assert_follows(lake, tables, (statements, expected), views)
@@ -121,13 +111,13 @@ def _assert_merged(lake: LakeProject, tables: dict[str, str], change: str, views
 
 @pytest.mark.parametrize("change", ROUNDS)
 def test_groups_are_merged(lake: LakeProject, tables: dict[str, str], change: str) -> None:
-    _assert_merged(lake, tables, change, [name for name in VIEWS if name in IN_EVERY_RUN])
+    _assert_merged(lake, tables, change, IN_EVERY_RUN)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("change", ROUNDS)
 def test_groups_of_others_are_merged(lake: LakeProject, other_tables: dict[str, str], change: str) -> None:
-    _assert_merged(lake, other_tables, change, [name for name in VIEWS if name not in IN_EVERY_RUN])
+    _assert_merged(lake, other_tables, change, OTHERS)
 
 
 def test_hidden_columns_are_shown_to_nobody(lake: LakeProject, tables: dict[str, str]) -> None:

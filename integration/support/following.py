@@ -10,6 +10,25 @@ from integration.support.lake import LakeProject
 Change = tuple[Sequence[str], Mapping[str, str]]
 """Statements over `{table}` names, and the kinds of refresh that some views must have after them."""
 
+CUSTOMERS = (
+    "TBLPROPERTIES ('write.metadata.metrics.default'='none') AS SELECT * FROM VALUES "
+    "(1, 'DE'), (2, 'FR'), (3, 'US'), (4, cast(null as string)), (5, 'FR') AS c(id, country)"
+)
+"""A small table without column bounds, so that nothing but its rows says what a change reaches; for `built`."""
+
+
+def built(
+    lake: LakeProject, prefix: str, tables: Mapping[str, str], views: Mapping[str, str], only: Collection[str]
+) -> dict[str, str]:
+    """Make tables, each given by what follows `USING iceberg`, and build some of the views; return the tables' names."""
+    names = {name: f"lake.{lake.schema}.{prefix}{name}" for name in tables}
+    for name, content in tables.items():
+        lake.sql(f"CREATE TABLE {names[name]} USING iceberg {content}")
+    for view in only:
+        lake.model(view, views[view].format(**names))
+    lake.run("--select", *only)
+    return names
+
 
 def assert_follows(
     lake: LakeProject, tables: Mapping[str, str], change: Change, views: Collection[str]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 from pyiceberg.table import Table
@@ -19,13 +17,6 @@ from tests.support.recording_spark import RecordingSpark
 
 MODEL = Model()
 OTHER_STORAGE = ("lake", "ns", "s2_sales")
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    made = Stage(tmp_path)
-    yield made
-    made.close()
 
 
 def run(stage: Stage, request: RefreshRequest) -> list[str]:

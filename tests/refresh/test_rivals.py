@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
-from pathlib import Path
 
 import pytest
 
@@ -19,13 +18,6 @@ from tests.support.recording_spark import RecordingSpark
 from tests.support.rivals import BesideARival
 
 LAYOUTS = [ROWS, replace(ROWS, config={"layout": "table"})]
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    made = Stage(tmp_path)
-    yield made
-    made.close()
 
 
 def sell_and_refresh(stage: Stage, model: Model, kind: str = "append") -> None:
