@@ -11,6 +11,7 @@ import pytest
 from dbt.adapters.factory import reset_adapters
 
 from integration.support.lake import HadoopLakeProject, LakeProject
+from integration.support.local_files import set_permissions_in_java
 from integration.support.spark_settings import SPARK, as_users_run_it
 
 pytest_plugins = ["dbt.tests.fixtures.project"]
@@ -51,6 +52,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for line in ("default", "ignore::pytest.PytestRemovedIn10Warning"):
         config.addinivalue_line("filterwarnings", line)
     config.option.loadscopereorder = False
+    set_permissions_in_java()
 
 
 def pytest_report_header() -> str:

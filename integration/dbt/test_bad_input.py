@@ -131,6 +131,7 @@ def test_non_deterministic_sql_is_warned_of_and_always_full(lake: LakeProject, b
         assert "new value at every run" in responses[name]["refresh_reason"]
 
 
+@pytest.mark.long
 def test_a_clock_outside_of_where_is_warned_of(lake: LakeProject, base: str) -> None:
     lake.model("aging", f"select k, current_date as today from {base}")
     lake.fail("--warn-error", "--select", "aging")
@@ -143,6 +144,7 @@ def test_a_clock_outside_of_where_is_warned_of(lake: LakeProject, base: str) -> 
     assert lake.warnings == []
 
 
+@pytest.mark.long
 def test_base_that_is_not_iceberg(lake: LakeProject) -> None:
     lake.sql("CREATE TABLE spark_catalog.default.plain (k string, v int) USING parquet")
     lake.sql("INSERT INTO spark_catalog.default.plain VALUES ('a', 1)")
@@ -165,6 +167,7 @@ def test_base_that_is_a_view_that_cannot_be_read_as_its_sql(lake: LakeProject, b
     assert (response["refresh_kind"], "is a view" in response["refresh_reason"]) == ("full", True)
 
 
+@pytest.mark.long
 def test_state_of_a_newer_version(lake: LakeProject, base: str) -> None:
     lake.model("newer", f"select k, v from {base}")
     lake.run("--select", "newer")

@@ -48,7 +48,7 @@ SIZE_STATS = {
 
 
 class TestSimpleMaterializations(BaseSimpleMaterializations):
-    pass
+    pytestmark = pytest.mark.long
 
 
 class TestSingularTests(BaseSingularTests):
@@ -56,7 +56,7 @@ class TestSingularTests(BaseSingularTests):
 
 
 class TestSingularTestsEphemeral(BaseSingularTestsEphemeral):
-    pass
+    pytestmark = pytest.mark.long
 
 
 class TestEmpty(BaseEmpty):
@@ -76,7 +76,7 @@ class TestIncrementalNotSchemaChange(BaseIncrementalNotSchemaChange):
 
 
 class TestIncrementalBadStrategy(BaseIncrementalBadStrategy):
-    pass
+    pytestmark = pytest.mark.long
 
 
 class TestGenericTests(BaseGenericTests):
@@ -154,6 +154,8 @@ class TestDocsGenerate(_Docs, BaseDocsGenerate):
 
 
 class TestDocsGenReferences(_Docs, BaseDocsGenReferences):
+    pytestmark = pytest.mark.long
+
     @pytest.fixture(scope="class")
     def expected_catalog(self, project: Any, profile_user: str) -> dict[str, Any]:
         expected = expected_references_catalog(

@@ -29,6 +29,8 @@ class _Clone:
 
 
 class TestClone(_Clone, BaseCloneNotPossible):
+    pytestmark = pytest.mark.long
+
     # Without the suite's own macro: it is the adapter that must say that tables cannot be cloned.
     @pytest.fixture(scope="class")
     def macros(self) -> dict[str, str]:
@@ -44,7 +46,7 @@ class TestCloneSameSourceAndTarget(_Clone, BaseCloneSameSourceAndTarget):
 
 
 class TestCloneSameTargetAndState(_Clone, BaseCloneSameTargetAndState):
-    pass
+    pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")
@@ -87,6 +89,7 @@ def test_models_are_built_in_place_of_their_clones(cloned: LakeProject) -> None:
     assert [row["v"] for row in cloned.sql(clone)] == [6, 2]
 
 
+@pytest.mark.long
 def test_a_clone_of_itself_changes_nothing(cloned: LakeProject) -> None:
     before = cloned.state("daily")
     assert cloned.dbt("clone", "--state", str(cloned.folder), "--target", "dev", "--full-refresh").success
@@ -95,6 +98,7 @@ def test_a_clone_of_itself_changes_nothing(cloned: LakeProject) -> None:
     cloned.assert_equals_definition("daily")
 
 
+@pytest.mark.long
 def test_a_clone_can_take_the_place_of_a_materialized_view(cloned: LakeProject) -> None:
     other = f"{cloned.schema}_other"
     cloned.run("--target", "other", "--select", "daily")

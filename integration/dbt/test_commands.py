@@ -158,6 +158,7 @@ def test_warnings_can_be_errors(team: LakeProject) -> None:
     team.remove_model("random")
 
 
+@pytest.mark.long
 def test_a_strategy_of_the_project(team: LakeProject) -> None:
     def kept(strategy: str) -> None:
         query = "select * from {{ source('raw', 'base') }}"

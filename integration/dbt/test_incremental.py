@@ -46,7 +46,7 @@ class TestIncrementalUniqueKey(Merge, BaseIncrementalUniqueKey):
 
 
 class TestMergeExcludeColumns(BaseMergeExcludeColumns):
-    pass
+    pytestmark = pytest.mark.long
 
 
 class TestIncrementalPredicates(BaseIncrementalPredicates):
@@ -70,6 +70,8 @@ class TestPredicates(BaseIncrementalPredicates):
 
 class TestMicrobatch(BaseMicrobatch):
     """A batch replaces partitions, so the model has one a batch."""
+
+    pytestmark = pytest.mark.long
 
     @pytest.fixture(scope="class")
     def microbatch_model_sql(self) -> str:

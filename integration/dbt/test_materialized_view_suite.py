@@ -115,8 +115,8 @@ class TestMaterializedViewChangesApply(_Changes, MaterializedViewChangesApplyMix
 
 
 class TestMaterializedViewChangesContinue(_Changes, MaterializedViewChangesContinueMixin):
-    pass
+    pytestmark = pytest.mark.long
 
 
 class TestMaterializedViewChangesFail(_Changes, MaterializedViewChangesFailMixin):
-    pass
+    pytestmark = pytest.mark.long

@@ -40,6 +40,8 @@ def rows(project: Any, sql: str) -> list[tuple[Any, ...]]:
 
 
 class TestIncrementalStrategies:
+    pytestmark = pytest.mark.long
+
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:
         return {"overwritten.sql": OVERWRITE, "merged.sql": MERGE}
@@ -60,6 +62,8 @@ class TestIncrementalStrategies:
 
 
 class TestWidenedColumn:
+    pytestmark = pytest.mark.long
+
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:
         return {
@@ -94,6 +98,8 @@ class TestRefusedModels:
 
 
 class TestPersistDocs:
+    pytestmark = pytest.mark.long
+
     @pytest.fixture(scope="class")
     def project_config_update(self) -> dict[str, Any]:
         return {"models": {"+persist_docs": {"relation": True, "columns": True}}}

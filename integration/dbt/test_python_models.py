@@ -38,15 +38,15 @@ class TestPythonIncremental(BasePythonIncrementalTests):
 
 
 class TestPythonEmpty(BasePythonEmptyTests):
-    pass
+    pytestmark = pytest.mark.long
 
 
 class TestPythonSample(BasePythonSampleTests):
-    pass
+    pytestmark = pytest.mark.long
 
 
 class TestPythonMetaGet(BasePythonMetaGetTests):
-    pass
+    pytestmark = pytest.mark.long
 
 
 class TestViewOverPythonModel:

@@ -11,7 +11,7 @@ EVENTS = "select 1 as id, timestamp'2020-01-01' as ts union all select 2, curren
 
 
 class TestSampleMode(BaseSampleModeTest):
-    pass
+    pytestmark = pytest.mark.long
 
 
 @pytest.fixture(scope="module")

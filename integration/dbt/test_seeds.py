@@ -117,6 +117,8 @@ class TestChangedByHand(_Seeds):
 
 
 class TestChangedFile(_Seeds):
+    pytestmark = pytest.mark.long
+
     def test_is_loaded(self, project: Any) -> None:
         run_dbt(["seed"])
         for text, found in (
@@ -135,6 +137,8 @@ class TestChangedFile(_Seeds):
 
 
 class TestTypes(_Seeds):
+    pytestmark = pytest.mark.long
+
     def test_other_types_are_loaded(self, project: Any) -> None:
         run_dbt(["seed"])
         for types in ("id: 'decimal(5,2)'", "id: varchar(9)"):
@@ -238,6 +242,8 @@ class TestHookThatWrites(_Seeds):
 
 
 class TestOtherSchema(_Seeds):
+    pytestmark = pytest.mark.long
+
     @pytest.fixture(scope="class")
     def project_config_update(self) -> dict[str, Any]:
         return {"seeds": {"+schema": "apart", "+alias": "tints"}}

@@ -86,4 +86,4 @@ class TestSnapshotNewColumnSpecificCheckCols(_AltersWithoutDefault, BaseSnapshot
 
 
 class TestSnapshotNewColumnWithDeletes(_AltersWithoutDefault, BaseSnapshotNewColumnWithDeletes):
-    pass
+    pytestmark = pytest.mark.long

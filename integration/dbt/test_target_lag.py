@@ -34,6 +34,7 @@ def kinds(found: dict[str, dict[str, Any]]) -> dict[str, str]:
     return {name: response["refresh_kind"] for name, response in found.items()}
 
 
+@pytest.mark.long
 def test_a_run_leaves_a_younger_view_alone(shop: LakeProject, monkeypatch: pytest.MonkeyPatch) -> None:
     sell(shop, "EU")
 
@@ -118,6 +119,7 @@ def test_the_freshness_test_fails_of_what_is_stale_for_too_long(shop: LakeProjec
     assert again == {"is_late": "pass"}
 
 
+@pytest.mark.long
 def test_compiling_before_the_first_build_is_no_error(shop: LakeProject) -> None:
     shop.model("never_built", BY_REGION.format(shop.schema), target_lag="1 hour")
     shop.properties({"models": [{"name": "never_built", "data_tests": ["materialized_view_is_fresh"]}]})

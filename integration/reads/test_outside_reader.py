@@ -132,6 +132,7 @@ def outside(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     assert reader.close() == []
 
 
+@pytest.mark.long
 def test_every_answer_is_one_committed_state(lake: LakeProject, outside: Outside) -> None:
     table = f"lake.{lake.schema}.versions"
     lake.sql(f"CREATE TABLE {table} (region string, k int) USING iceberg PARTITIONED BY (region)")

@@ -171,6 +171,7 @@ def test_only_what_changed_is_read(sales: Sales, how: str) -> None:
     assert counted == {"mv": stored - 1, "t": 2}
 
 
+@pytest.mark.long
 def test_append_over_a_filter(sales: Sales) -> None:
     sales.table("days(ts)")
     sales.fill()
@@ -242,6 +243,7 @@ def test_columns_of_the_base_change(sales: Sales) -> None:
     sales.check("full")
 
 
+@pytest.mark.long
 def test_type_of_a_column_that_is_not_read(sales: Sales) -> None:
     sales.table("region")
     sales.fill()
@@ -265,6 +267,7 @@ def test_merge_on_read(sales: Sales, version: int) -> None:
     sales.check("overwrite")
 
 
+@pytest.mark.long
 def test_views_below(sales: Sales) -> None:
     sales.table("days(ts)")
     sales.fill()
@@ -305,6 +308,7 @@ def test_computed_key_volatile_and_ordered(sales: Sales) -> None:
     sales.check("full")
 
 
+@pytest.mark.long
 def test_bare_names_mean_the_same_in_another_namespace(sales: Sales) -> None:
     sales.table("region")
     sales.fill()
@@ -324,6 +328,7 @@ def test_bare_names_mean_the_same_in_another_namespace(sales: Sales) -> None:
         spark.sql(f"USE lake.`{before}`")
 
 
+@pytest.mark.long
 def test_session_with_a_table_cache(sales: Sales) -> None:
     """Another session, whose catalog caches tables, pins snapshots that it has not seen."""
     sales.table("region")

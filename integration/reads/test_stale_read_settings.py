@@ -97,6 +97,7 @@ def test_a_view_over_small_tables_is_computed_when_it_is_read(lake: LakeProject,
     lake.assert_equals_definition(name)
 
 
+@pytest.mark.long
 def test_within_the_window_readers_get_the_last_refresh(lake: LakeProject, orders: str) -> None:
     lake.model("windowed", DAILY.format(t=orders), stale_read_behavior="use_stitching", staleness_window="1 hour")
     lake.run("--select", "windowed")
@@ -183,6 +184,7 @@ def test_what_cannot_be_stitched_warns_and_gives_the_definition(lake: LakeProjec
     lake.remove_model("drawn")
 
 
+@pytest.mark.long
 def test_docs_show_the_behavior(lake: LakeProject, orders: str) -> None:
     lake.model("shown", DAILY.format(t=orders), stale_read_behavior="use_stitching")
     lake.run("--select", "shown")

@@ -83,6 +83,7 @@ def test_a_refresh_leaves_nothing_to_the_next_run(
     assert not recorded or lake.state("totals") == recorded
 
 
+@pytest.mark.long
 def test_a_view_that_runs_leave_alone(lake: LakeProject, orders: str, notebook: SparkSession) -> None:
     lake.model("totals", TOTALS.format(orders), refresh_on_run=False, target_lag="1 day")
     lake.run("--select", "totals")
@@ -123,6 +124,7 @@ def test_versions_and_upkeep(lake: LakeProject, orders: str, notebook: SparkSess
     lake.assert_equals_definition("kept")
 
 
+@pytest.mark.long
 def test_what_cannot_be_refreshed(lake: LakeProject, orders: str, notebook: SparkSession) -> None:
     with pytest.raises(NotReadable, match=r"Cannot refresh .*orders: it is not a materialized view of the catalog"):
         refresh_materialized_view(notebook, name(lake, "orders"))

@@ -128,6 +128,7 @@ def test_everything_deleted(events: Events) -> None:
     events.added(stale=1)
 
 
+@pytest.mark.long
 def test_null_partition(events: Events) -> None:
     events.insert("null", "null", 3)
     events.added(stale=1)
@@ -137,6 +138,7 @@ def test_null_partition(events: Events) -> None:
     events.refreshed("overwrite", stale=1)
 
 
+@pytest.mark.long
 def test_compaction(events: Events) -> None:
     events.insert("date'2024-01-01'", "'EU'", 2)
     events.added(stale=1)
@@ -186,6 +188,7 @@ def test_create_or_replace(events: Events) -> None:
     events.added(stale=1)
 
 
+@pytest.mark.long
 def test_replaced_by_select(events: Events) -> None:
     events.do(
         "CREATE OR REPLACE TABLE {t} USING iceberg PARTITIONED BY (r) AS SELECT id, ts, r, v FROM {t} WHERE id < 5"
@@ -195,6 +198,7 @@ def test_replaced_by_select(events: Events) -> None:
     events.lake.assert_equals_definition(*events.views)
 
 
+@pytest.mark.long
 def test_drop_and_recreate(events: Events) -> None:
     events.do("DROP TABLE {t}")
     events.lake.sql(events.creation())

@@ -74,6 +74,7 @@ def test_a_part_of_the_rows_says_nothing_of_all(lake: LakeProject, orders: str) 
     assert lake.run("--select", name, "--empty")[name]["partition_by"] == ["`day`"]
 
 
+@pytest.mark.long
 def test_files_of_few_rows_do_not_pile_up(lake: LakeProject) -> None:
     """Each refresh of an unpartitioned table adds a file, until all are written anew at once."""
     base, name = f"lake.{lake.schema}.trickle", "trickles"

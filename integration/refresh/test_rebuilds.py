@@ -82,6 +82,7 @@ def test_a_rebuild_that_fails_leaves_the_old_rows_readable(lake: LakeProject, ev
     lake.assert_equals_definition(name)
 
 
+@pytest.mark.long
 def test_strict_and_never_incremental(lake: LakeProject, events: str) -> None:
     """The error comes with the first build, and what it advises works."""
     lake.model("total", f"select percentile(qty, 0.5) as n from {events}", refresh_policy="incremental_strict")

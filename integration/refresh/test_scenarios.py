@@ -91,11 +91,13 @@ def test_changed_select_leaves_fresh_data(daily: Daily) -> None:
     assert daily.run()["refresh_kind"] == "overwrite"
 
 
+@pytest.mark.long
 def test_layout_and_comments_of_the_sql_do_not_matter(daily: Daily) -> None:
     daily.model(f"-- counts per day\nselect d,\n   count(*) as n\nfrom {daily.base} /* all of it */ group by d;\n")
     assert daily.run()["refresh_kind"] == "none"
 
 
+@pytest.mark.long
 def test_changed_partitioning(daily: Daily) -> None:
     daily.model(partition_by="months(d)")
     response = daily.run()
@@ -107,6 +109,7 @@ def test_changed_partitioning(daily: Daily) -> None:
     assert daily.run()["refresh_kind"] == "overwrite"
 
 
+@pytest.mark.long
 def test_changed_table_properties_are_altered(daily: Daily) -> None:
     daily.model(tblproperties={"write.format.default": "orc", "note": "it's"})
     response = daily.run()
@@ -216,6 +219,7 @@ def test_renamed_model(daily: Daily) -> None:
     lake.sql(f"SELECT * FROM {lake.view(old)}")
 
 
+@pytest.mark.long
 def test_storage_schema_and_prefix(lake: LakeProject, base: Daily) -> None:
     daily = base
     daily.model(storage_schema=f"{lake.schema}_storage", storage_table_prefix="$materialized_view_storage$")
@@ -253,6 +257,7 @@ def test_refresh_on_run_false(daily: Daily) -> None:
     assert daily.run()["refresh_kind"] == "overwrite"
 
 
+@pytest.mark.long
 def test_refresh_policy_full(daily: Daily) -> None:
     daily.model(refresh_policy="full")
     assert daily.run()["refresh_kind"] == "none"

@@ -88,6 +88,7 @@ def test_every_kind_of_refresh(lake: LakeProject) -> None:
     assert [f.name for f in _table(lake, "kinds").schema().fields] == ["odd", "n", "mean"]
 
 
+@pytest.mark.long
 def test_a_partition_column_of_another_type(lake: LakeProject) -> None:
     """Iceberg cannot replace such a table. The rows stay where the new ones cannot be computed."""
     table = _base(lake, "retyped")
@@ -112,6 +113,7 @@ def _table(lake: LakeProject, name: str) -> Any:
     return table
 
 
+@pytest.mark.long
 def test_groups_are_merged_where_that_needs_no_hidden_columns(lake: LakeProject) -> None:
     table = _base(lake, "merged")
     lake.model("merged", f"select v % 2 as odd, count(*) as n from {table} group by v % 2", **TABLE)

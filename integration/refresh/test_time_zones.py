@@ -74,7 +74,9 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize(
+    "change", [pytest.param(c, marks=() if "an hour that is repeated" in c else pytest.mark.long) for c in CHANGES]
+)
 def test_local_keys_are_refreshed_where_they_changed(zoned: LakeProject, change: str) -> None:
     for statement in CHANGES[change]:
         zoned.sql(statement.format(s=zoned.schema))

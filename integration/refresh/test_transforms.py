@@ -117,15 +117,12 @@ def _group(base: Base) -> Group:
 
 IN_EVERY_RUN = [
     "id_string",
-    "id_float",
     "years_date",
     "months_ntz",
     "days_ts",
     "hours_ts",
     "truncate_string",
     "bucket_ts",
-    "day_by_cast",
-    "two_fields",
 ]
 """Every transform once, on types that are read wrongly easily."""
 GROUPS = [_group(base) for base in BASES if base.name in IN_EVERY_RUN]

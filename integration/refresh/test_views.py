@@ -79,6 +79,7 @@ def test_incremental(orders: Orders) -> None:
     assert orders.lake.state(orders.model)["icebergmv.definition"].startswith("select d, count(*)")
 
 
+@pytest.mark.long
 def test_view_made_without_a_current_namespace(orders: Orders) -> None:
     lake, active = orders.lake, SparkSession.active()
 
@@ -206,6 +207,7 @@ def test_star_view_of_a_table_that_grows(orders: Orders) -> None:
     orders.refreshed("append", stale=1)
 
 
+@pytest.mark.long
 def test_view_that_spark_refuses_is_refused(orders: Orders) -> None:
     orders.do("CREATE VIEW {v} AS SELECT date(ts) AS d, v + 1 AS v FROM {t}")
     orders.build("select d, v from {v}")

@@ -161,7 +161,7 @@ ON_THE_CLOCK = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sql", one_of(3, ON_THE_CLOCK))
+@pytest.mark.parametrize("sql", one_of(5, ON_THE_CLOCK))
 def test_the_clock_moves(sql: str, database: Database) -> None:
     tally = histories_of(sql, "d", database, 10)
     assert tally.clock["overwrite"] + tally.clock["none"] > 0
@@ -178,7 +178,7 @@ ELSEWHERE = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sql", one_of(2, ELSEWHERE))
+@pytest.mark.parametrize("sql", one_of(4, ELSEWHERE))
 def test_a_clock_outside_of_where_asks_for_all_rows_when_it_moves(sql: str, database: Database) -> None:
     tally = histories_of(sql, "d", database, 5)
     assert tally.clock["full"] == tally.clock.total() > 0
@@ -193,7 +193,7 @@ FUNCTIONS = [(t, shape, text) for by in (DERIVED, OTHER_TYPES) for t, found in b
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("spark_type", "shape", "text"), one_of(3, FUNCTIONS))
+@pytest.mark.parametrize(("spark_type", "shape", "text"), one_of(5, FUNCTIONS))
 def test_functions_of_a_key_are_followed(spark_type: str, shape: str, text: str, database: Database) -> None:
     key = KEYS[spark_type]
     sql = f"SELECT {text.format(key)} AS k, count(*) AS c, sum(id) AS s FROM t0 GROUP BY {text.format(key)}"
