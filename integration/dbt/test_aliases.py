@@ -11,6 +11,8 @@ from dbt.tests.adapter.aliases.test_aliases import (
     BaseSameAliasDifferentSchemas,
 )
 
+pytestmark = pytest.mark.long
+
 
 class DbtStringLiteral:
     """The suite's own `string_literal` writes `::text`; without it, the adapter's is called."""

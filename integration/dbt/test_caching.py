@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
 from dbt.tests.adapter.caching.test_caching import (
     BaseCachingLowercaseModel,
     BaseCachingSelectedSchemaOnly,
     BaseCachingUppercaseModel,
     BaseNoPopulateCache,
 )
+
+pytestmark = pytest.mark.long
 
 
 class TestCachingLowercaseModel(BaseCachingLowercaseModel):

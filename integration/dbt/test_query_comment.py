@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from dbt.tests.adapter.query_comment.test_query_comment import (
     BaseEmptyQueryComments,
     BaseMacroArgsQueryComments,
@@ -10,6 +11,8 @@ from dbt.tests.adapter.query_comment.test_query_comment import (
     BaseNullQueryComments,
     BaseQueryComments,
 )
+
+pytestmark = pytest.mark.long
 
 
 class TestQueryComments(BaseQueryComments):

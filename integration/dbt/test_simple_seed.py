@@ -25,7 +25,7 @@ from dbt.tests.adapter.simple_seed.test_seed_type_override import BaseSimpleSeed
 
 from integration.support.postgres_sql import PreparedInPostgres, prepared_in_postgres
 
-long = pytest.mark.long
+pytestmark = pytest.mark.long
 TYPES = {"text": "string", "integer": "bigint", "timestamp without time zone": "timestamp"}
 
 
@@ -37,23 +37,23 @@ class _NothingCascades(PreparedInPostgres):
 
 
 class TestBasicSeed(_NothingCascades, BaseBasicSeedTests):
-    pytestmark = long
+    pass
 
 
 class TestSeedConfigFullRefreshOn(_NothingCascades, BaseSeedConfigFullRefreshOn):
-    pytestmark = long
+    pass
 
 
 class TestSeedConfigFullRefreshOff(_NothingCascades, BaseSeedConfigFullRefreshOff):
-    pytestmark = long
+    pass
 
 
 class TestSeedCustomSchema(PreparedInPostgres, BaseSeedCustomSchema):
-    pytestmark = long
+    pass
 
 
 class TestSeedWithUniqueDelimiter(_NothingCascades, BaseSeedWithUniqueDelimiter):
-    pytestmark = long
+    pass
 
 
 class TestSeedWithEmptyDelimiter(PreparedInPostgres, BaseSeedWithEmptyDelimiter):
@@ -61,7 +61,7 @@ class TestSeedWithEmptyDelimiter(PreparedInPostgres, BaseSeedWithEmptyDelimiter)
 
 
 class TestSimpleSeedEnabledViaConfig(PreparedInPostgres, BaseSimpleSeedEnabledViaConfig):
-    pytestmark = long
+    pass
 
 
 class TestSeedParsing(PreparedInPostgres, BaseSeedParsing):
@@ -77,7 +77,7 @@ class TestSimpleSeedWithBOM(BaseSimpleSeedWithBOM):
 
 
 class TestSeedSpecificFormats(BaseSeedSpecificFormats):
-    pytestmark = long
+    pass
 
 
 class TestEmptySeed(BaseTestEmptySeed):

@@ -7,6 +7,7 @@ import pytest
 from integration.support.lake import LakeProject
 from integration.support.rounds import Group, Outcomes, Step, Table, View, cases, judge, play
 
+pytestmark = pytest.mark.long
 STAFF = Group(
     tables={
         "staff": Table(

@@ -13,11 +13,8 @@ from integration.support.shapes import ROUNDS, ROWS, SHAPES, TABLES, changed_tab
 NOT_STITCHED = {"scalar_subquery"}
 # All of them with STITCHED_SHAPES=all; one of a kind otherwise.
 FEW = (
-    "left_join",
     "full_join_using",
-    "union_all",
     "cte_used_twice",
-    "window",
     "in_subquery",
     "date_trunc_key",
     "scalar_subquery",

@@ -54,15 +54,21 @@ CHANGES = {
 }
 
 
-def test_stitched_reads_follow_every_change(lake: LakeProject, orders: str) -> None:
+IN_EVERY_RUN = ("insert", "null partition", "row moves", "partition emptied", "everything")
+
+
+@pytest.mark.parametrize(
+    "changes", [IN_EVERY_RUN, pytest.param(tuple(CHANGES), marks=pytest.mark.long)], ids=["some", "all"]
+)
+def test_stitched_reads_follow_every_change(lake: LakeProject, orders: str, changes: tuple[str, ...]) -> None:
     lake.model("stitched", DAILY.format(t=orders), stale_read_behavior="use_stitching")
     lake.model("viewed", DAILY.format(t=orders), stale_read_behavior="use_view_query")
     lake.model("stored", DAILY.format(t=orders))
     lake.run("--select", "stitched", "viewed", "stored")
     before = lake.sql(f"SELECT * FROM {lake.view('stored')} ORDER BY ALL")
     lake.assert_equals_definition("stitched", "viewed", "stored")
-    for change in CHANGES.values():
-        lake.sql(change.format(t=orders))
+    for change in changes:
+        lake.sql(CHANGES[change].format(t=orders))
         lake.assert_equals_definition("stitched", "viewed")
         assert lake.sql(f"SELECT * FROM {lake.view('stored')} ORDER BY ALL") == before
 

@@ -164,6 +164,7 @@ def test_more_keys_than_a_predicate_takes(lake: LakeProject, tables: dict[str, s
     assert "wide changed and its changed rows reach more than 1000 keys" in many["refresh_reason"]
 
 
+@pytest.mark.long
 def test_a_seed_that_is_loaded_again(lake: LakeProject) -> None:
     """The view outputs the key of the seed, so column bounds follow it; all its files are new at every load."""
     (lake.folder / "seeds").mkdir()
@@ -244,6 +245,7 @@ def test_values_of_a_few_changed_rows_narrow_what_is_read_of_large_tables(
     assert max(files) < 40, files
 
 
+@pytest.mark.long
 def test_scattered_keys_of_a_large_view(
     lake: LakeProject, tables: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -129,6 +129,7 @@ def days(lake: LakeProject, monkeypatch_module: pytest.MonkeyPatch) -> Days:
 ON_TIME = {"until_now", "an_hour"}
 
 
+@pytest.mark.long
 def test_days_go_by(days: Days) -> None:
     same = days.run(LATER)
     assert {n for n, r in same.items() if r["refresh_kind"] == "none"} >= set(VIEWS) - ON_TIME

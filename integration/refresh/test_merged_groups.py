@@ -142,6 +142,7 @@ def test_a_sum_that_overflows(lake: LakeProject) -> None:
     lake.assert_equals_definition("sums")
 
 
+@pytest.mark.long
 def test_averages_of_few_digits(lake: LakeProject) -> None:
     """Spark computes them with doubles, and the last digit shows it."""
     prices = f"lake.{lake.schema}.prices"
@@ -163,6 +164,7 @@ PLACES_CHANGE = {
 }
 
 
+@pytest.mark.long
 def test_rows_of_a_small_table_that_cancel(lake: LakeProject, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its file is written again as a whole; what is in it unchanged, two equal rows among it, is not joined twice."""
     compared = _compared(monkeypatch)
@@ -212,6 +214,7 @@ WORDS = {
 }
 
 
+@pytest.mark.long
 def test_words_that_mean_something_else_over_states(lake: LakeProject) -> None:
     names = {name: f"lake.{lake.schema}.{name}" for name in ("words", "divisors")}
     lake.sql(f"CREATE TABLE {names['words']} USING iceberg AS SELECT * FROM VALUES ('a', 1), ('b', 2) AS t(k, v)")

@@ -134,7 +134,7 @@ FOREIGN: dict[str, tuple[str, str]] = {
 }
 
 
-@pytest.mark.parametrize("write", one_of(2, FOREIGN))
+@pytest.mark.parametrize("write", one_of(4, FOREIGN))
 def test_writes_of_others(lake: LakeProject, write: str) -> None:
     name = f"foreign_{write}"
     table, (statement, kind) = _base(lake, name), FOREIGN[write]

@@ -149,6 +149,7 @@ def test_other_types(other_outcomes: Outcomes, view: View, number: int) -> None:
     judge(other_outcomes, view, number)
 
 
+@pytest.mark.long
 def test_bucket_of_one_side_of_a_join(lake: LakeProject) -> None:
     """Spark infers the predicate on the buckets of one side for the other, which is not partitioned so."""
     names = {"bucket_join_int": "int", "bucket_join_dec": "decimal(10,2)"}
