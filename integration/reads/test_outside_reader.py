@@ -19,9 +19,13 @@ from integration.support.lake import LakeProject
 from integration.support.outside_reader import Answer, Outside
 from integration.support.spark_settings import BRIEF_JVM
 
-pytestmark = pytest.mark.skipif(
-    pyspark.__version__.startswith("4.0"), reason="Spark 4.0 does not load all tables of a query before it reads them"
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        pyspark.__version__.startswith("4.0"),
+        reason="Spark 4.0 does not load all tables of a query before it reads them",
+    ),
+]
 BEHAVIORS = {
     "stitched": "use_stitching",
     "viewed": "use_view_query",
@@ -132,7 +136,6 @@ def outside(warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
     assert reader.close() == []
 
 
-@pytest.mark.long
 def test_every_answer_is_one_committed_state(lake: LakeProject, outside: Outside) -> None:
     table = f"lake.{lake.schema}.versions"
     lake.sql(f"CREATE TABLE {table} (region string, k int) USING iceberg PARTITIONED BY (region)")

@@ -13,9 +13,9 @@ from integration.support.lake import LakeProject
 FIRST = "timestamp'2024-01-01 00:00:00'"
 
 
-@pytest.fixture(scope="module", params=[2, pytest.param(8, marks=pytest.mark.long)])
+@pytest.fixture(scope="module", params=[4, pytest.param(8, marks=pytest.mark.long)])
 def sizes(users_lake: LakeProject, request: pytest.FixtureRequest) -> dict[str, dict[int, PlanSize]]:
-    """Return the sizes of fresh and of stale reads of joins, by the number of base tables: 1, 2, or also 4 and 8."""
+    """Return the sizes of fresh and of stale reads of joins, by the number of base tables: 1, 2, 4, or also 8."""
     lake, bases = users_lake, [n for n in (1, 2, 4, 8) if n <= request.param]
     tables = [f"lake.{lake.schema}.facts_{n}_of_{max(bases)}" for n in range(max(bases))]
     lake.at_once(

@@ -175,13 +175,13 @@ def test_the_clock_goes_back(days: Days) -> None:
 @pytest.mark.parametrize(
     "zone", ["UTC", "America/New_York", "Asia/Kolkata", "Etc/GMT+12", "Pacific/Kiritimati", "-11:00", "+05:45"]
 )
-def test_the_clock_is_that_of_spark(zone: str, days: Days) -> None:
+def test_the_clock_is_that_of_spark(zone: str, lake: LakeProject) -> None:
     session = SparkSession.active()
     before = session.conf.get(TIME_ZONE) or ""
     session.conf.set(TIME_ZONE, zone)
     try:
         early = clock_of({TIME_ZONE: zone}, utc_now())
-        ((date, time, wall),) = days.lake.sql(
+        ((date, time, wall),) = lake.sql(
             "select string(current_date), date_format(to_utc_timestamp(string(localtimestamp()), current_timezone()), "
             "'yyyy-MM-dd HH:mm:ss.SSSSSS') || 'Z', date_format(localtimestamp(), 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
         )
