@@ -70,7 +70,7 @@ def standalone_cluster(folder: Path, catalog: Mapping[str, str]) -> Iterator[dic
 @contextmanager
 def server(method: str, folder: Path, catalog: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     only_spark = catalog["type"] == "hadoop"
-    settings = settings_for_spark("lake", catalog) if only_spark else catalog_settings("lake", None, catalog, "/")
+    settings = settings_for_spark("lake", catalog, "/") if only_spark else catalog_settings("lake", None, catalog, "/")
     with SERVERS[method](folder, settings, METASTORE_WITHOUT_LOCKS) as started:
         yield {"method": method, "host": HOST, "port": started.port}
 

@@ -43,6 +43,41 @@ def test_relative_paths_are_those_of_the_project(tmp_path: Path, monkeypatch: py
     assert settings.spark["uri"].startswith(f"jdbc:sqlite:{tmp_path}/project/c.db")
 
 
+def test_spark_has_the_paths_that_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark takes a relative path from the folder that dbt is started in."""
+    monkeypatch.setattr("dbt.flags.GLOBAL_FLAGS", Namespace(PROJECT_DIR=str(tmp_path)))
+    words = {"type": "jdbc", "uri": "jdbc:sqlite:c.db", "warehouse": "wh"}
+    for name in ("lake", "raw"):
+        given = {f"spark.sql.catalog.{name}.{key}": value for key, value in words.items()}
+        own = None if name == "lake" else "mine"
+        made = credentials(warehouse=own, server_side_parameters=given)
+        assert made.catalog_settings(name).pyiceberg["uri"] == f"sqlite:///{tmp_path}/c.db"
+        conf = made.session_conf()
+        assert conf[f"spark.sql.catalog.{name}.uri"].startswith(f"jdbc:sqlite:{tmp_path}/c.db?journal_mode=WAL")
+        assert conf[f"spark.sql.catalog.{name}.warehouse"] == str(tmp_path / "wh")
+    hadoop = credentials(warehouse=None, catalog_properties={"type": "hadoop", "warehouse": "wh"})
+    assert hadoop.catalog_settings("lake").spark["warehouse"] == str(tmp_path / "wh")
+
+
+def test_a_warehouse_beside_properties_may_be_a_name() -> None:
+    made = credentials(warehouse="prod", catalog_properties={"type": "rest", "uri": "http://h"})
+    settings = made.catalog_settings("lake")
+    assert (settings.spark["warehouse"], settings.pyiceberg["warehouse"]) == ("prod", "prod")
+
+
+@pytest.mark.parametrize(
+    "place",
+    [{"warehouse": "wh"}, {"warehouse": None, "catalog_properties": {"type": "rest", "uri": "https://dev"}}],
+)
+def test_a_catalog_is_not_described_twice(place: dict[str, Any]) -> None:
+    """PyIceberg would read one and Spark write the other."""
+    other = {"spark.sql.catalog.lake.type": "rest", "spark.sql.catalog.lake.uri": "https://prod"}
+    with pytest.raises(DbtRuntimeError, match=r"`spark.sql.catalog.lake.\w+` .* describes another catalog than"):
+        credentials(**place, server_side_parameters=other)
+    more = {"spark.sql.catalog.lake.s3.endpoint": "https://s3", "spark.sql.catalog.lake.cache-enabled": "true"}
+    assert credentials(**place, server_side_parameters=more).server_side_parameters == more
+
+
 def test_values_of_yaml_become_text() -> None:
     made = credentials(server_side_parameters={"spark.ui.enabled": True, "spark.cores.max": 4})
     assert made.server_side_parameters == {"spark.ui.enabled": "true", "spark.cores.max": "4"}

@@ -16,6 +16,7 @@ class FakeReader:
 
     name = "lake"
     has_views = True
+    shows_all_views = True
 
     def __init__(self, tables: dict[str, dict[str, str]], views: dict[str, dict[str, str]]) -> None:
         self.tables, self.views = tables, views

@@ -65,6 +65,8 @@ def test_sessions_are_set_as_those_in_the_process() -> None:
         ({"host": None, "url": "sc://h/;use_ssl=yes"}, "`use_ssl` in it is neither `true` nor `false`"),
         ({"host": None, "url": "sc://h/;token=t0k#en"}, "it is no address of Spark Connect"),
         ({"host": None, "url": "sc://me:t0ken!@h"}, "it is no address of Spark Connect"),
+        ({"host": None, "url": "sc://h:99999"}, "it is no address of Spark Connect"),
+        ({"host": None, "url": "sc://[::1"}, "it is no address of Spark Connect"),
         ({"port": 70000}, "`port: 70000` is not a number of a port"),
         ({"password": "s3cret!"}, "`password` has no use here: `method: connect` takes a `token`"),
         ({"method": "thrift", "token": "t0ken!"}, "`token` has no use here"),

@@ -152,18 +152,21 @@ def test_a_select_at_the_end_of_another_is_not_taken_for_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "has_views"),
+    ("settings", "has_views", "shows_all"),
     [
-        ({"type": "rest"}, True),
-        ({"catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog"}, True),
-        ({"type": "glue"}, False),
-        ({"type": "Hadoop"}, False),
-        ({"catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog"}, False),
+        # Of a REST server that does not announce its views, Spark lists none.
+        ({"type": "rest"}, True, False),
+        ({"catalog-impl": "org.apache.iceberg.rest.RESTCatalog"}, True, False),
+        ({"catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog"}, True, True),
+        ({"type": "glue"}, False, False),
+        ({"type": "Hadoop"}, False, False),
+        ({"catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog"}, False, False),
     ],
 )
-def test_whether_a_catalog_of_spark_has_views(settings: dict[str, str], has_views: bool) -> None:
+def test_whether_a_catalog_of_spark_has_views(settings: dict[str, str], has_views: bool, shows_all: bool) -> None:
     def run(sql: str) -> list[tuple[str, str]]:
         key = sql.removeprefix("SET `spark.sql.catalog.lake.").rstrip("`")
         return [(key, settings.get(key, "<undefined>"))]
 
-    assert SparkReader("lake", run).has_views == has_views
+    reader = SparkReader("lake", run)
+    assert (reader.has_views, reader.shows_all_views) == (has_views, shows_all)

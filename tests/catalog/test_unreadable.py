@@ -17,6 +17,7 @@ DOWN = "Cannot open the catalog `other`: nothing answers. Start the server."
     "question",
     [
         lambda reader: reader.has_views,
+        lambda reader: reader.shows_all_views,
         lambda reader: reader.namespaces(),
         lambda reader: reader.entries("ns"),
         lambda reader: reader.view("ns", "v"),

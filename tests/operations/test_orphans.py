@@ -223,7 +223,7 @@ def test_files_stay_where_iceberg_may_not_delete_them(lake: FiledLake) -> None:
 def test_nothing_is_an_orphan_where_a_profile_sees_no_views(lake: FiledLake) -> None:
     """A REST server may have views that it does not announce; another profile says so, and made this table."""
     store(lake, "__mv_storage__gone", "lake.ns.gone")
-    lake.has_views = False
+    lake.shows_all_views = False
     kept = "no view of the catalog lake can be seen with this profile, so it is not known who reads it"
     assert found(lake)["__mv_storage__gone"].kept == kept
 

@@ -46,6 +46,27 @@ def test_another_refresh_publishes_meanwhile(stage: Stage, model: Model) -> None
     assert stage.refresh(model)[0].kind == "none"
 
 
+class BesideAHook(RecordingSpark):
+    """While rows are written, a hook of another model changes the session that all threads share."""
+
+    def __call__(self, sql: str) -> Sequence[Sequence[object]]:
+        found = super().__call__(sql)
+        if sql.startswith("INSERT"):
+            self.settings = {"spark.sql.session.timeZone": "Asia/Tokyo"}
+        return found
+
+
+@pytest.mark.parametrize("model", LAYOUTS, ids=["view", "table"])
+def test_rows_are_not_published_where_a_setting_changed_meanwhile(stage: Stage, model: Model) -> None:
+    stage.refresh(model)
+    before = recorded(stage)
+    sell("EU")(stage.tables())
+    with pytest.raises(InvalidConfig, match=r"the Spark session has spark\.sql\.session\.timeZone = Asia/Tokyo"):
+        stage.refresh(model, BesideAHook(stage.catalog, model.columns))
+    assert recorded(stage) == before
+    assert stage.refresh(model)[0].kind == "append"
+
+
 class Staging(RecordingSpark):
     """Rows that are inserted are staged, as with `spark.wap.id` in a table with `write.wap.enabled`."""
 

@@ -24,6 +24,7 @@ GOOD = {
     "SELECT version()": "4.1.4 abc",
     "SET `spark.sql.extensions`": f"my.Ext,{EXTENSIONS}",
     "SET `spark.sql.catalog.lake`": "org.apache.iceberg.spark.SparkCatalog",
+    "SET `spark.sql.hive.thriftServer.singleSession`": "false",
     "SELECT `lake`.`system`.`iceberg_version`()": "1.12.0",
     "SHOW NAMESPACES IN `lake`": "raw `with-dash`",
 }
@@ -47,7 +48,7 @@ def check(answers: dict[str, str] | None = None, here: list[str] | None = None) 
     return asked
 
 
-def test_a_good_server_is_asked_four_things() -> None:
+def test_a_good_server_is_asked_five_things() -> None:
     assert check() == list(GOOD)[:-1]
 
 
@@ -56,6 +57,11 @@ def test_its_catalog_is_the_one_that_is_read_here() -> None:
     for others in ([], ["raw"], ["raw", "with-dash", "more"]):
         with pytest.raises(SparkUnavailable, match="`lake` has other schemas than the catalog that the profile"):
             check(here=others)
+
+
+def test_a_name_with_a_dot_is_compared_by_its_first_part() -> None:
+    """PyIceberg shows `a.b` for one part with a dot and for two parts."""
+    check({"SHOW": "raw `a.b`"}, here=["a.b", "raw"])
 
 
 @pytest.mark.parametrize(
@@ -67,6 +73,7 @@ def test_its_catalog_is_the_one_that_is_read_here() -> None:
         ),
         ({"extensions": "my.Ext"}, "runs without Iceberg's extensions. Start it with `spark.sql.extensions="),
         ({"catalog.lake": "<undefined>"}, "has no catalog `lake`. Start it with the settings `spark.sql.catalog.lake`"),
+        ({"singleSession": "true"}, "all of its clients share one session. Start it without `spark.sql.hive"),
         ({"iceberg_version": "1.10.1"}, "catalog `lake` is of Iceberg 1.10.1. Start it with Iceberg 1.11 or newer"),
         ({"iceberg_version": "broken"}, r"catalog `lake` cannot be opened \(no such host\)"),
     ],

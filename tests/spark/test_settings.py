@@ -17,6 +17,22 @@ def test_the_user_wins() -> None:
     assert conf["spark.sql.catalog.lake.cache-enabled"] == "false"
 
 
+def test_no_iceberg_catalog_keeps_tables_in_a_cache() -> None:
+    user = {
+        "spark.sql.catalog.raw": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.kept": "org.apache.iceberg.spark.SparkCatalog",
+        "spark.sql.catalog.kept.cache-enabled": "true",
+        "spark.sql.catalog.shop": "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",
+    }
+    conf = spark_conf(CATALOG, "s", user, "/x")
+    found = {key: value for key, value in conf.items() if key.endswith("cache-enabled")}
+    assert found == {
+        "spark.sql.catalog.lake.cache-enabled": "false",
+        "spark.sql.catalog.raw.cache-enabled": "false",
+        "spark.sql.catalog.kept.cache-enabled": "true",
+    }
+
+
 def test_iceberg_extensions_stay_beside_the_users() -> None:
     assert spark_conf(CATALOG, "s", {"spark.sql.extensions": "my.Ext"}, "/x")["spark.sql.extensions"] == (
         f"{EXTENSIONS},my.Ext"
@@ -25,10 +41,17 @@ def test_iceberg_extensions_stay_beside_the_users() -> None:
 
 def test_no_secret_on_the_command_line() -> None:
     catalog = catalog_settings("lake", None, {"type": "rest", "uri": "u", "token": "t"}, "/project")
-    user = {"spark.hadoop.fs.s3a.secret.key": "k", "spark.ssl.keyPassword": "p", "spark.driver.memory": "4g"}
+    user = {
+        "spark.hadoop.fs.s3a.secret.key": "k",
+        "spark.ssl.keyPassword": "p",
+        "spark.driver.memory": "4g",
+        "spark.jars.repositories": "https://bot:hunter2@repo.example/maven",
+        "spark.executor.extraJavaOptions": "-Djavax.net.ssl.trustStorePassword=hunter2",
+    }
     launched = launch_conf(spark_conf(catalog, "s", user, "/x"))
     assert launched["spark.driver.memory"] == "4g"
     assert not any(key.startswith(("spark.sql", "spark.hadoop")) or "assword" in key for key in launched)
+    assert "hunter2" not in str(launched)
 
 
 def test_running_session_takes_no_static_setting() -> None:

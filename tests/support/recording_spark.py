@@ -56,6 +56,7 @@ class LocalCatalog:
     views: dict[str, ViewInfo] = field(default_factory=dict)
     name: str = "lake"
     has_views: bool = True
+    shows_all_views: bool = True
 
     def namespaces(self) -> list[str]:
         return ["ns"]

@@ -18,6 +18,7 @@ class StubCatalog:
     tables: Mapping[str, Table] = field(default_factory=dict)
     name: str = "lake"
     has_views: bool = True
+    shows_all_views: bool = True
 
     def namespaces(self) -> list[str]:
         return ["ns"]

@@ -80,11 +80,18 @@ def catalog_settings(
     return _described(name, merged, project_dir)
 
 
-def settings_for_spark(name: str, properties: Mapping[str, str]) -> CatalogSettings:
-    """Describe the catalog `name` for Spark alone, which takes the properties as they are: PyIceberg cannot open it."""
+def settings_for_spark(name: str, properties: Mapping[str, str], project_dir: str) -> CatalogSettings:
+    """Describe the catalog `name` for Spark alone: PyIceberg cannot open it.
+
+    Spark takes the properties as they are, but for a Hadoop catalog's folder, which is taken from `project_dir`.
+    """
+    spark = dict(properties)
+    is_hadoop = spark.get("type") == "hadoop" or spark.get("catalog-impl", "").endswith(".HadoopCatalog")
+    if is_hadoop and "warehouse" in spark:
+        spark["warehouse"] = absolute_path(spark["warehouse"], project_dir)
     return CatalogSettings(
         name=name,
-        spark=properties,
+        spark=spark,
         pyiceberg={},
         supports_views=True,
         drivers=tuple(_drivers(properties)),

@@ -21,11 +21,12 @@ from dbt.adapters.icebergmv.maintenance.errors import InvalidCatalog, InvalidCon
 from dbt.adapters.icebergmv.server_profile import check_settings, connect_address, server_address
 from dbt.adapters.icebergmv.spark.jars import is_coordinate
 from dbt.adapters.icebergmv.spark.server import ServerRequest
-from dbt.adapters.icebergmv.spark.settings import SparkRequest, session_conf, setting_text
+from dbt.adapters.icebergmv.spark.settings import CATALOG_PREFIX, SparkRequest, session_conf, setting_text
 
 METHODS = ("session", "connect", "thrift")
 OF_DATABRICKS = ("http", "odbc")
 READERS = ("auto", "direct", "spark")
+_WHICH_CATALOG = ("type", "catalog-impl", "uri", "warehouse")
 
 
 @dataclass
@@ -73,16 +74,20 @@ class IcebergMVCredentials(Credentials):
                 f"Cannot use the profile: the catalog name `{self.database}` has a dot in it. Give a plain name."
             )
         directory = str(project_folder())
-        if self.warehouse is not None:
-            self.warehouse = absolute_path(self.warehouse, directory)
         self.catalog_properties = {str(key): setting_text(value) for key, value in self.catalog_properties.items()}
+        # Beside properties it may be a name that a REST server knows.
+        if self.warehouse is not None and not self.catalog_properties:
+            self.warehouse = absolute_path(self.warehouse, directory)
         parameters = self.server_side_parameters
         self.server_side_parameters = {str(key): setting_text(value) for key, value in parameters.items()}
         self.jars = [jar if is_coordinate(jar) else absolute_path(jar, directory) for jar in self.jars]
         self._project_dir = directory
         self._drivers: tuple[str, ...] = ()
         # An error now, and not at the first statement of a long run.
-        self.catalog_settings(self.database)
+        own = self.catalog_settings(self.database)
+        if self.warehouse or self.catalog_properties:
+            self._refuse_another_description(own)
+        self._give_spark_what_is_read()
         if self.method != "session":
             self._take_url_apart()
             self.server_request()
@@ -109,7 +114,7 @@ class IcebergMVCredentials(Credentials):
             properties = self._given_to_spark(catalog)
             only_spark = self.method != "session" or "type" in properties or "catalog-impl" in properties
             if self.catalog_reader != "direct" and only_spark:
-                return settings_for_spark(catalog, properties)
+                return settings_for_spark(catalog, properties, self._project_dir)
             raise DbtRuntimeError(str(error)) from error
 
     def _given_to_spark(self, catalog: str) -> dict[str, str]:
@@ -200,8 +205,33 @@ class IcebergMVCredentials(Credentials):
         address = settings.get("uri") or settings.get("warehouse") or "not in the profile"
         return address.split("?", 1)[0]
 
+    def _refuse_another_description(self, own: CatalogSettings) -> None:
+        """Refuse Spark's settings of the profile's own catalog where they are not those that it is read by."""
+        for key, value in self._configured_in_spark(self.database).items():
+            if key in _WHICH_CATALOG and value not in (own.spark.get(key), self.catalog_properties.get(key)):
+                raise DbtRuntimeError(
+                    f"Cannot use the profile: `{CATALOG_PREFIX}{self.database}.{key}` in `server_side_parameters` "
+                    "describes another catalog than `warehouse` and `catalog_properties`. Describe it in one of the "
+                    "two places."
+                )
+
+    def _give_spark_what_is_read(self) -> None:
+        """Let Spark have each catalog of `server_side_parameters` as it is read: with paths of the project."""
+        for name in {key.removeprefix(CATALOG_PREFIX).split(".")[0] for key in self._keys_of_catalogs()}:
+            try:
+                read = self.catalog_settings(name)
+            except DbtRuntimeError:
+                # Another kind of catalog, which only Spark knows.
+                continue
+            for key, value in read.spark.items():
+                self.server_side_parameters[f"{CATALOG_PREFIX}{name}.{key}"] = value
+
+    def _keys_of_catalogs(self) -> list[str]:
+        keys = [key for key in self.server_side_parameters if key.startswith(CATALOG_PREFIX)]
+        return [key for key in keys if key.removeprefix(CATALOG_PREFIX).partition(".")[2] in ("type", "catalog-impl")]
+
     def _configured_in_spark(self, catalog: str) -> dict[str, str]:
-        prefix = f"spark.sql.catalog.{catalog}."
+        prefix = f"{CATALOG_PREFIX}{catalog}."
         return {
             key.removeprefix(prefix): value
             for key, value in self.server_side_parameters.items()

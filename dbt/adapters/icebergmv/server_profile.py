@@ -15,20 +15,22 @@ _PLACE = re.compile(r"(?:[\w.-]+|\[[0-9A-Fa-f:]+\])(?::\d{1,5})?")
 _LOGINS = {"LDAP", "CUSTOM"}
 _AUTHS = {"NONE", "NOSASL", "KERBEROS", *_LOGINS}
 _OPTIONS = {"token": "token", "use_ssl": "use_ssl", "user_id": "user"}
+_NO_ADDRESS = "it is no address of Spark Connect"
 _DEFAULT_PORTS = {"connect": 15002, "thrift": 10000}
 
 
 def connect_address(url: str) -> dict[str, str | int | bool]:
     """Return the keys of a profile that a `sc://host:port/;key=value` address stands for. Raises InvalidConfig."""
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        # Its text may have the token in it.
+        raise _unreadable(_NO_ADDRESS) from None
     options = dict(option.partition("=")[::2] for option in parts.path.lstrip("/").split(";") if option)
     unknown = sorted(options.keys() - _OPTIONS.keys())
     if parts.scheme != "sc" or not _PLACE.fullmatch(parts.netloc) or parts.query or parts.fragment or unknown:
-        cause = f"`{unknown[0]}` in it is not known" if unknown else "it is no address of Spark Connect"
-        raise InvalidConfig(
-            f"{cause}. Write `url: sc://<host>:<port>`; add `/;token=<token>` or `/;use_ssl=true` where needed.",
-            subject="Cannot use the profile: `url` cannot be read",
-        )
+        raise _unreadable(f"`{unknown[0]}` in it is not known" if unknown else _NO_ADDRESS)
     use_ssl = options.get("use_ssl", "false").strip("/").lower()
     if use_ssl not in ("true", "false"):
         raise InvalidConfig(
@@ -38,9 +40,16 @@ def connect_address(url: str) -> dict[str, str | int | bool]:
     found: dict[str, str | int | bool] = {_OPTIONS[key]: unquote(value) for key, value in options.items()}
     if "use_ssl" in found:
         found["use_ssl"] = use_ssl == "true"
-    if parts.port is not None:
-        found["port"] = parts.port
+    if port is not None:
+        found["port"] = port
     return {"host": str(parts.hostname), **found}
+
+
+def _unreadable(cause: str) -> InvalidConfig:
+    return InvalidConfig(
+        f"{cause}. Write `url: sc://<host>:<port>`; add `/;token=<token>` or `/;use_ssl=true` where needed.",
+        subject="Cannot use the profile: `url` cannot be read",
+    )
 
 
 def check_settings(method: str, parameters: Mapping[str, str], jars: object) -> None:

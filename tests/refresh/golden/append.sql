@@ -16,6 +16,8 @@ SELECT id, region, amount FROM (SELECT * FROM `lake`.`ns`.`orders` WITH (`start-
 )
 );
 
+SET;
+
 CALL `lake`.system.fast_forward(table => '`lake`.`ns`.`__mv_storage__sales`', branch => 'main', to => 'icebergmv_20240101T000000_00000001');
 
 CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`id`, `region`, `amount`) COMMENT '' TBLPROPERTIES (

@@ -24,6 +24,8 @@ SELECT day, sum(amount) AS total, avg(amount) AS mean, count(1) AS icebergmv_sta
 ) WHERE `icebergmv_state_0` <> 0
 );
 
+SET;
+
 CALL `lake`.system.fast_forward(table => '`lake`.`ns`.`__mv_storage__sales`', branch => 'main', to => 'icebergmv_20240101T000000_00000001');
 
 CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`day`, `total`, `mean`) COMMENT '' TBLPROPERTIES (

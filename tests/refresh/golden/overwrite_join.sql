@@ -16,6 +16,8 @@ SELECT o.region, r.manager, sum(o.amount) AS total
 FROM (SELECT * FROM `lake`.`ns`.`orders` VERSION AS OF 1001 WHERE (`region` <=> 'EU')) o LEFT JOIN (SELECT * FROM `lake`.`ns`.`regions` VERSION AS OF 2002 WHERE (`region` <=> 'EU')) r ON o.region = r.region GROUP BY o.region, r.manager
 ) WHERE (`region` <=> 'EU');
 
+SET;
+
 CALL `lake`.system.fast_forward(table => '`lake`.`ns`.`__mv_storage__sales`', branch => 'main', to => 'icebergmv_20240101T000000_00000001');
 
 CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`region`, `manager`, `total`) COMMENT '' TBLPROPERTIES (

@@ -14,6 +14,8 @@ INSERT INTO `lake`.`ns`.`__mv_storage__sales`.`branch_icebergmv_20240101T000000_
 SELECT region, sum(amount) AS total FROM (SELECT * FROM `lake`.`ns`.`orders` VERSION AS OF 1002 WHERE (`region` IS NULL OR `region` <=> 'EU')) AS `orders` GROUP BY region
 ) WHERE (`region` IS NULL OR `region` <=> 'EU');
 
+SET;
+
 CALL `lake`.system.fast_forward(table => '`lake`.`ns`.`__mv_storage__sales`', branch => 'main', to => 'icebergmv_20240101T000000_00000001');
 
 CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`region`, `total`) COMMENT '' TBLPROPERTIES (

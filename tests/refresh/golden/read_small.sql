@@ -19,6 +19,8 @@ INSERT INTO `lake`.`ns`.`__mv_storage__sales`.`branch_icebergmv_20240101T000000_
 SELECT region, sum(amount) AS total FROM `lake`.`ns`.`orders` VERSION AS OF 1001 GROUP BY region
 );
 
+SET;
+
 CALL `lake`.system.fast_forward(table => '`lake`.`ns`.`__mv_storage__sales`', branch => 'main', to => 'icebergmv_20240101T000000_00000001');
 
 CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`region`, `total`) COMMENT '' TBLPROPERTIES (

@@ -14,6 +14,8 @@ INSERT INTO `lake`.`ns`.`sales`.`branch_icebergmv_20240101T000000_00000001` WITH
 SELECT region, sum(amount) AS total FROM (SELECT * FROM `lake`.`ns`.`orders` VERSION AS OF 1002 WHERE (`region` <=> 'EU')) AS `orders` GROUP BY region
 ) WHERE (`region` <=> 'EU');
 
+SET;
+
 CALL `lake`.system.fast_forward(table => '`lake`.`ns`.`sales`', branch => 'main', to => 'icebergmv_20240101T000000_00000001');
 
 ALTER TABLE `lake`.`ns`.`sales` DROP BRANCH IF EXISTS `icebergmv_20240101T000000_00000002`;

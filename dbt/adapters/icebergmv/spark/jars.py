@@ -130,7 +130,10 @@ def run_ivy(coordinates: Sequence[str], scratch: Path, repositories: str | None)
         *("--conf", f"spark.jars.ivy={scratch}", "--conf", "spark.ui.enabled=false"),
     ]
     if repositories:
-        command += ["--repositories", repositories]
+        # Not as an argument, which others on the machine can read: it may have a login in it.
+        properties = scratch / "ivy.conf"
+        properties.write_text(f"spark.jars.repositories {repositories}\n")
+        command += ["--properties-file", str(properties)]
     try:
         answer = subprocess.run(  # noqa: S603 - Spark's own script, with coordinates from the profile
             [*command, str(script)],

@@ -20,6 +20,7 @@ OLDEST_ICEBERG = (1, 11)
 
 _ANSWER_SECONDS = 10.0
 _UNSET = "<undefined>"
+_SHARED_SESSION = "spark.sql.hive.thriftServer.singleSession"
 Run = Callable[[str], Sequence[Sequence[object]]]
 Namespaces = Callable[[], Sequence[str] | None]
 
@@ -93,6 +94,11 @@ def check_server(request: ServerRequest, run: Run) -> None:
             f"Cannot use the {address}: it has no catalog `{catalog}`. Start it with the settings "
             f"`spark.sql.catalog.{catalog}` of your catalog, or correct `catalog` in the profile."
         )
+    if _setting(run, _SHARED_SESSION) == "true":
+        # A SET of any of its clients would count for a refresh that is under way.
+        raise SparkUnavailable(
+            f"Cannot use the {address}: all of its clients share one session. Start it without `{_SHARED_SESSION}`."
+        )
 
 
 def check_catalog(request: ServerRequest, run: Run, namespaces: Namespaces) -> None:
@@ -119,7 +125,8 @@ def check_catalog(request: ServerRequest, run: Run, namespaces: Namespaces) -> N
     if not any(_has_same_namespaces(catalog, run, namespaces) for _ in range(2)):
         raise SparkUnavailable(
             f"Cannot use the {address}: its catalog `{catalog}` has other schemas than the catalog that the profile "
-            "describes. Correct `warehouse` or `catalog_properties`, or leave both out: then it is read through Spark."
+            "describes, or its login sees others. Correct `warehouse` or `catalog_properties`, or leave both out: then "
+            "it is read through Spark."
         )
 
 
@@ -129,7 +136,7 @@ def _has_same_namespaces(catalog: str, run: Run, namespaces: Namespaces) -> bool
     if here is None:
         return True
     there = run(f"SHOW NAMESPACES IN {identifier(catalog)}")
-    return {name.split(".")[0] for name in here} == {split_name(str(row[0]))[0] for row in there}
+    return {name.split(".")[0] for name in here} == {split_name(str(row[0]))[0].split(".")[0] for row in there}
 
 
 def _setting(run: Run, key: str) -> str:

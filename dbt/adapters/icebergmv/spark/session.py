@@ -155,6 +155,21 @@ def _reused(request: SparkRequest) -> SparkSession:
     if all(active.conf.get(key, None) == value for key, value in wanted.items()):
         return active
     session = active.newSession()
+    _forget_other_catalog(session, request.catalog)
     for key, value in runtime_conf(spark_conf(request.catalog, request.schema, dict(request.parameters), "")).items():
         session.conf.set(key, value)
     return session
+
+
+def _forget_other_catalog(session: SparkSession, catalog: CatalogSettings) -> None:
+    """Unset what Spark was started with for another catalog of this name: this server must not get its login."""
+    inherited = {key: value for key, value in session.conf.getAll.items() if key.startswith(f"{_class_key(catalog)}.")}
+    identity = [f"{_class_key(catalog)}.{key}" for key in ("type", "catalog-impl", "uri", "warehouse")]
+    wanted = catalog.spark_conf()
+    if any(inherited.get(key) != wanted.get(key) for key in identity):
+        for key in inherited:
+            session.conf.unset(key)
+
+
+def _class_key(catalog: CatalogSettings) -> str:
+    return f"spark.sql.catalog.{catalog.name}"

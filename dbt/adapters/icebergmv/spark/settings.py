@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.catalog_properties import CatalogSettings
-from dbt.adapters.icebergmv.maintenance.catalog.secrets import is_secret
+from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide, is_secret
 
 EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 DEFAULT_CATALOG = "spark.sql.defaultCatalog"
+CATALOG_PREFIX = "spark.sql.catalog."
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 # Read once, when the JVM starts; a running context cannot change them.
 STATIC_SQL_KEYS = frozenset({"spark.sql.extensions", "spark.sql.catalogImplementation", "spark.sql.warehouse.dir"})
@@ -73,9 +74,18 @@ def session_conf(catalog: str, schema: str, user: Mapping[str, str]) -> dict[str
         DEFAULT_CATALOG: catalog,
         f"spark.sql.catalog.{catalog}.default-namespace": schema,
         # Cached tables would hide what another process committed between two statements.
-        f"spark.sql.catalog.{catalog}.cache-enabled": "false",
+        **{f"spark.sql.catalog.{name}.cache-enabled": "false" for name in (catalog, *_iceberg_catalogs(user))},
     }
     return {**defaults, **runtime_conf(user)}
+
+
+def _iceberg_catalogs(user: Mapping[str, str]) -> list[str]:
+    """Return the names of the Iceberg catalogs that settings describe by their class."""
+    return [
+        key.removeprefix(CATALOG_PREFIX)
+        for key, value in user.items()
+        if key.startswith(CATALOG_PREFIX) and value.startswith("org.apache.iceberg.spark.")
+    ]
 
 
 def setting_text(value: object) -> str:
@@ -86,12 +96,14 @@ def setting_text(value: object) -> str:
 def launch_conf(conf: Mapping[str, str]) -> dict[str, str]:
     """Return the part that the JVM needs on its command line, where other users of the machine can read it.
 
-    SQL and Hadoop settings follow through the gateway, and so does whatever sounds secret.
+    SQL and Hadoop settings follow through the gateway, and so does whatever sounds secret or has a login in it.
     """
     return {
         key: value
         for key, value in conf.items()
-        if not key.startswith(("spark.sql.", "spark.hadoop.")) and not is_secret(key)
+        if not key.startswith(("spark.sql.", "spark.hadoop.", "spark.executor."))
+        and not is_secret(key)
+        and hide(value, ()) == value
     }
 
 

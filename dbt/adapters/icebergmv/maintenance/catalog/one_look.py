@@ -28,6 +28,11 @@ class OneLook:
         """Return whether the catalog has views."""
         return self._catalog.has_views
 
+    @property
+    def shows_all_views(self) -> bool:
+        """Return whether a view that is not among the entries is not there, for sure."""
+        return self._catalog.shows_all_views
+
     def namespaces(self) -> list[str]:
         """Return all namespaces, dotted and sorted."""
         return self._catalog.namespaces()

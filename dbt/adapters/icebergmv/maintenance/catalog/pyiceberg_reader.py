@@ -41,6 +41,11 @@ class PyIcebergReader(ABC):
         """Return whether views can be kept in the catalog."""
         return True
 
+    @property
+    def shows_all_views(self) -> bool:
+        """Return whether a view that is not among the entries is not there, for sure."""
+        return self.has_views
+
     def namespaces(self) -> list[str]:
         """Return all namespaces, dotted and sorted."""
         return self._ask(lambda: sorted(".".join(n) for n in self._catalog.list_namespaces()))

@@ -83,6 +83,10 @@ class CatalogReader(Protocol):
     def has_views(self) -> bool:
         """Return whether views can be kept in the catalog."""
 
+    @property
+    def shows_all_views(self) -> bool:
+        """Return whether a view that is not among the entries is not there, for sure."""
+
     def namespaces(self) -> list[str]:
         """Return all namespaces, dotted and sorted."""
 

@@ -27,6 +27,11 @@ class UnreadableCatalog:
         """Raise CatalogUnavailable: nobody knows."""
         self._fail()
 
+    @property
+    def shows_all_views(self) -> bool:
+        """Raise CatalogUnavailable: nobody knows."""
+        self._fail()
+
     def _fail(self, *_: object, **__: object) -> NoReturn:
         raise CatalogUnavailable(self._problem)
 

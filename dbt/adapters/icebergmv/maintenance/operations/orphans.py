@@ -156,8 +156,8 @@ def _why_not_owned(
     owner = view_of_storage(table.properties, name[:2])
     if owner is None:
         return _NO_OWNER
-    if not catalog.has_views:
-        # It was made where there are views: this profile does not see them.
+    if not (views or catalog.shows_all_views):
+        # It was made where there are views: this profile may not see them.
         return f"no view of the catalog {catalog.name} can be seen with this profile, so it is not known who reads it"
     for shown, view in views:
         if view is None:

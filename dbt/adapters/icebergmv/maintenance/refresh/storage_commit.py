@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 
@@ -58,8 +58,11 @@ def write_storage(lake: Lake, start: StoredRows, write: Write, options: Mapping[
     return commit_on_branch(lake, start, lambda branch: statements.write_rows(start.name, branch, write, options))
 
 
-def commit_on_branch(lake: Lake, start: StoredRows, written_by: Callable[[str], Sequence[str]]) -> StoredRows:
-    """Run statements on a new branch, whose name they are given, and move main to it, as `write_storage` does."""
+def commit_on_branch(lake: Lake, start: StoredRows, written_by: Callable[[str], Iterable[str]]) -> StoredRows:
+    """Run statements on a new branch, whose name they are given, and move main to it, as `write_storage` does.
+
+    What `written_by` raises after its last statement keeps main where it was.
+    """
     storage, branch = start.name, new_branch_name()
     try:
         take_main_back(lake, start)

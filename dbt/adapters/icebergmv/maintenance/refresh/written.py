@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
@@ -13,8 +13,10 @@ from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED
 from dbt.adapters.icebergmv.maintenance.planning.plan import Merge
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.write import distribution_of, write_of
-from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import write_storage
+from dbt.adapters.icebergmv.maintenance.refresh import statements
+from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import commit_on_branch
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
+from dbt.adapters.icebergmv.maintenance.status.session_settings import check_session
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
@@ -39,9 +41,19 @@ class Published:
 
 
 def write_plan(lake: Lake, settled: Settled, start: StoredRows, options: Mapping[str, str]) -> StoredRows:
-    """Write the rows of a plan over given ones; `options` are Iceberg's. Raises NotMerged and RefreshConflict."""
+    """Write the rows of a plan over given ones; `options` are Iceberg's.
+
+    Raises NotMerged, RefreshConflict, and InvalidConfig where the session's settings changed meanwhile.
+    """
+    write, distributed = write_of(settled, start), {**options, **distribution_of(settled, start)}
+
+    def written_by(branch: str) -> Iterator[str]:
+        yield from statements.write_rows(start.name, branch, write, distributed)
+        # Threads share a session: a hook of another model may have changed it while these rows were computed.
+        check_session(lake, settled.view.request.config.settings)
+
     try:
-        return write_storage(lake, start, write_of(settled, start), {**options, **distribution_of(settled, start)})
+        return commit_on_branch(lake, start, written_by)
     except MaintenanceError:
         raise
     except Exception as error:

@@ -81,6 +81,12 @@ class SparkReader:
             return False
         return self._setting("catalog-impl").rpartition(".")[2] not in _IMPLEMENTATIONS_WITHOUT_VIEWS
 
+    @cached_property
+    def shows_all_views(self) -> bool:
+        """Return whether Spark lists all views: of a REST server that does not announce its views, it lists none."""
+        is_rest = self._setting("type").lower() == "rest" or self._setting("catalog-impl").endswith(".RESTCatalog")
+        return self.has_views and not is_rest
+
     def namespaces(self) -> list[str]:
         """Return all namespaces, dotted and sorted."""
         return sorted(".".join(parts) for parts in self._ask(lambda: list(self._below(()))))
