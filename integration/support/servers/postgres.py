@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from integration.support.servers.processes import HOST, answers, free_port, running
+from integration.support.servers.processes import HOST, free_port, running
 
 _SYSTEM_USER = "postgres"
 
@@ -45,12 +45,18 @@ def postgres() -> Iterator[Database]:
         subprocess.run([*as_owner, *initdb, "--pwfile", str(secret)], check=True, capture_output=True, cwd=folder)
         options = ["-D", f"{folder}/data", "-h", HOST, "-p", str(made.port), "-k", "", "-c", "fsync=off"]
         with running(
-            [*as_owner, f"{programs}/postgres", *options], folder / "postgres.log", lambda: answers(made.port)
+            [*as_owner, f"{programs}/postgres", *options], folder / "postgres.log", lambda: _is_ready(programs, made)
         ):
             _create(programs, made)
             yield made
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _is_ready(programs: Path, made: Database) -> bool:
+    """Return whether it takes connections: while it starts up, its port answers and it refuses them."""
+    command = [f"{programs}/pg_isready", "--quiet", "-h", made.host, "-p", str(made.port)]
+    return subprocess.run(command, check=False).returncode == 0
 
 
 def _create(programs: Path, made: Database) -> None:
