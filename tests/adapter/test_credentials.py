@@ -59,6 +59,31 @@ def test_spark_has_the_paths_that_are_read(tmp_path: Path, monkeypatch: pytest.M
     assert hadoop.catalog_settings("lake").spark["warehouse"] == str(tmp_path / "wh")
 
 
+def test_the_same_catalog_may_be_written_in_two_ways(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dbt.flags.GLOBAL_FLAGS", Namespace(PROJECT_DIR=str(tmp_path)))
+    patient = f"jdbc:sqlite:{tmp_path}/wh/catalog.db?journal_mode=WAL&busy_timeout=60000"
+    given = {
+        "spark.sql.catalog.lake.warehouse": "./wh/",
+        "spark.sql.catalog.lake.uri": patient,
+        "spark.sql.catalog.lake.io-impl": "com.acme.IO",
+    }
+    conf = credentials(server_side_parameters=given).session_conf()
+    assert conf["spark.sql.catalog.lake.warehouse"] == str(tmp_path / "wh")
+    assert (conf["spark.sql.catalog.lake.uri"], conf["spark.sql.catalog.lake.io-impl"]) == (patient, "com.acme.IO")
+
+
+def test_nothing_is_added_to_a_catalog_that_spark_is_given() -> None:
+    """Iceberg would alter a database of the old layout that is opened as V1."""
+    words = {"type": "jdbc", "uri": "jdbc:postgresql://h/db", "warehouse": "s3://b/w"}
+    given = {f"spark.sql.catalog.raw.{key}": value for key, value in words.items()}
+    assert credentials(server_side_parameters=given).server_side_parameters == given
+
+
+def test_a_folder_of_a_catalog_that_only_spark_opens_is_the_projects() -> None:
+    made = credentials(warehouse="wh", catalog_properties={"type": "nessie", "uri": "http://h"})
+    assert Path(made.catalog_settings("lake").spark["warehouse"]).is_absolute()
+
+
 def test_a_warehouse_beside_properties_may_be_a_name() -> None:
     made = credentials(warehouse="prod", catalog_properties={"type": "rest", "uri": "http://h"})
     settings = made.catalog_settings("lake")
@@ -74,6 +99,8 @@ def test_a_catalog_is_not_described_twice(place: dict[str, Any]) -> None:
     other = {"spark.sql.catalog.lake.type": "rest", "spark.sql.catalog.lake.uri": "https://prod"}
     with pytest.raises(DbtRuntimeError, match=r"`spark.sql.catalog.lake.\w+` .* describes another catalog than"):
         credentials(**place, server_side_parameters=other)
+    on_server = credentials(**place, method="connect", host="h", server_side_parameters=other)
+    assert on_server.server_side_parameters == other, "the server may know its catalog by another address"
     more = {"spark.sql.catalog.lake.s3.endpoint": "https://s3", "spark.sql.catalog.lake.cache-enabled": "true"}
     assert credentials(**place, server_side_parameters=more).server_side_parameters == more
 

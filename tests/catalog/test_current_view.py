@@ -157,7 +157,9 @@ def test_a_select_at_the_end_of_another_is_not_taken_for_it() -> None:
         # Of a REST server that does not announce its views, Spark lists none.
         ({"type": "rest"}, True, False),
         ({"catalog-impl": "org.apache.iceberg.rest.RESTCatalog"}, True, False),
+        ({"catalog-impl": "com.acme.Catalog"}, True, False),
         ({"catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog"}, True, True),
+        ({"type": "hive"}, True, True),
         ({"type": "glue"}, False, False),
         ({"type": "Hadoop"}, False, False),
         ({"catalog-impl": "org.apache.iceberg.aws.glue.GlueCatalog"}, False, False),

@@ -13,6 +13,7 @@ from dbt.adapters.icebergmv.spark.server import (
     ServerAddress,
     ServerRequest,
     check_catalog,
+    check_own_session,
     check_reachable,
     check_server,
 )
@@ -24,7 +25,6 @@ GOOD = {
     "SELECT version()": "4.1.4 abc",
     "SET `spark.sql.extensions`": f"my.Ext,{EXTENSIONS}",
     "SET `spark.sql.catalog.lake`": "org.apache.iceberg.spark.SparkCatalog",
-    "SET `spark.sql.hive.thriftServer.singleSession`": "false",
     "SELECT `lake`.`system`.`iceberg_version`()": "1.12.0",
     "SHOW NAMESPACES IN `lake`": "raw `with-dash`",
 }
@@ -48,7 +48,7 @@ def check(answers: dict[str, str] | None = None, here: list[str] | None = None) 
     return asked
 
 
-def test_a_good_server_is_asked_five_things() -> None:
+def test_a_good_server_is_asked_four_things() -> None:
     assert check() == list(GOOD)[:-1]
 
 
@@ -73,7 +73,6 @@ def test_a_name_with_a_dot_is_compared_by_its_first_part() -> None:
         ),
         ({"extensions": "my.Ext"}, "runs without Iceberg's extensions. Start it with `spark.sql.extensions="),
         ({"catalog.lake": "<undefined>"}, "has no catalog `lake`. Start it with the settings `spark.sql.catalog.lake`"),
-        ({"singleSession": "true"}, "all of its clients share one session. Start it without `spark.sql.hive"),
         ({"iceberg_version": "1.10.1"}, "catalog `lake` is of Iceberg 1.10.1. Start it with Iceberg 1.11 or newer"),
         ({"iceberg_version": "broken"}, r"catalog `lake` cannot be opened \(no such host\)"),
     ],
@@ -81,6 +80,12 @@ def test_a_name_with_a_dot_is_compared_by_its_first_part() -> None:
 def test_what_does_not_fit_is_named_with_its_mend(answers: dict[str, str], message: str) -> None:
     with pytest.raises(SparkUnavailable, match=message):
         check(answers)
+
+
+def test_clients_of_a_thrift_server_may_not_share_a_session() -> None:
+    check_own_session(REQUEST, lambda sql: [("key", "false")])
+    with pytest.raises(SparkUnavailable, match="all of its clients share one session"):
+        check_own_session(REQUEST, lambda sql: [("key", "TRUE")])
 
 
 @pytest.fixture

@@ -54,6 +54,15 @@ def test_no_secret_on_the_command_line() -> None:
     assert "hunter2" not in str(launched)
 
 
+def test_what_only_the_launch_can_take_is_there() -> None:
+    user = {
+        "spark.driver.extraJavaOptions": "-Djavax.net.ssl.trustStorePassword=changeit",
+        "spark.jars.packages": "a:b:1",
+        "spark.jars.repositories": "https://bot:hunter2@repo.example/maven",
+    }
+    assert user.items() <= launch_conf(spark_conf(CATALOG, "s", user, "/x")).items()
+
+
 def test_running_session_takes_no_static_setting() -> None:
     taken = runtime_conf(spark_conf(CATALOG, "s", {}, "/x"))
     assert "spark.sql.extensions" not in taken

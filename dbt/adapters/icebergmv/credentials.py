@@ -21,12 +21,17 @@ from dbt.adapters.icebergmv.maintenance.errors import InvalidCatalog, InvalidCon
 from dbt.adapters.icebergmv.server_profile import check_settings, connect_address, server_address
 from dbt.adapters.icebergmv.spark.jars import is_coordinate
 from dbt.adapters.icebergmv.spark.server import ServerRequest
-from dbt.adapters.icebergmv.spark.settings import CATALOG_PREFIX, SparkRequest, session_conf, setting_text
+from dbt.adapters.icebergmv.spark.settings import (
+    CATALOG_PREFIX,
+    WHICH_CATALOG,
+    SparkRequest,
+    session_conf,
+    setting_text,
+)
 
 METHODS = ("session", "connect", "thrift")
 OF_DATABRICKS = ("http", "odbc")
 READERS = ("auto", "direct", "spark")
-_WHICH_CATALOG = ("type", "catalog-impl", "uri", "warehouse")
 
 
 @dataclass
@@ -75,8 +80,7 @@ class IcebergMVCredentials(Credentials):
             )
         directory = str(project_folder())
         self.catalog_properties = {str(key): setting_text(value) for key, value in self.catalog_properties.items()}
-        # Beside properties it may be a name that a REST server knows.
-        if self.warehouse is not None and not self.catalog_properties:
+        if self.warehouse is not None and not self._is_rest():
             self.warehouse = absolute_path(self.warehouse, directory)
         parameters = self.server_side_parameters
         self.server_side_parameters = {str(key): setting_text(value) for key, value in parameters.items()}
@@ -85,10 +89,11 @@ class IcebergMVCredentials(Credentials):
         self._drivers: tuple[str, ...] = ()
         # An error now, and not at the first statement of a long run.
         own = self.catalog_settings(self.database)
-        if self.warehouse or self.catalog_properties:
-            self._refuse_another_description(own)
-        self._give_spark_what_is_read()
-        if self.method != "session":
+        if self.method == "session":
+            if self._describes_own():
+                self._refuse_another_description(own)
+            self._give_spark_what_is_read()
+        else:
             self._take_url_apart()
             self.server_request()
 
@@ -126,7 +131,7 @@ class IcebergMVCredentials(Credentials):
 
     def described_catalog(self, catalog: str) -> CatalogSettings:
         """Return how Spark and PyIceberg open `catalog`. Raises InvalidCatalog when PyIceberg cannot."""
-        if catalog == self.database and (self.warehouse or self.catalog_properties):
+        if catalog == self.database and self._describes_own():
             return catalog_settings(catalog, self.warehouse, self.catalog_properties, self._project_dir)
         properties = self._configured_in_spark(catalog)
         if not properties and catalog != self.database:
@@ -205,30 +210,43 @@ class IcebergMVCredentials(Credentials):
         address = settings.get("uri") or settings.get("warehouse") or "not in the profile"
         return address.split("?", 1)[0]
 
+    def _describes_own(self) -> bool:
+        return bool(self.warehouse or self.catalog_properties)
+
+    def _is_rest(self) -> bool:
+        """Return whether the server of the catalog knows the warehouse by a name."""
+        kind, implementation = (str(self.catalog_properties.get(key, "")) for key in ("type", "catalog-impl"))
+        return kind.lower() == "rest" or implementation.endswith(".RESTCatalog")
+
     def _refuse_another_description(self, own: CatalogSettings) -> None:
         """Refuse Spark's settings of the profile's own catalog where they are not those that it is read by."""
         for key, value in self._configured_in_spark(self.database).items():
-            if key in _WHICH_CATALOG and value not in (own.spark.get(key), self.catalog_properties.get(key)):
+            if key in WHICH_CATALOG and self._place(value) != self._place(own.spark.get(key, "")):
                 raise DbtRuntimeError(
                     f"Cannot use the profile: `{CATALOG_PREFIX}{self.database}.{key}` in `server_side_parameters` "
                     "describes another catalog than `warehouse` and `catalog_properties`. Describe it in one of the "
                     "two places."
                 )
 
+    def _place(self, text: str) -> str:
+        """Return a type, an address without its options, or a folder, so that two spellings of one are equal."""
+        address = text.partition("?")[0]
+        sqlite = address.removeprefix("jdbc:sqlite:")
+        return absolute_path(sqlite if sqlite != address else address, self._project_dir)
+
     def _give_spark_what_is_read(self) -> None:
         """Let Spark have each catalog of `server_side_parameters` as it is read: with paths of the project."""
-        for name in {key.removeprefix(CATALOG_PREFIX).split(".")[0] for key in self._keys_of_catalogs()}:
+        for key in [key for key in self.server_side_parameters if key.startswith(CATALOG_PREFIX)]:
+            name, _, place = key.removeprefix(CATALOG_PREFIX).partition(".")
+            value = self.server_side_parameters[key]
+            has_options = name == self.database and self._describes_own() and "?" in value
+            if place not in ("uri", "warehouse") or has_options:
+                continue
             try:
-                read = self.catalog_settings(name)
+                self.server_side_parameters[key] = self.catalog_settings(name).spark[place]
             except DbtRuntimeError:
                 # Another kind of catalog, which only Spark knows.
                 continue
-            for key, value in read.spark.items():
-                self.server_side_parameters[f"{CATALOG_PREFIX}{name}.{key}"] = value
-
-    def _keys_of_catalogs(self) -> list[str]:
-        keys = [key for key in self.server_side_parameters if key.startswith(CATALOG_PREFIX)]
-        return [key for key in keys if key.removeprefix(CATALOG_PREFIX).partition(".")[2] in ("type", "catalog-impl")]
 
     def _configured_in_spark(self, catalog: str) -> dict[str, str]:
         prefix = f"{CATALOG_PREFIX}{catalog}."

@@ -132,8 +132,8 @@ def run_ivy(coordinates: Sequence[str], scratch: Path, repositories: str | None)
     if repositories:
         # Not as an argument, which others on the machine can read: it may have a login in it.
         properties = scratch / "ivy.conf"
-        properties.write_text(f"spark.jars.repositories {repositories}\n")
-        command += ["--properties-file", str(properties)]
+        properties.write_text("spark.jars.repositories " + repositories.replace("\\", "\\\\") + "\n")
+        command += ["--properties-file", str(properties), "--load-spark-defaults"]
     try:
         answer = subprocess.run(  # noqa: S603 - Spark's own script, with coordinates from the profile
             [*command, str(script)],

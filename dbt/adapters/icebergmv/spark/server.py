@@ -94,10 +94,17 @@ def check_server(request: ServerRequest, run: Run) -> None:
             f"Cannot use the {address}: it has no catalog `{catalog}`. Start it with the settings "
             f"`spark.sql.catalog.{catalog}` of your catalog, or correct `catalog` in the profile."
         )
-    if _setting(run, _SHARED_SESSION) == "true":
-        # A SET of any of its clients would count for a refresh that is under way.
+
+
+def check_own_session(request: ServerRequest, run: Run) -> None:
+    """Refuse a Thrift server whose clients share one session: a SET of any would count for a refresh under way.
+
+    Raises SparkUnavailable.
+    """
+    if _setting(run, _SHARED_SESSION).lower() == "true":
         raise SparkUnavailable(
-            f"Cannot use the {address}: all of its clients share one session. Start it without `{_SHARED_SESSION}`."
+            f"Cannot use the {request.address}: all of its clients share one session. "
+            f"Start it without `{_SHARED_SESSION}`."
         )
 
 

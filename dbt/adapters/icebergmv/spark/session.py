@@ -7,6 +7,7 @@ import logging
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -20,7 +21,15 @@ from dbt.adapters.icebergmv.catalog_properties import SPARK_CATALOG_CLASS, Catal
 from dbt.adapters.icebergmv.spark.errors import SparkUnavailable, spark_errors, spark_message
 from dbt.adapters.icebergmv.spark.jars import local_jars, required_jars
 from dbt.adapters.icebergmv.spark.java import require_java, utf8_locale
-from dbt.adapters.icebergmv.spark.settings import SparkRequest, launch_conf, runtime_conf, session_conf, spark_conf
+from dbt.adapters.icebergmv.spark.settings import (
+    CATALOG_PREFIX,
+    WHICH_CATALOG,
+    SparkRequest,
+    launch_conf,
+    runtime_conf,
+    session_conf,
+    spark_conf,
+)
 from dbt.adapters.icebergmv.spark.shared import SharedSessions
 
 _logger = AdapterLogger("IcebergMV")
@@ -155,21 +164,21 @@ def _reused(request: SparkRequest) -> SparkSession:
     if all(active.conf.get(key, None) == value for key, value in wanted.items()):
         return active
     session = active.newSession()
-    _forget_other_catalog(session, request.catalog)
-    for key, value in runtime_conf(spark_conf(request.catalog, request.schema, dict(request.parameters), "")).items():
+    own = runtime_conf(spark_conf(request.catalog, request.schema, dict(request.parameters), ""))
+    _forget_other_catalogs(session, request.catalog, own)
+    for key, value in own.items():
         session.conf.set(key, value)
     return session
 
 
-def _forget_other_catalog(session: SparkSession, catalog: CatalogSettings) -> None:
-    """Unset what Spark was started with for another catalog of this name: this server must not get its login."""
-    inherited = {key: value for key, value in session.conf.getAll.items() if key.startswith(f"{_class_key(catalog)}.")}
-    identity = [f"{_class_key(catalog)}.{key}" for key in ("type", "catalog-impl", "uri", "warehouse")]
-    wanted = catalog.spark_conf()
-    if any(inherited.get(key) != wanted.get(key) for key in identity):
-        for key in inherited:
-            session.conf.unset(key)
-
-
-def _class_key(catalog: CatalogSettings) -> str:
-    return f"spark.sql.catalog.{catalog.name}"
+def _forget_other_catalogs(session: SparkSession, own: CatalogSettings, wanted: Mapping[str, str]) -> None:
+    """Unset what Spark was started with for other catalogs of the same names: a server must not get another's login."""
+    given = session.conf.getAll
+    for name in {key.removeprefix(CATALOG_PREFIX).split(".")[0] for key in wanted if key.startswith(CATALOG_PREFIX)}:
+        prefix = f"{CATALOG_PREFIX}{name}."
+        # A catalog that only Spark reads may be described in part; Spark was started with the rest.
+        is_whole = name == own.name and bool(own.pyiceberg)
+        identity = [prefix + key for key in WHICH_CATALOG if is_whole or prefix + key in wanted]
+        if any(given.get(key) != wanted.get(key) for key in identity):
+            for key in [key for key in given if key.startswith(prefix)]:
+                session.conf.unset(key)

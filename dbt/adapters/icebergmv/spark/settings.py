@@ -7,11 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.catalog_properties import CatalogSettings
-from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide, is_secret
+from dbt.adapters.icebergmv.maintenance.catalog.secrets import is_secret
 
 EXTENSIONS = "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions"
 DEFAULT_CATALOG = "spark.sql.defaultCatalog"
 CATALOG_PREFIX = "spark.sql.catalog."
+WHICH_CATALOG = ("type", "catalog-impl", "uri", "warehouse")
+"""What makes two catalogs of one name the same."""
 _LOOPBACK = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
 # Read once, when the JVM starts; a running context cannot change them.
 STATIC_SQL_KEYS = frozenset({"spark.sql.extensions", "spark.sql.catalogImplementation", "spark.sql.warehouse.dir"})
@@ -96,15 +98,13 @@ def setting_text(value: object) -> str:
 def launch_conf(conf: Mapping[str, str]) -> dict[str, str]:
     """Return the part that the JVM needs on its command line, where other users of the machine can read it.
 
-    SQL and Hadoop settings follow through the gateway, and so does whatever sounds secret or has a login in it.
+    SQL and Hadoop settings follow through the gateway, and so does whatever sounds secret. A repository, which may have
+    a login in its address, is needed there for `spark.jars.packages` alone: other jars are fetched before.
     """
-    return {
-        key: value
-        for key, value in conf.items()
-        if not key.startswith(("spark.sql.", "spark.hadoop.", "spark.executor."))
-        and not is_secret(key)
-        and hide(value, ()) == value
-    }
+    later = ["spark.sql.", "spark.hadoop.", "spark.executor."]
+    if "spark.jars.packages" not in conf:
+        later.append("spark.jars.repositories")
+    return {key: value for key, value in conf.items() if not key.startswith(tuple(later)) and not is_secret(key)}
 
 
 def runtime_conf(conf: Mapping[str, str]) -> dict[str, str]:

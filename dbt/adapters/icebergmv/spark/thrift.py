@@ -20,6 +20,7 @@ from dbt.adapters.icebergmv.spark.server import (
     ServerAddress,
     ServerRequest,
     check_catalog,
+    check_own_session,
     check_reachable,
     check_server,
 )
@@ -94,6 +95,7 @@ class ThriftHandle:
 
         def check() -> bool:
             check_server(self._request, run)
+            check_own_session(self._request, run)
             check_catalog(self._request, run, self._namespaces)
             return True
 

@@ -37,6 +37,7 @@ _ABSENT = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "NoSuchNamespaceExcept
 # Spark Connect has `(…NoSuchNamespaceException) Namespace …`, the others `…NoSuchNamespaceException: Namespace …`.
 _NO_FOLDER = re.compile(r"NoSuchNamespaceException\W+Namespace does not exist")
 _WITHOUT_VIEWS = {"hadoop", "glue", "dynamodb", "snowflake"}
+_UNSET = "<undefined>"
 _IMPLEMENTATIONS_WITHOUT_VIEWS = {"HadoopCatalog", "GlueCatalog", "DynamoDbCatalog", "SnowflakeCatalog"}
 
 
@@ -84,8 +85,10 @@ class SparkReader:
     @cached_property
     def shows_all_views(self) -> bool:
         """Return whether Spark lists all views: of a REST server that does not announce its views, it lists none."""
-        is_rest = self._setting("type").lower() == "rest" or self._setting("catalog-impl").endswith(".RESTCatalog")
-        return self.has_views and not is_rest
+        implementation = self._setting("catalog-impl")
+        is_known = implementation == _UNSET or implementation.startswith("org.apache.iceberg.")
+        is_rest = self._setting("type").lower() == "rest" or implementation.endswith(".RESTCatalog")
+        return self.has_views and is_known and not is_rest
 
     def namespaces(self) -> list[str]:
         """Return all namespaces, dotted and sorted."""
