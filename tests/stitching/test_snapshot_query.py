@@ -123,7 +123,7 @@ def test_no_not_over_equality_and_one_list_for_many_values() -> None:
     assert len(text) < 10_000
     several = [TupleDomain.where({ColumnKey("a"): Domain.of(1, None), ColumnKey("s"): Domain.of("x")})]
     assert outside(several, TYPES, Dialect("lake")) == (
-        "((((`a` < 1) OR (`a` > 1))) OR ((`s` IS NULL OR (`s` < 'x') OR (`s` > 'x'))))"
+        "((((`a` IS NOT NULL AND `a` < 1) OR (`a` > 1))) OR ((`s` IS NULL OR (`s` IS NOT NULL AND `s` < 'x') OR (`s` > 'x'))))"
     )
 
 
@@ -187,7 +187,7 @@ def test_query_of_each_plan(definition: ViewDefinition, bases: BaseTables, store
     assert f"WITH (`start-snapshot-id` = '5', `end-snapshot-id` = '{now}')" in appended
     region = (one("Day", 19723, None),)
     assert query(Overwrite("", region)) == (
-        f"{rows} WHERE (((`Day` < DATE '2024-01-01') OR (`Day` > DATE '2024-01-01')))"
+        f"{rows} WHERE (((`Day` IS NOT NULL AND `Day` < DATE '2024-01-01') OR (`Day` > DATE '2024-01-01')))"
         f"\nUNION ALL\n{cast}{pinned}\n) WHERE (`Day` IS NULL OR `Day` <=> DATE '2024-01-01')"
     )
 

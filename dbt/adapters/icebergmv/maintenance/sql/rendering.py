@@ -168,6 +168,9 @@ def _excluded(domain: Domain, spark_type: str) -> list[Value]:
 
 def _range(expression: str, r: Range, spark_type: str) -> str:
     bounds = []
+    if r.low is None and r.high is not None:
+        # Where Iceberg alone evaluates a predicate on partitions, NULL is less than every value.
+        bounds.append(f"{expression} IS NOT NULL")
     if r.low is not None:
         bounds.append(f"{expression} {'>=' if r.low_inclusive else '>'} {literal(r.low, spark_type)}")
     if r.high is not None:
