@@ -123,7 +123,8 @@ def test_no_not_over_equality_and_one_list_for_many_values() -> None:
     assert len(text) < 10_000
     several = [TupleDomain.where({ColumnKey("a"): Domain.of(1, None), ColumnKey("s"): Domain.of("x")})]
     assert outside(several, TYPES, Dialect("lake")) == (
-        "((((`a` IS NOT NULL AND `a` < 1) OR (`a` > 1))) OR ((`s` IS NULL OR (`s` IS NOT NULL AND `s` < 'x') OR (`s` > 'x'))))"
+        "((((`a` IS NOT NULL AND `a` < 1) OR (`a` > 1))) OR "
+        "((`s` IS NULL OR (`s` IS NOT NULL AND `s` < 'x') OR (`s` > 'x'))))"
     )
 
 
