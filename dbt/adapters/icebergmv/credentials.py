@@ -148,9 +148,7 @@ class IcebergMVCredentials(Credentials):
             raise InvalidCatalog("the profile describes a catalog of this name. Describe it in one of the two places.")
         texts = {str(key): setting_text(value) for key, value in properties.items()}
         settings = catalog_settings(name, None, texts, self._project_dir)
-        # As for the profile's own: a cached table would hide what another process committed.
-        uncached = {f"spark.sql.catalog.{name}.cache-enabled": "false"}
-        self.server_side_parameters = {**self.server_side_parameters, **uncached, **settings.spark_conf()}
+        self.server_side_parameters = {**self.server_side_parameters, **settings.spark_conf()}
         self._drivers = (*self._drivers, *settings.drivers)
 
     def session_conf(self) -> dict[str, str]:
