@@ -201,6 +201,18 @@ def test_join_of_two_stale_tables(sales: Sales, kind: str) -> None:
 
 
 @pytest.mark.long
+def test_stored_rows_of_a_null_partition_beside_a_bucket(sales: Sales) -> None:
+    """Iceberg alone evaluates what selects whole partitions, and takes NULL for less than every value."""
+    sales.do(
+        "CREATE TABLE {t} USING iceberg AS SELECT * FROM VALUES (3, 10), (0, -1), (1, 3), (2, 9), (5, NULL) AS v(id, k)",
+        "CREATE TABLE {o} (id bigint, v int, k int) USING iceberg PARTITIONED BY (bucket(3, k), v)",
+    )
+    sales.build("SELECT l.k AS key, l.id, o.v AS ov FROM {t} AS l LEFT JOIN {o} AS o ON l.k = o.k")
+    sales.do("INSERT INTO {o} VALUES (1, 0, -1), (7, 4, 9), (6, 4, NULL)")
+    sales.check("overwrite")
+    assert "(`ov` IS NOT NULL AND `ov` < 4)" in sales.seen[-1]
+
+
 def test_rollback_expiry_and_replacement_of_the_base(sales: Sales) -> None:
     sales.table("region")
     sales.fill()
