@@ -213,6 +213,20 @@ def test_stored_rows_of_a_null_partition_beside_a_bucket(sales: Sales) -> None:
     assert "(`ov` IS NOT NULL AND `ov` < 4)" in sales.seen[-1]
 
 
+def test_every_stored_row_is_stale(sales: Sales) -> None:
+    """Spark takes `FROM t WHERE (false)` for an alias of t."""
+    sales.do(
+        "CREATE TABLE {t} (id bigint, d date) USING iceberg PARTITIONED BY (bucket(2, id))",
+        "CREATE TABLE {o} (id bigint, d date) USING iceberg PARTITIONED BY (months(d))",
+        "INSERT INTO {t} VALUES (1, DATE '2024-02-29'), (7, DATE '1969-12-31')",
+        "INSERT INTO {o} VALUES (7, DATE '1970-01-01'), (0, DATE '1969-12-31')",
+    )
+    sales.build("SELECT d AS key, l.id, o.id AS oid FROM {t} AS l FULL JOIN {o} AS o USING (d)")
+    sales.do("DELETE FROM {t}")
+    sales.check("overwrite")
+    assert " WHERE false\nUNION ALL\n" in sales.seen[-1]
+
+
 def test_rollback_expiry_and_replacement_of_the_base(sales: Sales) -> None:
     sales.table("region")
     sales.fill()

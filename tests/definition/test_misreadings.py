@@ -10,6 +10,7 @@ from pyiceberg.transforms import IdentityTransform, TruncateTransform
 from pyiceberg.types import DecimalType, DoubleType
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField, derive_partitioning
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
@@ -48,6 +49,44 @@ def _is_left_to_spark(definition: ViewDefinition) -> bool:
     """Return whether the column k tracks by nothing but expressions that Spark evaluates."""
     tracks = definition.tracks_of(Occurrence(0)).get("k", ())
     return all(isinstance(step, Computed) for track in tracks for step in track.function)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT flag FROM t WHERE (flag)",
+        "SELECT 1 AS one FROM t WHERE (false) GROUP BY flag",
+        "SELECT a FROM t WHERE (a, `b`)",
+        "SELECT a FROM t AS x JOIN u WHERE (flag)",
+        "SELECT a FROM t AS x NATURAL JOIN u WHERE (flag)",
+        "SELECT flag FROM (SELECT flag FROM t) WHERE (flag)",
+        "WITH c AS (SELECT flag FROM t WHERE (flag)) SELECT * FROM c",
+        "SELECT a FROM t AS x WHERE a IN (SELECT b FROM u WHERE (b))",
+        "SELECT 1 AS one FROM t PIVOT (sum(a) FOR b IN (1)) WHERE (flag)",
+    ],
+)
+def test_a_where_that_spark_takes_for_an_alias_is_not_understood(sql: str) -> None:
+    found = parse(sql)
+    assert isinstance(found, NotParsed)
+    assert "for an alias of the table before it" in found.reason
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT flag FROM t WHERE flag",
+        "SELECT flag FROM t WHERE ((flag))",
+        "SELECT flag FROM t WHERE (t.flag)",
+        "SELECT flag FROM t WHERE (flag) AND 1 = 1",
+        "SELECT flag FROM t AS x WHERE (flag)",
+        "SELECT a FROM t AS x JOIN u USING (a) WHERE (flag)",
+        "SELECT a FROM t AS x JOIN u ON x.a = u.a WHERE (flag)",
+        "SELECT 1 AS one FROM t LATERAL VIEW explode(a) e WHERE (flag)",
+        "SELECT 1 AS one FROM t PIVOT (sum(a) FOR b IN (1)) AS p WHERE (flag)",
+    ],
+)
+def test_a_where_that_spark_takes_for_a_condition_is_understood(sql: str) -> None:
+    assert isinstance(parse(sql), ParsedSql)
 
 
 def test_struct_column_named_as_a_schema(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -131,7 +131,7 @@ def test_no_not_over_equality_and_one_list_for_many_values() -> None:
 def test_everything_and_nothing() -> None:
     assert outside([], TYPES, Dialect("lake")) == "true"
     assert outside([TupleDomain.none()], TYPES, Dialect("lake")) == "true"
-    assert outside([TupleDomain.all()], TYPES, Dialect("lake")) == "(false)"
+    assert outside([TupleDomain.all()], TYPES, Dialect("lake")) == "false"
 
 
 SCHEMA = Schema(

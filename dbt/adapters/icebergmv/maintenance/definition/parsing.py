@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import sqlglot
 import sqlglot.dialects.spark  # loaded now, not inside the first refresh of a run
@@ -36,9 +37,13 @@ class NotParsed:
 def parse(sql: str) -> ParsedSql | NotParsed:
     """Return the first statement of the text, or why sqlglot cannot parse it. No text raises an error."""
     try:
-        return ParsedSql(sqlglot.parse_one(sql, dialect=DIALECT), _tokens(sql))
+        parsed = ParsedSql(sqlglot.parse_one(sql, dialect=DIALECT), _tokens(sql))
     except _FAILURES as error:
         return NotParsed(str(error).splitlines()[0] if str(error) else type(error).__name__)
+    alias = _where_that_is_an_alias(parsed)
+    if alias is not None:
+        return NotParsed(f"Spark takes {alias} for an alias of the table before it. Leave out the parentheses")
+    return parsed
 
 
 def parse_expression(sql: str) -> exp.Expr:
@@ -64,6 +69,39 @@ def tokens_of(sql: str) -> Sequence[Token] | None:
 def _tokens(sql: str) -> tuple[Token, ...]:
     """Return the tokens of the text, which several steps of one inspection look at. Raises what sqlglot raises."""
     return tuple(sqlglot.tokenize(sql, dialect=DIALECT))
+
+
+def _where_that_is_an_alias(parsed: ParsedSql) -> str | None:
+    """Return a WHERE that Spark, which reserves few words, takes for an alias and a list of column names.
+
+    That is `FROM t WHERE (flag)`: names alone in the parentheses, nothing behind them, and a table without an alias.
+    """
+    kinds = [t.token_type for t in parsed.tokens]
+    if not any(pair == (TokenType.WHERE, TokenType.L_PAREN) for pair in pairwise(kinds)):
+        return None
+    for where in parsed.tree.find_all(exp.Where):
+        select, condition = where.parent, where.this
+        names = condition.expressions if isinstance(condition, exp.Tuple) else [condition.this]
+        are_names = all(
+            isinstance(n, (exp.Boolean, exp.Null)) or (isinstance(n, exp.Column) and not n.table) for n in names
+        )
+        if isinstance(condition, (exp.Paren, exp.Tuple)) and are_names and _takes_an_alias(select):
+            return where.sql(dialect=DIALECT).strip()
+    return None
+
+
+def _takes_an_alias(select: exp.Expr | None) -> bool:
+    """Return whether the last table of the FROM of a SELECT could be followed by an alias."""
+    if not isinstance(select, exp.Select):
+        return False
+    last = (select.args.get("joins") or [select.args.get("from_")])[-1]
+    if select.args.get("laterals") or last is None or last.args.get("using"):
+        return False
+    # sqlglot gives ON true to a join that has no condition.
+    if last.args.get("on") not in (None, exp.true()):
+        return False
+    relation: exp.Expr = (last.this.args.get("pivots") or [last.this])[-1]
+    return not relation.alias
 
 
 def definition_hash(sql: str) -> str:

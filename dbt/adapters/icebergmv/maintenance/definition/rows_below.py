@@ -22,13 +22,14 @@ from dbt.adapters.icebergmv.maintenance.definition.column_lists import reads_eve
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse, parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.repeatable import Averaged, repeatable
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, find_references, with_edits
+from dbt.adapters.icebergmv.maintenance.sql.rendering import enclosed
 
 ROW = "icebergmv_row_"
 """How the names of the columns of such a query begin."""
 
 _BELOW = ("with_", "from_", "joins", "laterals", "where")
 _ABOVE = ("expressions", "group", "order")
-_ANY_TERM = f"`{ROW}term`"
+_ANY_TERM = f"`{ROW}term` IS NULL"
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class RowsBelow:
         """Return what the text of the SELECT needs so that it reads only the rows for which a predicate holds."""
         start, end = self.where
         if start == end:
-            return (TextEdit(end, end, f" WHERE ({predicate})"),)
+            return (TextEdit(end, end, f" WHERE {enclosed(predicate)}"),)
         return TextEdit(start, start, "("), TextEdit(end, end, f") AND ({predicate})")
 
 

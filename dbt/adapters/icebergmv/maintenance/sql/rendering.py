@@ -91,7 +91,15 @@ def disjunction(disjuncts: Iterable[TupleDomain], types: Mapping[str, str], dial
     arms = [conjunction(d, types, dialect) for d in disjuncts]
     if not arms:
         return "false"
-    return arms[0] if len(arms) == 1 else " OR ".join(f"({arm})" for arm in arms)
+    return arms[0] if len(arms) == 1 else " OR ".join(map(enclosed, arms))
+
+
+def enclosed(predicate: str) -> str:
+    """Return the predicate in parentheses where it needs them.
+
+    `FROM t WHERE (false)` gives t the alias WHERE and its one column the name `false`, since Spark reserves neither.
+    """
+    return predicate if predicate in ("true", "false") else f"({predicate})"
 
 
 def conjunction(rows: TupleDomain, types: Mapping[str, str], dialect: Dialect) -> str:
@@ -100,7 +108,7 @@ def conjunction(rows: TupleDomain, types: Mapping[str, str], dialect: Dialect) -
         return "false"
     if rows.is_all:
         return "true"
-    return " AND ".join(f"({_constraint(key, domain, types, dialect)})" for key, domain in rows.constraints)
+    return " AND ".join(enclosed(_constraint(key, domain, types, dialect)) for key, domain in rows.constraints)
 
 
 def _constraint(key: ColumnKey, domain: Domain, types: Mapping[str, str], dialect: Dialect) -> str:

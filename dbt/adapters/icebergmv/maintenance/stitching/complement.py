@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import TransformName
-from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, enclosed
 
 LISTED_BUCKETS = 1000
 """Up to this many buckets the others are listed one by one."""
@@ -32,7 +32,7 @@ def outside(region: Iterable[TupleDomain], types: Mapping[str, str], dialect: Di
     `types` gives the Spark type of every constrained column, under its stored name.
     """
     clauses = [disjunction(clause, types, dialect) for clause in complement(region)]
-    return " AND ".join(f"({clause})" for clause in clauses) if clauses else "true"
+    return " AND ".join(map(enclosed, clauses)) if clauses else "true"
 
 
 def _others(key: ColumnKey, domain: Domain) -> Domain:
