@@ -142,6 +142,18 @@ def test_the_server_hangs_up() -> None:
     assert "ends the connection without an answer. Correct `uri`" in message
 
 
+def test_a_server_that_ends_idle_connections_is_asked_again(database: Path) -> None:
+    server = RestServer(database)
+    reader = open_catalog("lake", {"type": "rest", "uri": server.uri})
+    server.hang_ups = 2
+    assert reader.namespaces() == ["ns"]
+    server.hang_ups = 3
+    with pytest.raises(CatalogUnavailable, match="ends the connection without an answer"):
+        reader.namespaces()
+    assert server.hang_ups == 0
+    server.close()
+
+
 @pytest.mark.filterwarnings("ignore:.*OAuth2:DeprecationWarning")
 @pytest.mark.parametrize("token", ["wr0ng-token", ""])
 def test_the_token_is_wrong(database: Path, token: str) -> None:

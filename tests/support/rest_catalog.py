@@ -44,6 +44,8 @@ class RestServer:
         self._token = token
         self._warehouse = warehouse
         self._refuses_dots = refuses_dots
+        self.hang_ups = 0
+        """How many of the next questions get no answer, but the end of the connection."""
         self._endpoints = [e for e in _ENDPOINTS if has_views or "/views" not in e]
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
@@ -108,6 +110,10 @@ class RestServer:
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
+                if server.hang_ups:
+                    server.hang_ups -= 1
+                    self.close_connection = True
+                    return
                 allowed = server._token is None or self.headers["Authorization"] == f"Bearer {server._token}"
                 try:
                     found, status = (server.answer(self.path), 200) if allowed else ("NotAuthorizedException", 401)

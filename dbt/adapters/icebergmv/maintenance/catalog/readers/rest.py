@@ -9,6 +9,8 @@ from typing import TypeVar
 from pyiceberg.catalog.rest import Capability, RestCatalog
 from pyiceberg.exceptions import BadRequestError, NoSuchNamespaceError, NoSuchTableError, NoSuchViewError
 from pyiceberg.table import Table
+from requests.adapters import HTTPAdapter
+from urllib3.util import Retry
 
 from dbt.adapters.icebergmv.maintenance.catalog.pyiceberg_reader import PyIcebergReader
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo, spellings
@@ -16,6 +18,9 @@ from dbt.adapters.icebergmv.maintenance.catalog.view_metadata import view_info
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 
 T = TypeVar("T")
+
+_RETRIES = Retry(total=2, connect=0, status=0, other=0, allowed_methods=("GET", "HEAD"), backoff_factor=0.1)
+"""Servers and proxies end connections that were idle for a while, also while the next question is on its way."""
 
 
 class Reader(PyIcebergReader):
@@ -28,6 +33,9 @@ class Reader(PyIcebergReader):
     def __init__(self, catalog: RestCatalog) -> None:
         super().__init__(catalog)
         self._rest = catalog
+        for adapter in catalog._session.adapters.values():
+            if isinstance(adapter, HTTPAdapter):
+                adapter.max_retries = _RETRIES
 
     @property
     def has_views(self) -> bool:
