@@ -42,7 +42,7 @@ def parse(sql: str) -> ParsedSql | NotParsed:
         return NotParsed(str(error).splitlines()[0] if str(error) else type(error).__name__)
     alias = _where_that_is_an_alias(parsed)
     if alias is not None:
-        return NotParsed(f"Spark takes {alias} for an alias of the table before it. Leave out the parentheses")
+        return NotParsed(f"Spark takes {alias} for an alias of the table before it: leave out the parentheses")
     return parsed
 
 
