@@ -15,7 +15,7 @@ from dbt.adapters.icebergmv.maintenance.planning import changed_keys
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import A_ROW, Questions, ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.cost import asking_pays, most_seconds_asked
 from dbt.adapters.icebergmv.maintenance.planning.forecast import forecast_of
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_DEAR, TOO_MANY, NotListed
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_DEAR, TOO_LATE, TOO_MANY, NotListed
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
     PlanRequest,
@@ -263,7 +263,7 @@ def test_after_some_time_nothing_more_is_asked(monkeypatch: pytest.MonkeyPatch) 
     questions = Questions(definition, definition.asked, BaseTables(StubCatalog({}, {})), bases, columns, until=5.0)
     answers = questions.answers(ToAsk((0, 1)), spark)
     assert answers[0] == (TupleDomain.where({ColumnKey("region"): Domain.of("EU")}),)
-    assert answers[1] is TOO_DEAR and len(said) == 1
+    assert answers[1] is TOO_LATE and len(said) == 1
     clock[0] = 0.0
     said.clear()
     assert questions.answers(ToAsk((0,), (1,)), spark).keys() == {0} and len(said) == 1

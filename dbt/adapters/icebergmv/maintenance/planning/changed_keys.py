@@ -30,6 +30,7 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import Table
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     TOO_DEAR,
+    TOO_LATE,
     Answer,
     NotListed,
     ask,
@@ -127,7 +128,7 @@ class Questions:
             if answer is None and not to_ask.only_whether and not self._takes_too_long:
                 answer = self._own_keys(origin, run)
             if not isinstance(answer, tuple):
-                return {**found, origin: TOO_DEAR}
+                return {**found, origin: TOO_LATE if self._takes_too_long else TOO_DEAR}
             found[origin] = answer
         return found
 
@@ -137,7 +138,7 @@ class Questions:
     def _answer_of(self, origin: int, run: Spark) -> Answer | None:
         """Return what a reference reaches: by the keys in its changed rows, or by the definition over these rows."""
         if self._takes_too_long:
-            return TOO_DEAR
+            return TOO_LATE
         own = self._own_keys(origin, run) if origin in self.own_keys_first else None
         if isinstance(own, tuple):
             return own
@@ -194,7 +195,7 @@ class Questions:
         if len(copies) == 1 and self._is_read_by_a_part(copies[0]) and self._is_block_empty(copies[0], run):
             return ()
         for copy in copies:
-            answer = TOO_DEAR if self._takes_too_long else self._answer(copy, run)
+            answer = TOO_LATE if self._takes_too_long else self._answer(copy, run)
             if not isinstance(answer, tuple):
                 return answer
             reached += answer

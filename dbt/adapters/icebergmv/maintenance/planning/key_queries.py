@@ -33,6 +33,8 @@ TOO_MANY = NotListed(f"reach more than {MOST_KEYS} keys")
 
 TOO_DEAR = NotListed("take longer to ask than everything takes to compute")
 
+TOO_LATE = NotListed("could not all be asked in time (15 seconds, or half of the last full refresh if that is more)")
+
 NOT_UTF8 = NotListed("reach a key that may not be UTF-8")
 
 Answer: TypeAlias = tuple[TupleDomain, ...] | NotListed

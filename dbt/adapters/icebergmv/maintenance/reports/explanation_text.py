@@ -65,7 +65,8 @@ def _table_in_a_line(base: BaseTableExplanation, name: str) -> str:
         return f"{name}: {'; '.join(base.obstacles) or 'not known yet'}"
     kinds = dict.fromkeys(kind for outcome in found for kind in outcome.kinds if kind in _IN_PART)
     if kinds:
-        return f"{name}: {listed(tuple(kinds), 'or')}"
+        worst = ", at worst full" if any("full" in outcome.kinds for outcome in found) else ""
+        return f"{name}: {listed(tuple(kinds), 'or')}{worst}"
     return f"{name}: full ({'; '.join(base.obstacles) or found[-1].reason})"
 
 
