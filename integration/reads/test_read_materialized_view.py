@@ -200,7 +200,6 @@ def test_join_of_two_stale_tables(sales: Sales, kind: str) -> None:
     sales.check("overwrite")
 
 
-@pytest.mark.long
 def test_stored_rows_of_a_null_partition_beside_a_bucket(sales: Sales) -> None:
     """Iceberg alone evaluates what selects whole partitions, and takes NULL for less than every value."""
     sales.do(
@@ -227,6 +226,7 @@ def test_every_stored_row_is_stale(sales: Sales) -> None:
     assert " WHERE false\nUNION ALL\n" in sales.seen[-1]
 
 
+@pytest.mark.long
 def test_rollback_expiry_and_replacement_of_the_base(sales: Sales) -> None:
     sales.table("region")
     sales.fill()

@@ -154,6 +154,15 @@ def test_a_server_that_ends_idle_connections_is_asked_again(database: Path) -> N
     server.close()
 
 
+def test_what_a_busy_server_says_is_said(database: Path) -> None:
+    server = RestServer(database)
+    reader = open_catalog("lake", {"type": "rest", "uri": server.uri})
+    server.is_busy = True
+    with pytest.raises(CatalogUnavailable, match="the server says no"):
+        reader.namespaces()
+    server.close()
+
+
 @pytest.mark.filterwarnings("ignore:.*OAuth2:DeprecationWarning")
 @pytest.mark.parametrize("token", ["wr0ng-token", ""])
 def test_the_token_is_wrong(database: Path, token: str) -> None:

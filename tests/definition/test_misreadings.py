@@ -20,6 +20,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import p
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, conjunction
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
 from tests.support.bases import analysed
+from tests.support.condition_texts import ALIASES, CONDITIONS
 from tests.support.rule_tables import TABLES
 from tests.support.rule_tables import analysed as analysed_over_tables
 from tests.support.specs import SCHEMA, spec
@@ -51,41 +52,15 @@ def _is_left_to_spark(definition: ViewDefinition) -> bool:
     return all(isinstance(step, Computed) for track in tracks for step in track.function)
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT flag FROM t WHERE (flag)",
-        "SELECT 1 AS one FROM t WHERE (false) GROUP BY flag",
-        "SELECT a FROM t WHERE (a, `b`)",
-        "SELECT a FROM t AS x JOIN u WHERE (flag)",
-        "SELECT a FROM t AS x NATURAL JOIN u WHERE (flag)",
-        "SELECT flag FROM (SELECT flag FROM t) WHERE (flag)",
-        "WITH c AS (SELECT flag FROM t WHERE (flag)) SELECT * FROM c",
-        "SELECT a FROM t AS x WHERE a IN (SELECT b FROM u WHERE (b))",
-        "SELECT 1 AS one FROM t PIVOT (sum(a) FOR b IN (1)) WHERE (flag)",
-    ],
-)
-def test_a_where_that_spark_takes_for_an_alias_is_not_understood(sql: str) -> None:
+@pytest.mark.parametrize("sql", ALIASES)
+def test_a_condition_that_spark_takes_for_an_alias_is_not_understood(sql: str) -> None:
     found = parse(sql)
     assert isinstance(found, NotParsed)
     assert "for an alias of the table before it" in found.reason
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT flag FROM t WHERE flag",
-        "SELECT flag FROM t WHERE ((flag))",
-        "SELECT flag FROM t WHERE (t.flag)",
-        "SELECT flag FROM t WHERE (flag) AND 1 = 1",
-        "SELECT flag FROM t AS x WHERE (flag)",
-        "SELECT a FROM t AS x JOIN u USING (a) WHERE (flag)",
-        "SELECT a FROM t AS x JOIN u ON x.a = u.a WHERE (flag)",
-        "SELECT 1 AS one FROM t LATERAL VIEW explode(a) e WHERE (flag)",
-        "SELECT 1 AS one FROM t PIVOT (sum(a) FOR b IN (1)) AS p WHERE (flag)",
-    ],
-)
-def test_a_where_that_spark_takes_for_a_condition_is_understood(sql: str) -> None:
+@pytest.mark.parametrize("sql", CONDITIONS)
+def test_what_spark_takes_for_a_condition_is_understood(sql: str) -> None:
     assert isinstance(parse(sql), ParsedSql)
 
 

@@ -46,6 +46,8 @@ class RestServer:
         self._refuses_dots = refuses_dots
         self.hang_ups = 0
         """How many of the next questions get no answer, but the end of the connection."""
+        self.is_busy = False
+        """Whether it says that it is to be asked again after a second."""
         self._endpoints = [e for e in _ENDPOINTS if has_views or "/views" not in e]
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
@@ -117,14 +119,25 @@ class RestServer:
                 allowed = server._token is None or self.headers["Authorization"] == f"Bearer {server._token}"
                 try:
                     found, status = (server.answer(self.path), 200) if allowed else ("NotAuthorizedException", 401)
+                    found = "ServiceUnavailableException" if server.is_busy else found
                 except (OSError, ValueError, sqlite3.Error):
                     found, status = "ServerError", 500
                 if isinstance(found, str):
-                    status = 400 if found.startswith("NamespacePart") else 404 if status == 200 else status
+                    status = (
+                        503
+                        if server.is_busy
+                        else 400
+                        if found.startswith("NamespacePart")
+                        else 404
+                        if status == 200
+                        else status
+                    )
                     found = {"error": {"message": "the server says no", "type": found, "code": status}}
                 body = json.dumps(found).encode()
                 self.send_response(status)
                 self.send_header("Content-Type", "application/json")
+                if server.is_busy:
+                    self.send_header("Retry-After", "1")
                 self.send_header("Content-Length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)

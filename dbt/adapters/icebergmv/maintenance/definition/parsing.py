@@ -19,6 +19,13 @@ _FAILURES = (SqlglotError, ArithmeticError, AttributeError, LookupError, Recursi
 """What sqlglot raises on text that it does not understand. Spark may well understand it."""
 
 
+_CONDITIONS = (TokenType.WHERE, TokenType.HAVING, TokenType.QUALIFY)
+_MORE_TABLES = (
+    *(TokenType.JOIN, TokenType.INNER, TokenType.LEFT, TokenType.RIGHT, TokenType.FULL, TokenType.CROSS),
+    *(TokenType.NATURAL, TokenType.SEMI, TokenType.ANTI, TokenType.LATERAL, TokenType.COMMA),
+)
+
+
 @dataclass(frozen=True)
 class ParsedSql:
     """A text as its syntax tree and its tokens."""
@@ -40,9 +47,8 @@ def parse(sql: str) -> ParsedSql | NotParsed:
         parsed = ParsedSql(sqlglot.parse_one(sql, dialect=DIALECT), _tokens(sql))
     except _FAILURES as error:
         return NotParsed(str(error).splitlines()[0] if str(error) else type(error).__name__)
-    alias = _where_that_is_an_alias(parsed)
-    if alias is not None:
-        return NotParsed(f"Spark takes {alias} for an alias of the table before it: leave out the parentheses")
+    if _has_condition_that_is_an_alias(parsed):
+        return NotParsed("Spark takes WHERE (name) for an alias of the table before it: leave out the parentheses")
     return parsed
 
 
@@ -71,37 +77,43 @@ def _tokens(sql: str) -> tuple[Token, ...]:
     return tuple(sqlglot.tokenize(sql, dialect=DIALECT))
 
 
-def _where_that_is_an_alias(parsed: ParsedSql) -> str | None:
-    """Return a WHERE that Spark, which reserves few words, takes for an alias and a list of column names.
+def _has_condition_that_is_an_alias(parsed: ParsedSql) -> bool:
+    """Return whether Spark, which reserves few words, takes a condition for an alias and a list of column names.
 
-    That is `FROM t WHERE (flag)`: names alone in the parentheses, nothing behind them, and a table without an alias.
+    That is `FROM t WHERE (flag)`, and so with HAVING and QUALIFY: names alone in the parentheses, no operator behind
+    them, and before them a table without an alias. sqlglot takes a WHERE also where tables follow it.
     """
     kinds = [t.token_type for t in parsed.tokens]
-    if not any(pair == (TokenType.WHERE, TokenType.L_PAREN) for pair in pairwise(kinds)):
-        return None
-    for where in parsed.tree.find_all(exp.Where):
-        select, condition = where.parent, where.this
-        names = condition.expressions if isinstance(condition, exp.Tuple) else [condition.this]
-        are_names = all(
-            isinstance(n, (exp.Boolean, exp.Null)) or (isinstance(n, exp.Column) and not n.table) for n in names
-        )
-        if isinstance(condition, (exp.Paren, exp.Tuple)) and are_names and _takes_an_alias(select):
-            return where.sql(dialect=DIALECT).strip()
-    return None
+    starts = [n for n, pair in enumerate(pairwise(kinds)) if pair[0] in _CONDITIONS and pair[1] == TokenType.L_PAREN]
+    if not starts:
+        return False
+    ends = [kinds.index(TokenType.R_PAREN, n) if TokenType.R_PAREN in kinds[n:] else len(kinds) for n in starts]
+    if any(kinds[end + 1 : end + 2] and kinds[end + 1] in _MORE_TABLES for end in ends):
+        return True
+    found = parsed.tree.find_all(exp.Where, exp.Having, exp.Qualify)
+    return any(_are_names(clause.this) and _takes_an_alias(clause) for clause in found)
 
 
-def _takes_an_alias(select: exp.Expr | None) -> bool:
-    """Return whether the last table of the FROM of a SELECT could be followed by an alias."""
-    if not isinstance(select, exp.Select):
+def _are_names(condition: exp.Expr) -> bool:
+    names = condition.expressions if isinstance(condition, exp.Tuple) else [condition.this]
+    return isinstance(condition, (exp.Paren, exp.Tuple)) and all(
+        isinstance(name, (exp.Boolean, exp.Null)) or (isinstance(name, exp.Column) and not name.table) for name in names
+    )
+
+
+def _takes_an_alias(clause: exp.Expr) -> bool:
+    """Return whether the table before a clause could be followed by an alias."""
+    select = clause.parent
+    before = (
+        () if isinstance(clause, exp.Where) else ("where", "group") if isinstance(clause, exp.Having) else ("where",)
+    )
+    if not isinstance(select, exp.Select) or any(select.args.get(name) for name in ("laterals", *before)):
         return False
     last = (select.args.get("joins") or [select.args.get("from_")])[-1]
-    if select.args.get("laterals") or last is None or last.args.get("using"):
+    if last is None or last.args.get("using") or last.this.args.get("pivots"):
         return False
     # sqlglot gives ON true to a join that has no condition.
-    if last.args.get("on") not in (None, exp.true()):
-        return False
-    relation: exp.Expr = (last.this.args.get("pivots") or [last.this])[-1]
-    return not relation.alias
+    return last.args.get("on") in (None, exp.true()) and not last.this.alias
 
 
 def definition_hash(sql: str) -> str:

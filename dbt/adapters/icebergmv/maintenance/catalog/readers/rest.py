@@ -19,8 +19,19 @@ from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 
 T = TypeVar("T")
 
-_RETRIES = Retry(total=2, connect=0, status=0, other=0, allowed_methods=("GET", "HEAD"), backoff_factor=0.1)
-"""Servers and proxies end connections that were idle for a while, also while the next question is on its way."""
+_RETRIES = Retry(
+    total=2,
+    connect=0,
+    status=0,
+    other=0,
+    allowed_methods=("GET", "HEAD"),
+    backoff_factor=0.1,
+    respect_retry_after_header=False,
+)
+"""Servers and proxies end connections that were idle for a while, also while the next question is on its way.
+
+What a server answers is left to PyIceberg, and so is an adapter that has retries of its own (SigV4).
+"""
 
 
 class Reader(PyIcebergReader):
@@ -34,7 +45,7 @@ class Reader(PyIcebergReader):
         super().__init__(catalog)
         self._rest = catalog
         for adapter in catalog._session.adapters.values():
-            if isinstance(adapter, HTTPAdapter):
+            if isinstance(adapter, HTTPAdapter) and not adapter.max_retries.total:
                 adapter.max_retries = _RETRIES
 
     @property
