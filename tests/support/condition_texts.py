@@ -23,6 +23,7 @@ CONDITIONS = [
     "SELECT flag FROM t WHERE ((flag))",
     "SELECT flag FROM t WHERE (t.flag)",
     "SELECT flag FROM t WHERE (flag) AND 1 = 1",
+    "SELECT flag FROM t WHERE (coalesce(lower(a), b) = 'x')",
     "SELECT flag FROM t AS x WHERE (flag)",
     "SELECT a FROM t AS x JOIN u USING (a) WHERE (flag)",
     "SELECT a FROM t AS x JOIN u ON x.a = u.a WHERE (flag)",

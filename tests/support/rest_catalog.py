@@ -119,19 +119,12 @@ class RestServer:
                 allowed = server._token is None or self.headers["Authorization"] == f"Bearer {server._token}"
                 try:
                     found, status = (server.answer(self.path), 200) if allowed else ("NotAuthorizedException", 401)
-                    found = "ServiceUnavailableException" if server.is_busy else found
                 except (OSError, ValueError, sqlite3.Error):
                     found, status = "ServerError", 500
+                if server.is_busy:
+                    found, status = "ServiceUnavailableException", 503
                 if isinstance(found, str):
-                    status = (
-                        503
-                        if server.is_busy
-                        else 400
-                        if found.startswith("NamespacePart")
-                        else 404
-                        if status == 200
-                        else status
-                    )
+                    status = 400 if found.startswith("NamespacePart") else 404 if status == 200 else status
                     found = {"error": {"message": "the server says no", "type": found, "code": status}}
                 body = json.dumps(found).encode()
                 self.send_response(status)

@@ -84,14 +84,20 @@ def _has_condition_that_is_an_alias(parsed: ParsedSql) -> bool:
     them, and before them a table without an alias. sqlglot takes a WHERE also where tables follow it.
     """
     kinds = [t.token_type for t in parsed.tokens]
-    starts = [n for n, pair in enumerate(pairwise(kinds)) if pair[0] in _CONDITIONS and pair[1] == TokenType.L_PAREN]
-    if not starts:
-        return False
-    ends = [kinds.index(TokenType.R_PAREN, n) if TokenType.R_PAREN in kinds[n:] else len(kinds) for n in starts]
-    if any(kinds[end + 1 : end + 2] and kinds[end + 1] in _MORE_TABLES for end in ends):
+    starts = [n + 2 for n, (one, two) in enumerate(pairwise(kinds)) if one in _CONDITIONS and two == TokenType.L_PAREN]
+    if any(_has_tables_behind(kinds[start:]) for start in starts):
         return True
-    found = parsed.tree.find_all(exp.Where, exp.Having, exp.Qualify)
+    found = parsed.tree.find_all(exp.Where, exp.Having, exp.Qualify) if starts else ()
     return any(_are_names(clause.this) and _takes_an_alias(clause) for clause in found)
+
+
+def _has_tables_behind(kinds: Sequence[TokenType]) -> bool:
+    """Return whether a parenthesis that was opened before has no other in it, and tables follow it."""
+    parentheses = (n for n, kind in enumerate(kinds) if kind in (TokenType.L_PAREN, TokenType.R_PAREN))
+    end = next(parentheses, None)
+    return (
+        end is not None and kinds[end] == TokenType.R_PAREN and any(k in _MORE_TABLES for k in kinds[end + 1 : end + 2])
+    )
 
 
 def _are_names(condition: exp.Expr) -> bool:
@@ -104,10 +110,8 @@ def _are_names(condition: exp.Expr) -> bool:
 def _takes_an_alias(clause: exp.Expr) -> bool:
     """Return whether the table before a clause could be followed by an alias."""
     select = clause.parent
-    before = (
-        () if isinstance(clause, exp.Where) else ("where", "group") if isinstance(clause, exp.Having) else ("where",)
-    )
-    if not isinstance(select, exp.Select) or any(select.args.get(name) for name in ("laterals", *before)):
+    between = ("laterals",) if isinstance(clause, exp.Where) else ("laterals", "where", "group")
+    if not isinstance(select, exp.Select) or any(select.args.get(name) for name in between):
         return False
     last = (select.args.get("joins") or [select.args.get("from_")])[-1]
     if last is None or last.args.get("using") or last.this.args.get("pivots"):
