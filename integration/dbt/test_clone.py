@@ -94,6 +94,7 @@ def test_a_clone_of_itself_changes_nothing(cloned: LakeProject) -> None:
     before = cloned.state("daily")
     assert cloned.dbt("clone", "--state", str(cloned.folder), "--target", "dev", "--full-refresh").success
     assert cloned.state("daily") == before
+    cloned.sql(f"INSERT INTO lake.{cloned.schema}.base VALUES (date'2024-01-02', 7)")
     assert cloned.run("--select", "daily")["daily"]["refresh_kind"] == "overwrite"
     cloned.assert_equals_definition("daily")
 
