@@ -245,6 +245,33 @@ def test_values_of_a_few_changed_rows_narrow_what_is_read_of_large_tables(
     assert max(files) < 40, files
 
 
+def test_new_rows_reach_their_own_keys_and_not_all_between_them(
+    lake: LakeProject, tables: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bounds of two new rows are those of the whole table; a NULL key and a batch of too many keys are among them."""
+    monkeypatch.setattr(cost, "FEW_ROWS", 1000)
+    visits = f"lake.{lake.schema}.visits"
+    lake.sql(f"CREATE TABLE {visits} (id bigint, guest string, day date) USING iceberg PARTITIONED BY (day)")
+    lake.sql(f"INSERT INTO {visits} SELECT id, concat('g', id % 1500), date'2024-01-01' FROM range(6000)")
+    window = "row_number() over (partition by guest order by id)"
+    lake.model("numbered", f"select id, guest, {window} as visit from {visits}", partition_by=[])
+    lake.run("--select", "numbered")
+    rows = []
+    for values in (
+        "VALUES (6000, 'g0', date'2024-01-02'), (6001, 'g999', date'2024-01-02')",
+        "VALUES (6002, NULL, date'2024-01-02')",
+        "VALUES (6003, NULL, date'2024-01-02'), (6004, 'it''s', date'2024-01-03')",
+        "SELECT 7000 + id, concat('g', id), date'2024-01-04' FROM range(1200)",
+    ):
+        lake.sql(f"INSERT INTO {visits} {values}")
+        found = lake.run("--select", "numbered")["numbered"]
+        assert found["refresh_kind"] == "overwrite"
+        rows.append(found["rows_affected"])
+        lake.assert_equals_definition("numbered")
+    assert rows[:3] == [5 + 5, 1, 2 + 1]
+    assert rows[3] > 5000
+
+
 @pytest.mark.long
 def test_scattered_keys_of_a_large_view(
     lake: LakeProject, tables: dict[str, str], monkeypatch: pytest.MonkeyPatch

@@ -24,7 +24,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
     references_to_ask,
 )
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
-from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 from tests.support.bases import analysed, change, partition_rows, sized, status
@@ -115,7 +115,53 @@ def test_what_is_known_roughly_is_asked_where_that_costs_little() -> None:
     assert asked(replace(ONE_DAY, changed_rows=1000, unit="year")) == ToAsk(narrower=(0,))
     assert asked(replace(ONE_DAY, changed_rows=1000, unit="month")) == ToAsk(narrower=(0,))
     assert asked(replace(ONE_FILE, changed_rows=MANY)) == ToAsk()
-    assert asked(replace(ONE_FILE, appended_since=1, appended_rows=10)) == ToAsk()
+
+
+NEW_ROWS = replace(ONE_FILE, appended_since=1, appended_rows=10)
+WIDE = TupleDomain.where({ColumnKey("id"): Domain.between(Range(1, 1_000_000))})
+OWN_KEYS: dict[str, tuple[TableChange, int, PlanRequest, bool]] = {
+    "few new rows of a large table": (NEW_ROWS, MANY, PlanRequest("auto"), True),
+    "of a small one": (NEW_ROWS, 1000, PlanRequest("auto"), False),
+    "most rows are new": (replace(NEW_ROWS, appended_rows=MANY), MANY, PlanRequest("auto"), False),
+    "known by value": (replace(NEW_ROWS, is_listed=True), MANY, PlanRequest("auto"), False),
+    "in whole partitions": (replace(NEW_ROWS, unit="day"), MANY, PlanRequest("auto"), False),
+    "stored by day": (NEW_ROWS, MANY, PlanRequest("auto", partitioning=[("ts", "day")]), False),
+    "stored by another column": (NEW_ROWS, MANY, PlanRequest("auto", partitioning=[("c", "identity")]), True),
+    "merged whatever they are": (NEW_ROWS, MANY, PlanRequest("auto", merges=True), False),
+}
+
+
+@pytest.mark.parametrize("name", OWN_KEYS)
+def test_new_rows_are_asked_for_their_keys_where_bounds_alone_say_where_they_are(name: str) -> None:
+    changed, rows, request, is_asked = OWN_KEYS[name]
+    to_ask = references_to_ask(FOLLOWED, status(sized(changed, rows)), request)
+    assert to_ask.own_keys == ((0,) if is_asked else ())
+
+
+def test_no_more_is_read_for_the_keys_of_new_rows_than_these_rows() -> None:
+    base, said = sized(NEW_ROWS, MANY), list[str]()
+    keys = analysed("SELECT id, median(v) AS m FROM t GROUP BY id")
+    wide = sized(replace(NEW_ROWS, constraints=change([WIDE]).constraints), MANY)
+    to_ask = references_to_ask(keys, status(wide), PlanRequest("auto"))
+    assert to_ask == ToAsk(own_keys=(0,))
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        said.append(sql)
+        return [[3], [1_000_000]]
+
+    questions = Questions(keys, keys.asked, OneTable(base), status(wide), ())  # type: ignore[arg-type]
+    for answers in (questions.answers(to_ask, spark), questions.cheap_answers(to_ask, spark)):
+        plan = plan_refresh(keys, status(wide), PlanRequest("auto", answers=answers))
+        assert isinstance(plan, Overwrite)
+        assert plan.region == (TupleDomain.where({ColumnKey("id"): Domain.of(3, 1_000_000)}),)
+    assert all("median" not in sql for sql in said) and len(said) == 2
+    too_many = questions.answers(to_ask, lambda sql: [[n] for n in range(1001)])
+    assert too_many == {} and len(said) == 2
+    forecast = forecast_of(keys, status(wide), PlanRequest("auto"))
+    assert (forecast.kinds, forecast.questions) == (
+        ("overwrite", "none", "full"),
+        ("the keys of the changed rows of t",),
+    )
 
 
 def test_a_narrower_answer_takes_the_place_of_what_follows() -> None:

@@ -67,12 +67,13 @@ class ToAsk:
     """The references whose changed rows should say what they reach.
 
     Without an answer about each of the `needed` ones the refresh is full. Of the `narrower` ones it is known roughly
-    what they may reach, and an answer can only be less. `only_whether`: if anything is reached, groups are merged,
-    whichever they are.
+    what they may reach, and an answer can only be less; so it is of those in `own_keys`, of which no more is read than
+    the changed rows. `only_whether`: if anything is reached, groups are merged, whichever they are.
     """
 
     needed: tuple[int, ...] = ()
     narrower: tuple[int, ...] = ()
+    own_keys: tuple[int, ...] = ()
     only_whether: bool = False
 
 
@@ -110,14 +111,20 @@ class Questions:
                 return found
         in_time = takewhile(lambda _: not self._takes_too_long, to_ask.narrower)
         narrower = ((origin, self._answer_of(origin, run)) for origin in in_time)
-        return found | {origin: answer for origin, answer in narrower if isinstance(answer, tuple)}
+        found |= {origin: answer for origin, answer in narrower if isinstance(answer, tuple)}
+        return found | self._own_keys_of(to_ask, run)
+
+    def _own_keys_of(self, to_ask: ToAsk, run: Spark) -> dict[int, Answer]:
+        in_time = takewhile(lambda _: not self._takes_too_long, to_ask.own_keys)
+        keys = ((origin, self._own_keys(origin, run)) for origin in in_time)
+        return {origin: answer for origin, answer in keys if isinstance(answer, tuple)}
 
     @property
     def _takes_too_long(self) -> bool:
         return monotonic() > self.until
 
     def cheap_answers(self, to_ask: ToAsk, run: Spark) -> dict[int, Answer]:
-        """Return what the needed references reach as far as little is read for it, up to one that fails.
+        """Return what references reach as far as little is read for it; of the needed ones up to one that fails.
 
         That is nothing, where FROM and WHERE around them give no row, or else the keys in the changed rows alone.
         """
@@ -130,7 +137,7 @@ class Questions:
             if not isinstance(answer, tuple):
                 return {**found, origin: TOO_LATE if self._takes_too_long else TOO_DEAR}
             found[origin] = answer
-        return found
+        return found | self._own_keys_of(to_ask, run)
 
     def _is_in_reach(self, origin: int) -> bool:
         return all(copy in self.asked.reach for copy in self.asked.copies_of(origin))

@@ -65,6 +65,17 @@ def is_rough(base: BaseTableStatus) -> bool:
     return change.appended_since is None and not change.is_listed and (change.unit in _WIDE or change.replaced)
 
 
+def is_within_bounds(base: BaseTableStatus, status: MaterializedViewStatus) -> bool:
+    """Return whether new rows are known to be within the column bounds of their files, and keys of theirs say more.
+
+    The keys of a few new rows are read at next to no cost. Unless rows come in the order of their keys, the bounds of
+    few rows are those of the whole table. Where all tables are small, so is what is within them.
+    """
+    change = base.change
+    is_known_by_bounds = change.appended_since is not None and change.unit == "file" and not change.is_listed
+    return is_known_by_bounds and _rows_in_all(status) > FEW_ROWS
+
+
 def reads_too_much(bases: Iterable[BaseTableStatus], status: MaterializedViewStatus) -> bool:
     """Return whether to read what changed in some base tables is nearly as much as to read all of them."""
     return sum(rows_to_ask(base) for base in bases) > max(FEW_ROWS, _rows_in_all(status) * _MOST_ASKED)

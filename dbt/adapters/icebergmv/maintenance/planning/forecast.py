@@ -198,7 +198,7 @@ def _has_keys_below(definition: ViewDefinition, status: MaterializedViewStatus) 
 
 def _keys_of(definition: ViewDefinition, status: MaterializedViewStatus, to_ask: ToAsk, pays: bool) -> str:
     """Return what is asked of the changed rows, in words."""
-    asked = (*to_ask.needed, *to_ask.narrower)
+    asked = (*to_ask.needed, *to_ask.narrower, *to_ask.own_keys)
     bases = [b for b in status.stale if not asked or b.is_among(asked)]
     names = " and ".join(b.base.name[2] for b in bases)
     uses = [use for index in to_ask.needed for use in definition.uses_of(index)]

@@ -20,6 +20,7 @@ from dbt.adapters.icebergmv.maintenance.planning.cost import (
     asking_pays,
     is_cheap_to_ask,
     is_rough,
+    is_within_bounds,
     merge_pays,
     reads_too_much,
     small_beside_large,
@@ -97,19 +98,25 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
     merges = _merge(definition, status, request, _overwrite(definition, status, request)) is not None
     needed: dict[int, BaseTableStatus] = {}
     narrower: list[int] = []
+    own_keys: list[int] = []
     for base in status.stale:
         # A merge writes the storage anew, so it is asked first whether it has anything to add.
         is_open = is_rough(base) or (merges and base.change.is_listed)
         for use in _uses(definition, base):
             if _is_untracked(definition, base, use, request):
                 needed[use.index] = base
-            elif is_open and is_cheap_to_ask(base, status) and use.index in definition.rewritable:
+            elif not is_cheap_to_ask(base, status) or use.index not in definition.rewritable:
+                continue
+            elif is_open:
                 narrower.append(use.index)
+            elif not merges and is_within_bounds(base, status) and not _is_by_partition(definition, base, use, request):
+                own_keys.append(use.index)
     # A table that is used several times is compared with what it was once.
     compared = {base.base.name: base for base in needed.values()}
     if needed and (reads_too_much(compared.values(), status) or not definition.rewritable >= needed.keys()):
         return ToAsk()
-    return ToAsk(tuple(sorted(needed)), tuple(sorted({*narrower} - needed.keys())), merges)
+    known = ({*narrower} - needed.keys(), {*own_keys} - needed.keys())
+    return ToAsk(tuple(sorted(needed)), tuple(sorted(known[0])), tuple(sorted(known[1])), merges)
 
 
 def as_far_as_it_pays(
@@ -248,6 +255,15 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
 
 def _uses(definition: ViewDefinition, base: BaseTableStatus) -> list[Occurrence]:
     return [use for index in base.occurrences for use in definition.uses_of(index)]
+
+
+def _is_by_partition(
+    definition: ViewDefinition, base: BaseTableStatus, occurrence: Occurrence, request: PlanRequest
+) -> bool:
+    """Return whether all that may be affected is constrained by columns that partition the storage."""
+    columns = {column for column, _ in request.partitioning}
+    affected = affected_rows(definition, base, occurrence, request.partitioning)
+    return all(any(key.column in columns for key, _ in d.constraints) for d in affected)
 
 
 def _is_untracked(
