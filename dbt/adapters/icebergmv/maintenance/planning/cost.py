@@ -26,8 +26,11 @@ _MOST_ASKED = 0.5
 _CHEAPLY_ASKED = 0.1
 """The same share, where it is known without asking, but roughly, what a change affects."""
 
-_NEARLY_EVERYWHERE = 0.8
-"""The share of changed partitions from which a full refresh is cheaper: an overwrite of all takes 1.3 to 2 times it."""
+NEARLY_EVERYWHERE = 0.8
+"""The share of changed partitions, or of affected rows, from which a full refresh is cheaper.
+
+An overwrite of all takes 1.3 to 2 times as long.
+"""
 
 _MOST_QUESTIONS = 2.5
 """What all questions together may read, as a multiple of what a full refresh reads."""
@@ -66,14 +69,12 @@ def is_rough(base: BaseTableStatus) -> bool:
 
 
 def is_within_bounds(base: BaseTableStatus, status: MaterializedViewStatus) -> bool:
-    """Return whether new rows are known to be within the column bounds of their files, and keys of theirs say more.
+    """Return whether all that is known of a change is that it is within the column bounds of the changed files.
 
-    The keys of a few new rows are read at next to no cost. Unless rows come in the order of their keys, the bounds of
-    few rows are those of the whole table. Where all tables are small, so is what is within them.
+    Unless rows come in the order of their keys, the bounds of few rows are those of the whole table. Where all tables
+    are small, so is what is within them.
     """
-    change = base.change
-    is_known_by_bounds = change.appended_since is not None and change.unit == "file" and not change.is_listed
-    return is_known_by_bounds and _rows_in_all(status) > FEW_ROWS
+    return base.change.unit == "file" and not base.change.is_listed and _rows_in_all(status) > FEW_ROWS
 
 
 def reads_too_much(bases: Iterable[BaseTableStatus], status: MaterializedViewStatus) -> bool:
@@ -194,7 +195,7 @@ def _is_nearly_all(base: BaseTableStatus) -> bool:
     if base.change.unit == "file" or base.change.is_listed or base.base.source is None:
         return False
     partitions = _count_partitions(base.base.source)
-    return partitions is not None and base.change.changed_partitions >= partitions * _NEARLY_EVERYWHERE
+    return partitions is not None and base.change.changed_partitions >= partitions * NEARLY_EVERYWHERE
 
 
 def _count_partitions(source: IcebergSource) -> int | None:

@@ -33,7 +33,12 @@ from dbt.adapters.icebergmv.maintenance.planning.deltas import (
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes, clock_unanswered, count, unknown, untracked
-from dbt.adapters.icebergmv.maintenance.planning.regions import REGION_LIMIT, affected_rows, base_filters
+from dbt.adapters.icebergmv.maintenance.planning.regions import (
+    REGION_LIMIT,
+    affected_rows,
+    base_filters,
+    is_by_partition,
+)
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
@@ -51,8 +56,8 @@ class PlanRequest:
     a region. Without `incremental` the plan is a no-op or a full refresh. Without `appends` no append scan is planned:
     it reads the columns that the table has today, so it is right only in a query that runs at once. `answers` says, of
     references whose changes no output column follows, and of CLOCK, which output rows they reach. With `merges` the
-    stored rows hold what groups are merged by. Of the base tables in `changed_nearly_everywhere` so many partitions
-    changed that to overwrite what they affect costs more than to compute everything.
+    stored rows hold what groups are merged by. What the base tables in `changed_nearly_everywhere` affect is so much,
+    as far as partitions and bounds say, that to overwrite it costs more than to compute everything.
     """
 
     policy: RefreshPolicy
@@ -102,6 +107,7 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
     for base in status.stale:
         # A merge writes the storage anew, so it is asked first whether it has anything to add.
         is_open = is_rough(base) or (merges and base.change.is_listed)
+        has_few = not merges and base.change.appended_since is not None and is_within_bounds(base, status)
         for use in _uses(definition, base):
             if _is_untracked(definition, base, use, request):
                 needed[use.index] = base
@@ -109,7 +115,7 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
                 continue
             elif is_open:
                 narrower.append(use.index)
-            elif not merges and is_within_bounds(base, status) and not _is_by_partition(definition, base, use, request):
+            elif has_few and not is_by_partition(definition, base, use, request.partitioning):
                 own_keys.append(use.index)
     # A table that is used several times is compared with what it was once.
     compared = {base.base.name: base for base in needed.values()}
@@ -255,15 +261,6 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
 
 def _uses(definition: ViewDefinition, base: BaseTableStatus) -> list[Occurrence]:
     return [use for index in base.occurrences for use in definition.uses_of(index)]
-
-
-def _is_by_partition(
-    definition: ViewDefinition, base: BaseTableStatus, occurrence: Occurrence, request: PlanRequest
-) -> bool:
-    """Return whether all that may be affected is constrained by columns that partition the storage."""
-    columns = {column for column, _ in request.partitioning}
-    affected = affected_rows(definition, base, occurrence, request.partitioning)
-    return all(any(key.column in columns for key, _ in d.constraints) for d in affected)
 
 
 def _is_untracked(

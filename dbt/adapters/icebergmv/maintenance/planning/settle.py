@@ -51,6 +51,7 @@ from dbt.adapters.icebergmv.maintenance.planning.spark_columns import (
     check_columns,
     columns_of_definition,
 )
+from dbt.adapters.icebergmv.maintenance.planning.stored_share import bounded_by_nearly_all
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,
     LostView,
@@ -179,8 +180,12 @@ def unfit_of(view: RefreshedView, hidden: tuple[Column, ...], misfit: str | None
 def request_of(view: RefreshedView, options: PlanOptions, hidden: tuple[Column, ...], unfit: str | None) -> PlanRequest:
     """Return what the plan of a refresh is made from, but for the answers to what Spark is asked."""
     merges = options.merges and keeps(view.storage, hidden, view.definition)
-    nearly = changed_nearly_everywhere(view.status) if options.policy == "auto" else frozenset()
-    return replace(_request(view, options, unfit), merges=merges, changed_nearly_everywhere=nearly)
+    request = replace(_request(view, options, unfit), merges=merges)
+    if options.policy != "auto":
+        return request
+    nearly = changed_nearly_everywhere(view.status)
+    bounded = bounded_by_nearly_all(view.definition, view.status, view.stored, request.partitioning)
+    return replace(request, changed_nearly_everywhere=nearly | bounded)
 
 
 def _planned(

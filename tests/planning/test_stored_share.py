@@ -1,0 +1,78 @@
+"""About how many stored rows are within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+
+import pyarrow as pa
+import pytest
+from pyiceberg.catalog.sql import SqlCatalog
+
+from dbt.adapters.icebergmv.maintenance.planning import stored_share
+from dbt.adapters.icebergmv.maintenance.planning.stored_share import share_within
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain, Value
+from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoredRows]:
+    """Two files: 100 rows with n from 0 to 99, and 300 rows with n from 100 to 399; only the first has a `late`."""
+    folder = tmp_path_factory.mktemp("lake")
+    catalog = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())
+    catalog.create_namespace("ns")
+
+    def rows(numbers: range, late: int | None) -> pa.Table:
+        return pa.table(
+            {
+                "n": pa.array(numbers, pa.int64()),
+                "name": [f"customer-{n:05}" for n in numbers],
+                "day": [date.fromordinal(719163 + n) for n in numbers],
+                "price": pa.array([float(n) for n in numbers]),
+                "late": pa.array([late] * len(numbers), pa.int64()),
+            }
+        )
+
+    table = catalog.create_table("ns.t", rows(range(1), 1).schema)
+    table.append(rows(range(100), 7))
+    table.append(rows(range(100, 400), None))
+    snapshot = table.current_snapshot()
+    assert snapshot is not None
+    yield StoredRows(("lake", "ns", "t"), table, snapshot.snapshot_id)
+    catalog.close()
+
+
+def between(low: Value | None, high: Value | None, column: str = "n") -> TupleDomain:
+    return TupleDomain.where({ColumnKey(column): Domain.between(Range(low, high))})
+
+
+SHARES: dict[str, tuple[list[TupleDomain], float]] = {
+    "all of them": ([between(0, 399)], 1.0),
+    "more than all": ([between(-1000, 1000)], 1.0),
+    "one file": ([between(100, 399)], 0.75),
+    "a half of one file": ([between(250, 399)], 0.375),
+    "beyond": ([between(500, 600)], 0.0),
+    "without an end": ([between(100, None)], 0.75),
+    "texts, which begin alike": ([between("customer-00000", "customer-00399", "name")], 1.0),
+    "days": ([between(100, 399, "day")], 0.75),
+    "a list of values": ([TupleDomain.where({ColumnKey("n"): Domain.of(1, 200, 300)})], 0.0),
+    "two columns": ([TupleDomain.all_of((*between(100, 399).constraints, *between(0, 249, "day").constraints))], 0.375),
+    "the widest of several": ([between(0, 99), between(100, 399)], 0.75),
+    "without metrics": ([between(0.0, 399.0, "price")], 0.0),
+    "a column that is not stored": ([between(0, 399, "other")], 0.0),
+    "a transform": ([TupleDomain.where({ColumnKey("n", "bucket[4]"): Domain.of(0, 1, 2, 3)})], 0.0),
+    "one value": ([between(0, 9, "late")], 0.25),
+    "NULL": ([TupleDomain.where({ColumnKey("late"): Domain.only_null()})], 0.75),
+    "nothing": ([], 0.0),
+}
+
+
+@pytest.mark.parametrize("name", SHARES)
+def test_the_share(name: str, stored: StoredRows) -> None:
+    region, share = SHARES[name]
+    assert share_within(region, stored) == pytest.approx(share, abs=0.01)
+
+
+def test_very_many_files_are_not_counted(stored: StoredRows, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_share, "_COUNTED_FILES", 1)
+    assert share_within([between(0, 399)], stored) == 0.0
