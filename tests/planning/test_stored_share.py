@@ -74,5 +74,5 @@ def test_the_share(name: str, stored: StoredRows) -> None:
 
 
 def test_very_many_files_are_not_counted(stored: StoredRows, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored_share, "_COUNTED_FILES", 1)
+    monkeypatch.setattr(stored_share, "COUNTED_FILES", 1)
     assert share_within([between(0, 399)], stored) == 0.0

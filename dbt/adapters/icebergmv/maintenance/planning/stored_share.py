@@ -24,7 +24,7 @@ from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
-_COUNTED_FILES = 2_000
+COUNTED_FILES = 2_000
 """Reading so many entries takes less than a tenth of a second."""
 
 _BYTES = 64
@@ -51,7 +51,7 @@ def share_within(region: Sequence[TupleDomain], stored: StoredRows) -> float:
     """
     table = stored.table
     manifests = manifests_of(table.io, table.snapshot_by_id(stored.snapshot_id))
-    if count_files(manifests) > _COUNTED_FILES:
+    if count_files(manifests) > COUNTED_FILES:
         return 0.0
     files = [f for f in live_files(table.io, manifests) if f.content == DataFileContent.DATA]
     rows = sum(f.record_count for f in files)
