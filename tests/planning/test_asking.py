@@ -117,32 +117,48 @@ def test_what_is_known_roughly_is_asked_where_that_costs_little() -> None:
     assert asked(replace(ONE_FILE, changed_rows=MANY)) == ToAsk()
 
 
+ONE_MOMENT = (TupleDomain.where({ColumnKey("ts"): Domain.of(10 * 86_400_000_000)}),)
 NEW_ROWS = replace(ONE_FILE, appended_since=1, appended_rows=10)
 WIDE = TupleDomain.where({ColumnKey("id"): Domain.between(Range(1, 1_000_000))})
-OWN_KEYS: dict[str, tuple[TableChange, int, PlanRequest, bool]] = {
-    "few new rows of a large table": (NEW_ROWS, MANY, PlanRequest("auto"), True),
-    "of a small one": (NEW_ROWS, 1000, PlanRequest("auto"), False),
-    "most rows are new": (replace(NEW_ROWS, appended_rows=MANY), MANY, PlanRequest("auto"), False),
-    "known by value": (replace(NEW_ROWS, is_listed=True), MANY, PlanRequest("auto"), False),
-    "in whole partitions": (replace(NEW_ROWS, unit="day"), MANY, PlanRequest("auto"), False),
-    "stored by day": (NEW_ROWS, MANY, PlanRequest("auto", partitioning=[("ts", "day")]), False),
-    "stored by another column": (NEW_ROWS, MANY, PlanRequest("auto", partitioning=[("c", "identity")]), True),
-    "merged whatever they are": (NEW_ROWS, MANY, PlanRequest("auto", merges=True), False),
+BOUNDED = PlanRequest("auto", within_bounds={0: 0.5})
+OWN_KEYS: dict[str, tuple[TableChange, PlanRequest, bool]] = {
+    "few new rows between wide bounds": (NEW_ROWS, BOUNDED, True),
+    "between narrow ones": (NEW_ROWS, replace(BOUNDED, within_bounds={0: 0.01}), False),
+    "known by partitions": (NEW_ROWS, PlanRequest("auto"), False),
+    "most rows are new": (replace(NEW_ROWS, appended_rows=MANY), BOUNDED, False),
+    "merged whatever they are": (NEW_ROWS, replace(BOUNDED, merges=True), False),
 }
 
 
 @pytest.mark.parametrize("name", OWN_KEYS)
 def test_new_rows_are_asked_for_their_keys_where_bounds_alone_say_where_they_are(name: str) -> None:
-    changed, rows, request, is_asked = OWN_KEYS[name]
-    to_ask = references_to_ask(FOLLOWED, status(sized(changed, rows)), request)
+    changed, request, is_asked = OWN_KEYS[name]
+    to_ask = references_to_ask(FOLLOWED, status(sized(changed, MANY)), request)
     assert to_ask.own_keys == ((0,) if is_asked else ())
+
+
+def test_an_overwrite_of_nearly_all_that_is_within_bounds_is_a_full_refresh() -> None:
+    nearly, wide = replace(BOUNDED, within_bounds={0: 0.8}), status(sized(NEW_ROWS, MANY))
+    assert isinstance(plan_refresh(FOLLOWED, wide, BOUNDED), Overwrite)
+    assert isinstance(plan_refresh(FOLLOWED, wide, nearly), Full)
+    assert isinstance(plan_refresh(FOLLOWED, wide, replace(nearly, answers={0: ONE_MOMENT})), Overwrite)
+
+
+def test_keys_of_one_column_are_cut_down_by_the_bounds_of_others() -> None:
+    definition = analysed("SELECT id, d, median(v) AS m FROM t GROUP BY id, d")
+    today = TupleDomain.where({ColumnKey("d"): Domain.of(20), ColumnKey("id"): Domain.between(Range(1, 1_000_000))})
+    wide = status(sized(replace(NEW_ROWS, constraints=change([today]).constraints), MANY))
+    keys = (TupleDomain.where({ColumnKey("id"): Domain.of(3, 7)}),)
+    plan = plan_refresh(definition, wide, replace(BOUNDED, answers={0: keys}))
+    assert isinstance(plan, Overwrite)
+    assert plan.region == (TupleDomain.where({ColumnKey("id"): Domain.of(3, 7), ColumnKey("d"): Domain.of(20)}),)
 
 
 def test_no_more_is_read_for_the_keys_of_new_rows_than_these_rows() -> None:
     base, said = sized(NEW_ROWS, MANY), list[str]()
     keys = analysed("SELECT id, median(v) AS m FROM t GROUP BY id")
     wide = sized(replace(NEW_ROWS, constraints=change([WIDE]).constraints), MANY)
-    to_ask = references_to_ask(keys, status(wide), PlanRequest("auto"))
+    to_ask = references_to_ask(keys, status(wide), BOUNDED)
     assert to_ask == ToAsk(own_keys=(0,))
 
     def spark(sql: str) -> Sequence[Sequence[object]]:
@@ -151,16 +167,16 @@ def test_no_more_is_read_for_the_keys_of_new_rows_than_these_rows() -> None:
 
     questions = Questions(keys, keys.asked, OneTable(base), status(wide), ())  # type: ignore[arg-type]
     for answers in (questions.answers(to_ask, spark), questions.cheap_answers(to_ask, spark)):
-        plan = plan_refresh(keys, status(wide), PlanRequest("auto", answers=answers))
+        plan = plan_refresh(keys, status(wide), replace(BOUNDED, answers=answers))
         assert isinstance(plan, Overwrite)
         assert plan.region == (TupleDomain.where({ColumnKey("id"): Domain.of(3, 1_000_000)}),)
     assert all("median" not in sql for sql in said) and len(said) == 2
     too_many = questions.answers(to_ask, lambda sql: [[n] for n in range(1001)])
     assert too_many == {} and len(said) == 2
-    forecast = forecast_of(keys, status(wide), PlanRequest("auto"))
+    forecast = forecast_of(keys, status(wide), BOUNDED)
     assert (forecast.kinds, forecast.questions) == (
         ("overwrite", "none", "full"),
-        ("the keys of the changed rows of t",),
+        ("the keys of the new rows of t",),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 
 import pyarrow as pa
@@ -10,9 +11,13 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
 from dbt.adapters.icebergmv.maintenance.planning import stored_share
-from dbt.adapters.icebergmv.maintenance.planning.stored_share import share_within
+from dbt.adapters.icebergmv.maintenance.planning.stored_share import share_within, shares_within_bounds
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain, Value
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
+from tests.support.bases import analysed, change, sized, status
+
+NEW = change([TupleDomain.where({ColumnKey("id"): Domain.between(Range(100, 399))})], unit="file")
+NEW = replace(NEW, appended_since=1, appended_rows=20)
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +34,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoredRows]:
                 "name": [f"customer-{n:05}" for n in numbers],
                 "day": [date.fromordinal(719163 + n) for n in numbers],
                 "price": pa.array([float(n) for n in numbers]),
+                "half": pa.array([None, 5] * (len(numbers) // 2) + [5] * (len(numbers) % 2), pa.int64()),
                 "late": pa.array([late] * len(numbers), pa.int64()),
             }
         )
@@ -63,6 +69,10 @@ SHARES: dict[str, tuple[list[TupleDomain], float]] = {
     "a transform": ([TupleDomain.where({ColumnKey("n", "bucket[4]"): Domain.of(0, 1, 2, 3)})], 0.0),
     "one value": ([between(0, 9, "late")], 0.25),
     "NULL": ([TupleDomain.where({ColumnKey("late"): Domain.only_null()})], 0.75),
+    "all of a file, half of which is NULL": ([between(0, 9, "half")], 0.5),
+    "NULL of such a file": ([TupleDomain.where({ColumnKey("half"): Domain.only_null()})], 0.5),
+    "another type": ([between("0", "9")], 0.0),
+    "another type, one value in the file": ([between("0", "9", "late")], 0.0),
     "nothing": ([], 0.0),
 }
 
@@ -73,6 +83,24 @@ def test_the_share(name: str, stored: StoredRows) -> None:
     assert share_within(region, stored) == pytest.approx(share, abs=0.01)
 
 
-def test_very_many_files_are_not_counted(stored: StoredRows, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stored_share, "COUNTED_FILES", 1)
+@pytest.mark.parametrize("limit", ["COUNTED_FILES", "COUNTED_OVERLAPS"])
+def test_very_many_files_are_not_counted(limit: str, stored: StoredRows, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_share, limit, 1)
     assert share_within([between(0, 399)], stored) == 0.0
+
+
+LARGE = sized(NEW, 5_000_000)
+
+
+def test_references_with_bounds_have_shares(stored: StoredRows) -> None:
+    by_n = analysed("SELECT id AS n, median(v) AS m FROM t GROUP BY id")
+    assert shares_within_bounds(by_n, status(LARGE), stored, ()) == {0: pytest.approx(0.75, abs=0.01)}
+    listed, small = replace(NEW, is_listed=True), sized(NEW, 1000)
+    for other in (sized(listed, 5_000_000), sized(replace(NEW, unit="day"), 5_000_000), small):
+        assert shares_within_bounds(by_n, status(other), stored, ()) == {}
+
+
+def test_a_reference_that_nothing_follows_has_no_bounds(stored: StoredRows) -> None:
+    definition = analysed("SELECT id AS n, median(v) AS m FROM t WHERE v < (SELECT max(v) FROM t) GROUP BY id")
+    both = replace(LARGE, occurrences=(0, 1))
+    assert shares_within_bounds(definition, status(both), stored, ()).keys() == {0}

@@ -203,9 +203,18 @@ class Planner:
         if reached is not None:
             return reached
         to_ask = references_to_ask(definition, status, request)
+        if session.own_keys_first and not to_ask.only_whether:
+            to_ask = _with_own_keys(to_ask, definition, status)
         if to_ask != ToAsk():
             request = replace(request, answers={**request.answers, **ask(questions, to_ask)})
         return plan_refresh(definition, status, request)
+
+
+def _with_own_keys(to_ask: ToAsk, definition: ViewDefinition, status: MaterializedViewStatus) -> ToAsk:
+    """Ask tables that only got rows for the keys in these, as is done of large tables alone."""
+    appended = {i for b in status.stale if b.change.appended_since is not None for i in b.occurrences}
+    others = {*to_ask.needed, *to_ask.narrower}
+    return replace(to_ask, own_keys=tuple(sorted((appended & definition.rewritable) - others)))
 
 
 def _base(

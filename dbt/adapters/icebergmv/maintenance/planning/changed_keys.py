@@ -42,7 +42,7 @@ from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_pinn
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import before_change, changed_rows
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import image
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import OrNull, image
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, identifier
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource
@@ -67,8 +67,9 @@ class ToAsk:
     """The references whose changed rows should say what they reach.
 
     Without an answer about each of the `needed` ones the refresh is full. Of the `narrower` ones it is known roughly
-    what they may reach, and an answer can only be less; so it is of those in `own_keys`, of which no more is read than
-    the changed rows. `only_whether`: if anything is reached, groups are merged, whichever they are.
+    what they may reach, and an answer can only be less. Those in `own_keys` only got rows, of which it is known between
+    which bounds they are; no more is read for their keys than these rows. `only_whether`: if anything is reached,
+    groups are merged, whichever they are.
     """
 
     needed: tuple[int, ...] = ()
@@ -124,7 +125,7 @@ class Questions:
         return monotonic() > self.until
 
     def cheap_answers(self, to_ask: ToAsk, run: Spark) -> dict[int, Answer]:
-        """Return what references reach as far as little is read for it; of the needed ones up to one that fails.
+        """Return what references reach as far as little is read for it, up to a needed one that fails.
 
         That is nothing, where FROM and WHERE around them give no row, or else the keys in the changed rows alone.
         """
@@ -186,7 +187,12 @@ class Questions:
         keys = [(k, t) for k, t in tracks if all(step.only_adds_null for step in t.function)]
         listed = [(k, t) for k, t in keys if internal_form(types.get(t.column, ""), "") is not None]
         joined = self._join_keys(use.index)
-        return min(listed, key=lambda key: (key[0] not in self.preferred, key[0] not in joined, key[0]), default=None)
+
+        def order(key: tuple[str, Track]) -> tuple[bool, bool, bool, str]:
+            name, track = key
+            return OrNull() in track.function, name not in self.preferred, name not in joined, name
+
+        return min(listed, key=order, default=None)
 
     def _join_keys(self, origin: int) -> frozenset[str]:
         """Return the columns that follow a reference and others, which it is joined to: few rows have their values."""

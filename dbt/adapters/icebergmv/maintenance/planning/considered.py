@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.planning.cost import merge_pays, reads_too_much
+from dbt.adapters.icebergmv.maintenance.planning.cost import NEARLY_EVERYWHERE, merge_pays, reads_too_much
 from dbt.adapters.icebergmv.maintenance.planning.deltas import signed_deltas, without_what_cancels
 from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, Kind
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp
@@ -108,6 +108,8 @@ def _against_overwrite(
                 yield untracked(definition, base, use, None)
     if any(base.base.name in request.changed_nearly_everywhere for base in status.stale):
         yield "nearly everything changed, which is cheaper to compute anew"
+    if any(share >= NEARLY_EVERYWHERE for share in request.within_bounds.values()):
+        yield "nearly all stored rows are between the column bounds of what changed, unless its keys are few"
 
 
 def _against_merge(

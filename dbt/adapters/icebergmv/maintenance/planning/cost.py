@@ -32,6 +32,9 @@ NEARLY_EVERYWHERE = 0.8
 An overwrite of all takes 1.3 to 2 times as long.
 """
 
+WORTH_ASKING = 0.1
+"""The share of stored rows within bounds from which it is worth a query to know the keys in a few new rows."""
+
 _MOST_QUESTIONS = 2.5
 """What all questions together may read, as a multiple of what a full refresh reads."""
 

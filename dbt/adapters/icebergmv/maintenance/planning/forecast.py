@@ -6,7 +6,7 @@ what is asked. A kind that is not named here is never what the refresh then does
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -145,7 +145,7 @@ def _as_files_say(definition: ViewDefinition, status: MaterializedViewStatus, re
     to_ask, pays = as_far_as_it_pays(definition.asked, status, to_ask, request.policy)
     if reaches or to_ask != ToAsk():
         kinds = _kinds_of_answers(definition, status, to_ask, pays, "merge" if reaches else plan.kind)
-        return Forecast(plan, kinds, (*values, _keys_of(definition, status, to_ask, pays)))
+        return Forecast(plan, kinds, (*values, *_keys_asked(definition, status, to_ask, pays)))
     if values and not isinstance(plan, NoOp):
         can_merge = request.merges and definition.merging is not None
         return Forecast(
@@ -196,11 +196,21 @@ def _has_keys_below(definition: ViewDefinition, status: MaterializedViewStatus) 
     return below is not None and any(below.asked.answers_some(i) or below.tracked_columns(i) for i in stale)
 
 
+def _keys_asked(definition: ViewDefinition, status: MaterializedViewStatus, to_ask: ToAsk, pays: bool) -> Iterator[str]:
+    """Yield what is asked of the changed rows, in words."""
+    if to_ask.needed or to_ask.narrower or not to_ask.own_keys:
+        yield _keys_of(definition, status, to_ask, pays)
+    if to_ask.own_keys:
+        yield f"the keys of the new rows of {_names(status, to_ask.own_keys)}"
+
+
+def _names(status: MaterializedViewStatus, references: Collection[int]) -> str:
+    return " and ".join(b.base.name[2] for b in status.stale if b.is_among(references))
+
+
 def _keys_of(definition: ViewDefinition, status: MaterializedViewStatus, to_ask: ToAsk, pays: bool) -> str:
-    """Return what is asked of the changed rows, in words."""
-    asked = (*to_ask.needed, *to_ask.narrower, *to_ask.own_keys)
-    bases = [b for b in status.stale if not asked or b.is_among(asked)]
-    names = " and ".join(b.base.name[2] for b in bases)
+    asked = (*to_ask.needed, *to_ask.narrower)
+    names = _names(status, asked or [i for b in status.stale for i in b.occurrences])
     uses = [use for index in to_ask.needed for use in definition.uses_of(index)]
     if (pays or all(map(definition.tracks_of, uses))) and not to_ask.only_whether:
         return f"the keys of the changed rows of {names}"

@@ -17,10 +17,11 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, Occurrence
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.cost import (
+    NEARLY_EVERYWHERE,
+    WORTH_ASKING,
     asking_pays,
     is_cheap_to_ask,
     is_rough,
-    is_within_bounds,
     merge_pays,
     reads_too_much,
     small_beside_large,
@@ -33,12 +34,8 @@ from dbt.adapters.icebergmv.maintenance.planning.deltas import (
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes, clock_unanswered, count, unknown, untracked
-from dbt.adapters.icebergmv.maintenance.planning.regions import (
-    REGION_LIMIT,
-    affected_rows,
-    base_filters,
-    is_by_partition,
-)
+from dbt.adapters.icebergmv.maintenance.planning.regions import REGION_LIMIT, affected_rows, base_filters
+from dbt.adapters.icebergmv.maintenance.planning.row_changes import is_appended
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
@@ -56,8 +53,9 @@ class PlanRequest:
     a region. Without `incremental` the plan is a no-op or a full refresh. Without `appends` no append scan is planned:
     it reads the columns that the table has today, so it is right only in a query that runs at once. `answers` says, of
     references whose changes no output column follows, and of CLOCK, which output rows they reach. With `merges` the
-    stored rows hold what groups are merged by. What the base tables in `changed_nearly_everywhere` affect is so much,
-    as far as partitions and bounds say, that to overwrite it costs more than to compute everything.
+    stored rows hold what groups are merged by. Of the base tables in `changed_nearly_everywhere` so many partitions
+    changed that to overwrite what they affect costs more than to compute everything. `within_bounds` says of references
+    whose changes are known by column bounds alone about which share of the stored rows is within these.
     """
 
     policy: RefreshPolicy
@@ -70,6 +68,7 @@ class PlanRequest:
     answers: Mapping[int, Answer] = field(default_factory=dict)
     merges: bool = False
     changed_nearly_everywhere: frozenset[TableName] = frozenset()
+    within_bounds: Mapping[int, float] = field(default_factory=dict)
 
 
 def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:
@@ -107,7 +106,7 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
     for base in status.stale:
         # A merge writes the storage anew, so it is asked first whether it has anything to add.
         is_open = is_rough(base) or (merges and base.change.is_listed)
-        has_few = not merges and base.change.appended_since is not None and is_within_bounds(base, status)
+        has_keys = not merges and is_appended(base)
         for use in _uses(definition, base):
             if _is_untracked(definition, base, use, request):
                 needed[use.index] = base
@@ -115,14 +114,14 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
                 continue
             elif is_open:
                 narrower.append(use.index)
-            elif has_few and not is_by_partition(definition, base, use, request.partitioning):
+            elif has_keys and request.within_bounds.get(use.index, 0.0) >= WORTH_ASKING:
                 own_keys.append(use.index)
     # A table that is used several times is compared with what it was once.
     compared = {base.base.name: base for base in needed.values()}
     if needed and (reads_too_much(compared.values(), status) or not definition.rewritable >= needed.keys()):
         return ToAsk()
-    known = ({*narrower} - needed.keys(), {*own_keys} - needed.keys())
-    return ToAsk(tuple(sorted(needed)), tuple(sorted(known[0])), tuple(sorted(known[1])), merges)
+    known_roughly, known_by_bounds = ({*found} - needed.keys() for found in (narrower, own_keys))
+    return ToAsk(tuple(sorted(needed)), tuple(sorted(known_roughly)), tuple(sorted(known_by_bounds)), merges)
 
 
 def as_far_as_it_pays(
@@ -228,9 +227,11 @@ def _not_everything(
     """Return a full refresh in place of an overwrite of nearly everything, which costs more."""
     stale = status.stale
     is_everything = isinstance(plan, Overwrite) and any(
-        base.base.name in request.changed_nearly_everywhere and not isinstance(request.answers.get(use.index), tuple)
+        base.base.name in request.changed_nearly_everywhere
+        or request.within_bounds.get(use.index, 0.0) >= NEARLY_EVERYWHERE
         for base in stale
         for use in _uses(definition, base)
+        if not isinstance(request.answers.get(use.index), tuple)
     )
     return Full(f"cheaper than an overwrite of nearly everything ({changes(status)})") if is_everything else plan
 
@@ -247,7 +248,8 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
             answer = request.answers.get(occurrence.index)
             affected = affected_rows(definition, base, occurrence, request.partitioning)
             if isinstance(answer, tuple):
-                affected = list(answer)
+                is_bounded = occurrence.index in request.within_bounds
+                affected = _in_both(answer, affected) if is_bounded else list(answer)
             elif any(d.is_all for d in affected):
                 return Full(untracked(definition, base, occurrence, answer))
             disjuncts += affected
@@ -257,6 +259,17 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
     if any(d.is_all for d in region):
         return Full(f"the changes touch too many partitions to list ({changes(status)})")
     return Overwrite(changes(status), region, base_filters(definition, region))
+
+
+def _in_both(answer: Sequence[TupleDomain], affected: Sequence[TupleDomain]) -> list[TupleDomain]:
+    """Return the rows that are reached and within bounds, which hold every affected row both.
+
+    Keys are of one column; bounds of others say more.
+    """
+    if len(answer) * len(affected) > REGION_LIMIT:
+        return list(answer)
+    both = (TupleDomain.all_of((*a.constraints, *b.constraints)) for a in answer for b in affected)
+    return [rows for rows in both if not rows.is_none]
 
 
 def _uses(definition: ViewDefinition, base: BaseTableStatus) -> list[Occurrence]:

@@ -31,15 +31,6 @@ def affected_rows(
     return [in_terms_of(m, partitioning) for m in mapped]
 
 
-def is_by_partition(
-    definition: ViewDefinition, base: BaseTableStatus, occurrence: Occurrence, partitioning: Partitioning
-) -> bool:
-    """Return whether partitions of the storage say more or less what the changes of a base can affect."""
-    columns = {column for column, _ in partitioning}
-    affected = affected_rows(definition, base, occurrence, partitioning)
-    return all(any(key.column in columns for key, _ in rows.constraints) for rows in affected)
-
-
 def _to_output(
     disjunct: TupleDomain, tracks: Mapping[str, tuple[Track, ...]], partitioning: Partitioning
 ) -> TupleDomain:

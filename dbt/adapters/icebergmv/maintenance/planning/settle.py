@@ -43,6 +43,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
     plan_refresh,
     references_to_ask,
     references_to_list,
+    without_regions,
 )
 from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import (
@@ -51,7 +52,7 @@ from dbt.adapters.icebergmv.maintenance.planning.spark_columns import (
     check_columns,
     columns_of_definition,
 )
-from dbt.adapters.icebergmv.maintenance.planning.stored_share import bounded_by_nearly_all
+from dbt.adapters.icebergmv.maintenance.planning.stored_share import shares_within_bounds
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,
     LostView,
@@ -183,9 +184,11 @@ def request_of(view: RefreshedView, options: PlanOptions, hidden: tuple[Column, 
     request = replace(_request(view, options, unfit), merges=merges)
     if options.policy != "auto":
         return request
-    nearly = changed_nearly_everywhere(view.status)
-    bounded = bounded_by_nearly_all(view.definition, view.status, view.stored, request.partitioning)
-    return replace(request, changed_nearly_everywhere=nearly | bounded)
+    request = replace(request, changed_nearly_everywhere=changed_nearly_everywhere(view.status))
+    if without_regions(view.definition, view.status, request) is not None:
+        return request
+    shares = shares_within_bounds(view.definition, view.status, view.stored, request.partitioning)
+    return replace(request, within_bounds=shares)
 
 
 def _planned(

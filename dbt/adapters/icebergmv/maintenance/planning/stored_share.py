@@ -7,7 +7,8 @@ between the bounds of their file. Nothing but the choice between two right plans
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from math import prod
 
@@ -17,83 +18,112 @@ from pyiceberg.types import NestedField
 from dbt.adapters.icebergmv.maintenance.catalog.column_bounds import column_domain
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import count_files, live_files, manifests_of
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.planning.cost import NEARLY_EVERYWHERE, is_within_bounds
-from dbt.adapters.icebergmv.maintenance.planning.regions import Partitioning, affected_rows, is_by_partition
+from dbt.adapters.icebergmv.maintenance.planning.cost import is_within_bounds
+from dbt.adapters.icebergmv.maintenance.planning.regions import Partitioning, affected_rows
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, Range, TupleDomain, Value
-from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
 COUNTED_FILES = 2_000
 """Reading so many entries takes less than a tenth of a second."""
 
+COUNTED_OVERLAPS = 20_000
+"""Files times disjuncts: to compare so many takes a tenth of a second."""
+
 _BYTES = 64
 """So many of a text say where it is. Bounds in manifests have 16 characters."""
 
 
-def bounded_by_nearly_all(
+def shares_within_bounds(
     definition: ViewDefinition, status: MaterializedViewStatus, stored: StoredRows, partitioning: Partitioning
-) -> frozenset[TableName]:
-    """Return the base tables of which a change is known by bounds alone, with nearly all stored rows within them."""
-    found: set[TableName] = set()
+) -> dict[int, float]:
+    """Return, per reference whose changes are known by bounds alone, about which share of stored rows is within them.
+
+    A reference of which some use is not tracked has no bounds in the view, and is left out.
+    """
+    shares: dict[int, float] = {}
     for base in (b for b in status.stale if is_within_bounds(b, status)):
-        uses = [use for index in base.occurrences for use in definition.uses_of(index)]
-        for use in (use for use in uses if not is_by_partition(definition, base, use, partitioning)):
-            if share_within(affected_rows(definition, base, use, partitioning), stored) >= NEARLY_EVERYWHERE:
-                found.add(base.base.name)
-    return frozenset(found)
+        for index in base.occurrences:
+            affected = [affected_rows(definition, base, use, partitioning) for use in definition.uses_of(index)]
+            if affected and not any(rows.is_all for region in affected for rows in region):
+                shares[index] = max(share_within(region, stored) for region in affected)
+    return shares
 
 
 def share_within(region: Sequence[TupleDomain], stored: StoredRows) -> float:
     """Return about which share of the stored rows is in the widest disjunct of a region, from 0 to 1.
 
-    What is not known counts as outside: columns without metrics, partition transforms, tables of very many files.
+    What is not known counts as outside: columns without metrics, partition transforms, and regions and tables of so
+    many disjuncts and files that to count would take long.
     """
     table = stored.table
     manifests = manifests_of(table.io, table.snapshot_by_id(stored.snapshot_id))
-    if count_files(manifests) > COUNTED_FILES:
+    if count_files(manifests) > COUNTED_FILES or count_files(manifests) * len(region) > COUNTED_OVERLAPS:
         return 0.0
-    files = [f for f in live_files(table.io, manifests) if f.content == DataFileContent.DATA]
-    rows = sum(f.record_count for f in files)
-    fields = {f.name: f for f in table.schema().fields}
-    within = (sum(f.record_count * _share_of_file(f, disjunct, fields) for f in files) for disjunct in region)
+    wanted = {key.column for rows in region for key, _ in rows.constraints}
+    fields = [f for f in table.schema().fields if f.name in wanted]
+    data = (f for f in live_files(table.io, manifests) if f.content == DataFileContent.DATA)
+    files = [(f.record_count, {c.name: _Held.of(f, c) for c in fields}) for f in data]
+    rows = sum(count for count, _ in files)
+    within = (sum(count * _share_of_file(held, disjunct) for count, held in files) for disjunct in region)
     return max(within, default=0.0) / rows if rows else 0.0
 
 
-def _share_of_file(file: DataFile, rows: TupleDomain, fields: dict[str, NestedField]) -> float:
+@dataclass(frozen=True)
+class _Held:
+    """What a file holds of a column: values between two bounds, and a share of NULL. None: it is not known."""
+
+    low: Value | None
+    high: Value | None
+    null: float
+
+    @classmethod
+    def of(cls, file: DataFile, column: NestedField) -> _Held | None:
+        domain = column_domain(file, column)
+        if domain is None:
+            return None
+        nulls = (file.null_value_counts or {}).get(column.field_id) or 0
+        low, high = (domain.ranges[0].low, domain.ranges[-1].high) if domain.ranges else (None, None)
+        return cls(low, high, nulls / file.record_count if file.record_count else 0.0)
+
+
+def _share_of_file(held: Mapping[str, _Held | None], rows: TupleDomain) -> float:
     shares: list[float] = []
     for key, wanted in rows.constraints:
-        field = fields.get(key.column)
-        held = None if field is None or key.transform is not None else column_domain(file, field)
-        shares.append(0.0 if held is None else _share(wanted, held))
+        of = None if key.transform is not None else held.get(key.column)
+        shares.append(0.0 if of is None else _share(wanted, of))
     return prod(shares)
 
 
-def _share(wanted: Domain, held: Domain) -> float:
-    """Return about which share of the values between two bounds is wanted. A file of NULL alone has no bounds."""
-    if not held.ranges:
-        return float(wanted.null)
-    low, high = held.ranges[0].low, held.ranges[-1].high
-    if low is None or high is None:
-        return 0.0
-    return min(1.0, sum(_overlap(r, low, high) for r in wanted.ranges))
+def _share(wanted: Domain, held: _Held) -> float:
+    """Return about which share of the values that a file holds is wanted."""
+    null = held.null if wanted.null else 0.0
+    if held.low is None or held.high is None:
+        return null
+    overlaps = (_overlap(r, held.low, held.high) for r in wanted.ranges)
+    return null + (1.0 - held.null) * min(1.0, sum(overlaps))
 
 
 def _overlap(wanted: Range, low: Value, high: Value) -> float:
+    """Return which share of the interval between two values is in another, if all are of one kind."""
+    if len({_kind(v) for v in (low, high, wanted.low, wanted.high) if v is not None}) > 1:
+        return 0.0
     if low == high:
         return float(wanted.contains(low))
     start, end = _place(low), _place(high)
-    if start is None or end is None or start >= end:
-        return 0.0
     first = start if wanted.low is None else _place(wanted.low)
     last = end if wanted.high is None else _place(wanted.high)
-    if first is None or last is None:
+    if end <= start:
         return 0.0
     return max(0.0, (min(last, end) - max(first, start)) / (end - start))
 
 
-def _place(value: Value) -> int | float | None:
-    """Return a number in the order of the values."""
+def _kind(value: Value) -> type:
+    return str if isinstance(value, str) else int if isinstance(value, int | Decimal) else type(value)
+
+
+def _place(value: Value) -> int | float:
+    """Return a number in the order of the values; one for all of a kind that has no bounds."""
     match value:
         case int():
             return value
@@ -102,4 +132,4 @@ def _place(value: Value) -> int | float | None:
         case str():
             return int.from_bytes(value.encode()[:_BYTES].ljust(_BYTES, b"\0"), "big")
         case _:
-            return None
+            return 0

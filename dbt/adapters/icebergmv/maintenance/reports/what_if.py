@@ -10,6 +10,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows, ch
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import live_files, manifests_of
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableChange
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import derive_partitioning
+from dbt.adapters.icebergmv.maintenance.planning.cost import WORTH_ASKING, is_within_bounds
 from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, as_stored, forecast_of
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
@@ -61,7 +62,10 @@ class Trial:
             for other in self.view.status.base_tables
         )
         tried = MaterializedViewStatus(tables)
-        found = forecast_of(definition, tried, self.request)
+        bounded = (i for b in tried.stale if is_within_bounds(b, tried) for i in b.occurrences)
+        found = forecast_of(
+            definition, tried, replace(self.request, within_bounds=dict.fromkeys(bounded, WORTH_ASKING))
+        )
         # That one file changed is our own assumption.
         reason = found.plan.reason.replace(f" ({changes(tried)})", "")
         return replace(found, plan=replace(found.plan, reason=reason))
