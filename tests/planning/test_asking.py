@@ -115,6 +115,7 @@ def test_what_is_known_roughly_is_asked_where_that_costs_little() -> None:
     assert asked(replace(ONE_DAY, changed_rows=1000, unit="year")) == ToAsk(narrower=(0,))
     assert asked(replace(ONE_DAY, changed_rows=1000, unit="month")) == ToAsk(narrower=(0,))
     assert asked(replace(ONE_FILE, changed_rows=MANY)) == ToAsk()
+    assert asked(replace(ONE_FILE, appended_since=1, appended_rows=10)) == ToAsk()
 
 
 ONE_MOMENT = (TupleDomain.where({ColumnKey("ts"): Domain.of(10 * 86_400_000_000)}),)

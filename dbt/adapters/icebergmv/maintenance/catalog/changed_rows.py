@@ -90,7 +90,7 @@ class FileRows:
 
 def _both(rows: TupleDomain, others: TupleDomain) -> TupleDomain:
     """Return the rows that are in both; where there are none, the others are not to be trusted."""
-    both = TupleDomain.all_of((*rows.constraints, *others.constraints))
+    both = rows.intersect(others)
     return rows if both.is_none else both
 
 

@@ -13,13 +13,13 @@ which its two ends differ; a row in which the old and the new rows differ does s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import takewhile
 from math import inf
 from time import monotonic
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
@@ -49,6 +49,7 @@ from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, Ic
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
 _Version = Literal["now", "before", "changed"]
+_AskOne: TypeAlias = Callable[[int, Spark], Answer | None]
 _VERSIONS: tuple[_Version, _Version] = ("now", "before")
 
 _AS_TEXT = "CAST(icebergmv_now AS string) <=> CAST(icebergmv_before AS string)"
@@ -110,15 +111,13 @@ class Questions:
                 found[origin] = answer
             if not isinstance(answer, tuple):
                 return found
-        in_time = takewhile(lambda _: not self._takes_too_long, to_ask.narrower)
-        narrower = ((origin, self._answer_of(origin, run)) for origin in in_time)
-        found |= {origin: answer for origin, answer in narrower if isinstance(answer, tuple)}
-        return found | self._own_keys_of(to_ask, run)
+        found |= self._answered_in_time(to_ask.narrower, self._answer_of, run)
+        return found | self._answered_in_time(to_ask.own_keys, self._own_keys, run)
 
-    def _own_keys_of(self, to_ask: ToAsk, run: Spark) -> dict[int, Answer]:
-        in_time = takewhile(lambda _: not self._takes_too_long, to_ask.own_keys)
-        keys = ((origin, self._own_keys(origin, run)) for origin in in_time)
-        return {origin: answer for origin, answer in keys if isinstance(answer, tuple)}
+    def _answered_in_time(self, origins: Sequence[int], ask_one: _AskOne, run: Spark) -> dict[int, Answer]:
+        in_time = takewhile(lambda _: not self._takes_too_long, origins)
+        answers = ((origin, ask_one(origin, run)) for origin in in_time)
+        return {origin: answer for origin, answer in answers if isinstance(answer, tuple)}
 
     @property
     def _takes_too_long(self) -> bool:
@@ -138,7 +137,7 @@ class Questions:
             if not isinstance(answer, tuple):
                 return {**found, origin: TOO_LATE if self._takes_too_long else TOO_DEAR}
             found[origin] = answer
-        return found | self._own_keys_of(to_ask, run)
+        return found | self._answered_in_time(to_ask.own_keys, self._own_keys, run)
 
     def _is_in_reach(self, origin: int) -> bool:
         return all(copy in self.asked.reach for copy in self.asked.copies_of(origin))

@@ -268,7 +268,7 @@ def _in_both(answer: Sequence[TupleDomain], affected: Sequence[TupleDomain]) -> 
     """
     if len(answer) * len(affected) > REGION_LIMIT:
         return list(answer)
-    both = (TupleDomain.all_of((*a.constraints, *b.constraints)) for a in answer for b in affected)
+    both = (a.intersect(b) for a in answer for b in affected)
     return [rows for rows in both if not rows.is_none]
 
 

@@ -14,6 +14,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import count_files, manifests_of
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import bytes_by_partition
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
+from dbt.adapters.icebergmv.maintenance.planning.cost import COUNTED_FILES
 from dbt.adapters.icebergmv.maintenance.planning.plan import (
     Append,
     BaseFilters,
@@ -28,9 +29,6 @@ from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
 from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
-
-COUNTED_FILES = 2_000
-"""Reading so many entries takes less than a tenth of a second; a larger table is not opened for a mere number."""
 
 _Wanted: TypeAlias = tuple[TupleDomain, ...] | None
 
@@ -129,4 +127,4 @@ def _bytes(source: IcebergSource, snapshot_id: int | None, wanted: _Wanted) -> i
 
 def _meet(held: TupleDomain | None, wanted: Sequence[TupleDomain]) -> bool:
     """Return whether a partition can hold a row that is wanted."""
-    return held is None or any(not TupleDomain.all_of((*held.constraints, *d.constraints)).is_none for d in wanted)
+    return held is None or any(not held.intersect(d).is_none for d in wanted)

@@ -18,14 +18,11 @@ from pyiceberg.types import NestedField
 from dbt.adapters.icebergmv.maintenance.catalog.column_bounds import column_domain
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import count_files, live_files, manifests_of
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.planning.cost import is_within_bounds
+from dbt.adapters.icebergmv.maintenance.planning.cost import COUNTED_FILES, is_within_bounds
 from dbt.adapters.icebergmv.maintenance.planning.regions import Partitioning, affected_rows
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, Range, TupleDomain, Value
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-
-COUNTED_FILES = 2_000
-"""Reading so many entries takes less than a tenth of a second."""
 
 COUNTED_OVERLAPS = 20_000
 """Files times disjuncts: to compare so many takes a tenth of a second."""

@@ -196,6 +196,10 @@ class TupleDomain:
             met[key] = domain.intersect(met[key]) if key in met else domain
         return TupleDomain.where(met)
 
+    def intersect(self, other: TupleDomain) -> TupleDomain:
+        """Return the rows that are in both."""
+        return TupleDomain.all_of((*self.constraints, *other.constraints))
+
     @property
     def is_all(self) -> bool:
         """Return whether every row is a member."""

@@ -15,7 +15,8 @@ from dbt.adapters.icebergmv.maintenance.catalog.table_changes import (
     partitions_of,
 )
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import stored_partitioning
-from dbt.adapters.icebergmv.maintenance.planning.read_estimate import COUNTED_FILES, estimated_bytes
+from dbt.adapters.icebergmv.maintenance.planning.cost import COUNTED_FILES
+from dbt.adapters.icebergmv.maintenance.planning.read_estimate import estimated_bytes
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable

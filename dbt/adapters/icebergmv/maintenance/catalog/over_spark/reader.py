@@ -36,8 +36,8 @@ _ATTEMPTS = 3
 _ABSENT = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "NoSuchNamespaceException")
 # Spark Connect has `(…NoSuchNamespaceException) Namespace …`, the others `…NoSuchNamespaceException: Namespace …`.
 _NO_FOLDER = re.compile(r"NoSuchNamespaceException\W+Namespace does not exist")
-_WITHOUT_VIEWS = {"hadoop", "glue", "dynamodb", "snowflake"}
 _UNSET = "<undefined>"
+_WITHOUT_VIEWS = {"hadoop", "glue", "dynamodb", "snowflake"}
 _IMPLEMENTATIONS_WITHOUT_VIEWS = {"HadoopCatalog", "GlueCatalog", "DynamoDbCatalog", "SnowflakeCatalog"}
 
 
