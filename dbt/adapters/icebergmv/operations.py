@@ -14,6 +14,7 @@ from dbt.adapters.events.types import AdapterEventWarning
 from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtBaseException, DbtRuntimeError
 
+from dbt.adapters.icebergmv.garbage import seldom_collected
 from dbt.adapters.icebergmv.listing import STORAGE_PREFIXES
 from dbt.adapters.icebergmv.maintenance.catalog.unreadable import UnreadableCatalog
 from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash, single_statement
@@ -90,7 +91,7 @@ class OperationsMixin(metaclass=AdapterMeta):
 
         `select` names some of them, `format` is table or json. Raises DbtRuntimeError for names that are none.
         """
-        with _for_dbt("show the status of materialized views"):
+        with _for_dbt("show the status of materialized views"), seldom_collected():
             wanted, words = wanted_names(select), one_of(_FORMATS, "format", format)
             found = self._statuses(wanted)
         return as_json(found) if words == "json" else status_text(found)
@@ -102,7 +103,7 @@ class OperationsMixin(metaclass=AdapterMeta):
         Without `model` all models of the project are explained, in one line each. `format` is table or json. Raises
         DbtRuntimeError for a name that is no model.
         """
-        with _for_dbt("explain"):
+        with _for_dbt("explain"), seldom_collected():
             wanted, words = wanted_names(model), one_of(_FORMATS, "format", format)
             found = self._explanations(wanted)
         reports = [explanation for explanation, _ in found]

@@ -190,16 +190,22 @@ def partitions_of(table: Table, snapshot_id: int) -> set[PartitionKey]:
     return set(bytes_by_partition(table, snapshot_id))
 
 
-def bytes_by_partition(table: Table, snapshot_id: int) -> dict[PartitionKey, int]:
+def bytes_by_partition(table: Table, snapshot_id: int) -> Mapping[PartitionKey, int]:
     """Return the size of the data and delete files of each partition at a snapshot; each manifest is opened once."""
     snapshot = table.metadata.snapshot_by_id(snapshot_id)
-    sizes: dict[PartitionKey, int] = {}
-    manifests = manifests_of(table.io, snapshot)
-    fetch_manifests(table.io, (m for m in manifests if not _PARTITIONS.knows(m.manifest_path)))
-    for manifest in manifests:
-        for key, size in _bytes_in(table, manifest).items():
-            sizes[key] = sizes.get(key, 0) + size
-    return sizes
+
+    def find_out() -> Mapping[PartitionKey, int]:
+        sizes: dict[PartitionKey, int] = {}
+        manifests = manifests_of(table.io, snapshot)
+        fetch_manifests(table.io, (m for m in manifests if not _PARTITIONS.knows(m.manifest_path)))
+        for manifest in manifests:
+            for key, size in _bytes_in(table, manifest).items():
+                sizes[key] = sizes.get(key, 0) + size
+        return sizes
+
+    if snapshot is None or not snapshot.manifest_list:
+        return find_out()
+    return _PARTITIONS.get(snapshot.manifest_list, find_out)
 
 
 def _bytes_in(table: Table, manifest: ManifestFile) -> Mapping[PartitionKey, int]:

@@ -235,12 +235,15 @@ class ItemReader:
         place = self._tokens[behind - 1].end + 1
         items = [f"{text} AS {HIDDEN_STATE}{n}" for n, text in enumerate(self._hidden)]
         edit = TextEdit(place, place, "".join(f", {item}" for item in items))
-        again, wanted = parse(with_edits(self._sql, [edit])), self._tree.copy()
-        if isinstance(again, NotParsed):
+        again = parse(with_edits(self._sql, [edit]))
+        if isinstance(again, NotParsed) or not isinstance(again.tree, exp.Select):
             return None
-        for item in items:
-            wanted.append("expressions", parse_expression(item))
-        return edit if again.tree == wanted else None
+        shown = len(select.expressions)
+        added = again.tree.expressions[shown:]
+        if added != [parse_expression(item) for item in items]:
+            return None
+        again.tree.set("expressions", again.tree.expressions[:shown])
+        return edit if again.tree == self._tree else None
 
 
 def _counts_if_distinct(call: exp.Expr) -> bool:

@@ -12,6 +12,7 @@ from typing_extensions import assert_never
 
 from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import count_files, manifests_of
+from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import bytes_by_partition
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
 from dbt.adapters.icebergmv.maintenance.planning.cost import COUNTED_FILES
@@ -31,6 +32,9 @@ from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
 
 _Wanted: TypeAlias = tuple[TupleDomain, ...] | None
+
+_BYTES: Remembered[int] = Remembered(1_000)
+"""Sizes by what is wanted of a table: views over one table mostly want the same of it."""
 
 
 def estimated_bytes(settled: Settled) -> int | None:
@@ -117,7 +121,14 @@ def _bytes(source: IcebergSource, snapshot_id: int | None, wanted: _Wanted) -> i
         return 0
     if count_files(manifests_of(source.table.io, snapshot)) > COUNTED_FILES:
         return None
-    sizes = bytes_by_partition(source.table, snapshot.snapshot_id)
+    if wanted is None or not source.table.metadata_location:
+        return _bytes_within(source, snapshot.snapshot_id, wanted)
+    key = (source.table.metadata_location, snapshot.snapshot_id, source.table_schema.schema_id, wanted)
+    return _BYTES.get(key, lambda: _bytes_within(source, snapshot.snapshot_id, wanted))
+
+
+def _bytes_within(source: IcebergSource, snapshot_id: int, wanted: _Wanted) -> int:
+    sizes = bytes_by_partition(source.table, snapshot_id)
     if wanted is None:
         return sum(sizes.values())
     fields = [(f.column, f.transform) for f in spec_fields(source.table.spec(), source.table_schema)]
