@@ -240,4 +240,4 @@ def test_what_people_read() -> None:
         "lake.ns.b      lake.ns.v  ?       2024-01-02 03:04  kept    its view is gone, but lake.ns.w reads it",
     ]
     assert orphans_text([replace(orphan, dropped=True)]).startswith("1 orphaned storage table dropped, 2.5 kB\n")
-    assert orphans_text([kept]).startswith("Nothing to drop.\n")
+    assert orphans_text([kept]).startswith("Nothing is dropped: ")

@@ -18,6 +18,7 @@ from dbt.adapters.icebergmv.maintenance.operations.upkeep import UpkeepOptions, 
 from dbt.adapters.icebergmv.maintenance.operations.versions import Version, versions_of
 from dbt.adapters.icebergmv.maintenance.operations.versions_text import rolled_back_text, versions_text
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
+from dbt.adapters.icebergmv.maintenance.reports.next_refresh import OnChange, outlook
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView, inspect
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
@@ -310,3 +311,23 @@ def test_what_people_read() -> None:
     ]
     told = rolled_back_text(RolledBack("lake.a.v", 1, 76, 5, "full"))
     assert told.startswith("lake.a.v has the rows of version 1 (storage snapshot 76, 5 rows). The next refresh is full")
+
+
+@pytest.mark.parametrize("on_change", ["continue", "fail"])
+def test_rows_of_a_run_with_empty_stay_partial(on_change: OnChange, stage: Stage) -> None:
+    asked = replace(stage.request(ROWS), partial="--empty")
+    view = inspect(stage.catalog, asked)
+    refresh(Lake(stage.catalog, RecordingSpark(stage.catalog, ROWS.columns)), view, read_plan(view))
+    refreshed(stage, ROWS, 1)
+    (to,) = (v for v in versions(stage) if v.obstacle is None)
+    assert back(stage, to.version_id)[0].next_refresh == "full"
+    following = outlook(inspect(stage.catalog, stage.request(ROWS)), on_change).next
+    assert (following.kinds, following.reason) == (("full",), "the last run was built with --empty")
+
+
+def test_a_policy_that_is_not_recorded_is_said_to_decide(stage: Stage) -> None:
+    always_full = replace(ROWS, config={"refresh_policy": "full"})
+    refreshed(stage, always_full, 2)
+    done, _ = back(stage, 1)
+    assert "goes on from there, if refresh_policy lets it," in rolled_back_text(done)
+    assert stage.refresh(always_full)[0].kind == "full"

@@ -342,3 +342,26 @@ def test_what_people_read() -> None:
         "lake.a.new  -           -             -          -                 -                  it is not built.",
     ]
     assert upkeep_text([done], dry_run=True).startswith("Nothing was changed: this is what is to be done.\n\n")
+
+
+def test_a_dry_run_refuses_what_a_run_refuses(stage: Stage) -> None:
+    grow(stage, ROWS, 6)
+    crash(stage.tables())
+    promised, _ = keep(stage, dry_run=True)
+    done, _ = keep(stage)
+    assert promised.note is not None
+    assert promised.note.startswith("not compacted: its table is not at the rows of the view")
+    assert (promised.compacted_files, promised.note) == (done.compacted_files, done.note) == (0, promised.note)
+
+
+def test_a_compaction_that_failed_is_not_counted(stage: Stage) -> None:
+    grow(stage, ROWS, 6)
+
+    class Broken(RecordingSpark):
+        def __call__(self, sql: str) -> Sequence[Sequence[object]]:
+            if "rewrite_data_files" in sql:
+                raise RuntimeError("out of memory")
+            return super().__call__(sql)
+
+    found = upkeep(Lake(stage.catalog, Broken(stage.catalog, ROWS.columns)), VIEW, UpkeepOptions(), NOW)
+    assert (found.compacted_files, found.error) == (0, "out of memory.")

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 from dbt.adapters.icebergmv.maintenance.reports.explanation import (
     Explanation,
     Outcome,
@@ -13,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.reports.explanation import (
     explain_all,
     without_status,
 )
-from dbt.adapters.icebergmv.maintenance.reports.explanation_text import in_a_line
+from dbt.adapters.icebergmv.maintenance.reports.explanation_text import explanation_text, in_a_line, project_text
 from dbt.adapters.icebergmv.maintenance.reports.next_sql import NextSql
 from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, Recorded
 from tests.refresh.conftest import stage as stage  # noqa: PLC0414 - a fixture
@@ -201,3 +202,18 @@ def test_a_select_that_is_no_view_has_no_next_refresh(stage: Stage) -> None:
     found = without_status(of(stage, Model()))
     assert (found.status, found.considered) == (None, ())
     assert found.base_tables[0].rows_added == Outcome(("overwrite",), "orders: 1 partition changed")
+
+
+def test_a_built_view_that_cannot_be_read_keeps_its_status(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    stage.refresh(Model())
+
+    def gone(_: str, __: str) -> None:
+        raise CatalogUnavailable("connection refused", subject="Cannot read the catalog `lake`")
+
+    monkeypatch.setattr(stage.catalog, "table", gone)
+    found = of(stage, Model())
+    assert found.status is not None
+    assert found.error == found.status.error == "Cannot read the catalog `lake`: connection refused"
+    assert "sales: fails" in explanation_text(found)
+    assert "1 fails" in project_text([(found, "materialized_view")])
+    assert "1 cannot be one" in project_text([(found, "table")])

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from datetime import datetime, timezone
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from dbt.adapters.base import available
 from dbt.adapters.base.meta import AdapterMeta
-from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, naming
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, naming
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.expiry import snapshots_read
 from dbt.adapters.icebergmv.maintenance.operations.orphans import drop_orphans, loose_storage
@@ -33,12 +31,10 @@ from dbt.adapters.icebergmv.project_models import (
     unmatched,
     wanted_names,
 )
+from dbt.adapters.icebergmv.run_operation import FORMATS, operation
 
 if TYPE_CHECKING:
     from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
-
-Format = Literal["table", "json"]
-_FORMATS: tuple[Format, ...] = ("table", "json")
 
 
 class ChangingOperationsMixin(metaclass=AdapterMeta):
@@ -64,8 +60,8 @@ class ChangingOperationsMixin(metaclass=AdapterMeta):
 
         `older_than` is how long nothing was written to them, `format` is table or json.
         """
-        with _for_dbt("drop orphaned storage tables"):
-            words, is_dry = one_of(_FORMATS, "format", format), true_or_false("dry_run", dry_run, True)
+        with operation("drop orphaned storage tables"):
+            words, is_dry = one_of(FORMATS, "format", format), true_or_false("dry_run", dry_run, True)
             age, now = seconds_of("older_than", older_than), datetime.now(timezone.utc)
             # A catalog that cannot be read is an error before anything is dropped.
             loose = [
@@ -87,8 +83,8 @@ class ChangingOperationsMixin(metaclass=AdapterMeta):
 
         `select` names some of them. Snapshots that readers got within `older_than` stay. `format` is table or json.
         """
-        with _for_dbt("maintain materialized views"):
-            words, is_dry = one_of(_FORMATS, "format", format), true_or_false("dry_run", dry_run, False)
+        with operation("maintain materialized views"):
+            words, is_dry = one_of(FORMATS, "format", format), true_or_false("dry_run", dry_run, False)
             options = UpkeepOptions(seconds_of("older_than", older_than), dry_run=is_dry)
             now, views, every = datetime.now(timezone.utc), self._views(select), self._views(None)
             lakes = {catalog: self._lake(catalog) for catalog in dict.fromkeys(view[0] for view in views)}
@@ -102,8 +98,8 @@ class ChangingOperationsMixin(metaclass=AdapterMeta):
 
         `to` is the id of a version, or of the snapshot that it reads. `format` is table or json.
         """
-        with _for_dbt("roll back a materialized view"):
-            words = one_of(_FORMATS, "format", format)
+        with operation("roll back a materialized view"):
+            words = one_of(FORMATS, "format", format)
             views = self._views(model) if isinstance(model, str) and model else []
             if len(views) != 1:
                 raise InvalidConfig(f"model is {model!r}. Name one materialized view of the project.")
@@ -133,11 +129,3 @@ class ChangingOperationsMixin(metaclass=AdapterMeta):
             return [tuple(row) for row in cursor.fetchall()]
 
         return Lake(self.catalog_reader_of(catalog), spark)
-
-
-@contextmanager
-def _for_dbt(what: str) -> Iterator[None]:
-    try:
-        yield
-    except MaintenanceError as error:
-        raise DbtRuntimeError(f"{error.subject or f'Cannot {what}'}: {error.cause}") from error

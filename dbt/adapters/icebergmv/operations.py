@@ -50,14 +50,13 @@ from dbt.adapters.icebergmv.project_models import (
     unmatched,
     wanted_names,
 )
+from dbt.adapters.icebergmv.run_operation import FORMATS, operation
 
 if TYPE_CHECKING:
     from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
     from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshRequest
 
-Format = Literal["table", "json"]
 Report = TypeVar("Report")
-_FORMATS: tuple[Format, ...] = ("table", "json")
 _GONE = "no model of this project has its name: dbt leaves it as it is; drop it, or ignore it"
 _ASKS = "its SELECT asks Spark while it is compiled (run_query, statement), so it is known when it runs"
 
@@ -91,8 +90,8 @@ class OperationsMixin(metaclass=AdapterMeta):
 
         `select` names some of them, `format` is table or json. Raises DbtRuntimeError for names that are none.
         """
-        with _for_dbt("show the status of materialized views"), seldom_collected():
-            wanted, words = wanted_names(select), one_of(_FORMATS, "format", format)
+        with operation("show the status of materialized views"), seldom_collected():
+            wanted, words = wanted_names(select), one_of(FORMATS, "format", format)
             found = self._statuses(wanted)
         return as_json(found) if words == "json" else status_text(found)
 
@@ -103,8 +102,8 @@ class OperationsMixin(metaclass=AdapterMeta):
         Without `model` all models of the project are explained, in one line each. `format` is table or json. Raises
         DbtRuntimeError for a name that is no model.
         """
-        with _for_dbt("explain"), seldom_collected():
-            wanted, words = wanted_names(model), one_of(_FORMATS, "format", format)
+        with operation("explain"), seldom_collected():
+            wanted, words = wanted_names(model), one_of(FORMATS, "format", format)
             found = self._explanations(wanted)
         reports = [explanation for explanation, _ in found]
         if words == "json":
@@ -261,11 +260,3 @@ def _first_lines(error: DbtBaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     told = [line for line in lines if not line.startswith(("> in macro", "> called by"))]
     return ": ".join(told[:3])
-
-
-@contextmanager
-def _for_dbt(what: str) -> Iterator[None]:
-    try:
-        yield
-    except MaintenanceError as error:
-        raise DbtRuntimeError(f"Cannot {what}: {error.cause}") from error

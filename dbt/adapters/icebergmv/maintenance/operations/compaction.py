@@ -30,11 +30,8 @@ class NotCompacted(MaintenanceError):
     """Rows are left in their files; the message says why."""
 
 
-def compacted(lake: Lake, kept: KeptRows, min_input_files: int) -> StoredRows | None:
-    """Compact the rows of a view; return them in their new files, None where Iceberg found nothing to do.
-
-    Raises NotCompacted where a refresh is on its way, and where the view could not read other files.
-    """
+def check_compactable(kept: KeptRows) -> None:
+    """Raise NotCompacted where a refresh is on its way, and where the view could not read other files."""
     before = kept.stored
     if before.table.metadata.current_snapshot_id != before.snapshot_id:
         raise NotCompacted(
@@ -43,6 +40,17 @@ def compacted(lake: Lake, kept: KeptRows, min_input_files: int) -> StoredRows | 
     if not before.is_written_as_read:
         # Spark would write the rows again with the columns that the table has now.
         raise NotCompacted("the columns of its table were altered; a full refresh mends that")
+    if not kept.is_table:
+        _text_of(kept)
+
+
+def compacted(lake: Lake, kept: KeptRows, min_input_files: int) -> StoredRows | None:
+    """Compact the rows of a view; return them in their new files, None where Iceberg found nothing to do.
+
+    Raises NotCompacted where `check_compactable` does, and where the view or its table changes meanwhile.
+    """
+    check_compactable(kept)
+    before = kept.stored
     try:
         stored = _table(lake, kept, min_input_files) if kept.is_table else _view(lake, kept, min_input_files)
     except RefreshConflict as error:

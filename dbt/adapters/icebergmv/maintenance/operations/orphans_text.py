@@ -25,7 +25,7 @@ def _summary(found: Sequence[LooseStorage]) -> str:
         return f"{_count(len(dropped))} dropped, {total}"
     if orphans:
         return f"{_count(len(orphans))} to drop, {total}. Nothing was changed: --args '{{dry_run: false}}' drops."
-    return "Nothing to drop."
+    return "Nothing is dropped: the last column says why each is kept."
 
 
 def _count(number: int) -> str:

@@ -39,7 +39,10 @@ NextRefresh = Literal["from there", "full"]
 
 @dataclass(frozen=True)
 class RolledBack:
-    """What was done: the version whose rows the view has now, and how the next refresh goes on."""
+    """What was done: the version whose rows the view has now, and how the next refresh can go on.
+
+    A `refresh_policy`, or a flag, of the model may make it full all the same: neither is recorded.
+    """
 
     name: str
     version_id: int
@@ -105,7 +108,7 @@ def _state_then(known: VersionedView, version: Version, stored: StoredRows) -> V
         refresh_kind=version.refresh_kind or "full",
         refresh_reason=f"rolled back to version {version.version_id}",
         base_tables=(),
-        partial=None,
+        partial=None if kept is None else kept.state.partial,
     )
     if kept is None or kept.state.definition_hash != now.definition_hash or not now.definition:
         # The SELECT of that time is not known, or is another one than now, or none (`--empty`): no model has it.

@@ -15,6 +15,7 @@ from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, first_li
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.compaction import (
     NotCompacted,
+    check_compactable,
     compacted,
     dropped_branches,
     recorded_on_top,
@@ -91,10 +92,9 @@ def upkeep(lake: Lake, view: TableName, options: UpkeepOptions, now: datetime, n
             storage_table=show(kept.stored.name),
             data_files=counts.data,
             delete_files=counts.deletes,
-            compacted_files=counts.small,
         )
-        if counts.compaction_pays and not options.dry_run:
-            done = _compacted(lake, kept, options, done)
+        if counts.compaction_pays:
+            done = _compacted(lake, kept, counts.small, options, done)
         cutoff = now - timedelta(seconds=options.older_than)
         # The view may have been refreshed, dropped or given another layout meanwhile.
         return _clear(lake, kept_rows(lake, view), _Limits(cutoff, needed), done, dry_run=options.dry_run)
@@ -105,14 +105,19 @@ def upkeep(lake: Lake, view: TableName, options: UpkeepOptions, now: datetime, n
         return replace(done, error=f"{first_line(error)}.")
 
 
-def _compacted(lake: Lake, kept: KeptRows, options: UpkeepOptions, done: Upkeep) -> Upkeep:
+def _compacted(lake: Lake, kept: KeptRows, small: int, options: UpkeepOptions, done: Upkeep) -> Upkeep:
+    """Compact so many small files, or see in a dry run whether that can be; return what is done by then."""
     try:
+        if options.dry_run:
+            check_compactable(kept)
+            return replace(done, compacted_files=small)
         stored = compacted(lake, kept, options.min_input_files)
     except NotCompacted as error:
-        return replace(done, compacted_files=0, note=f"not compacted: {error.cause}")
+        return replace(done, note=f"not compacted: {error.cause}")
     if stored is None:
-        return replace(done, compacted_files=0)
-    return replace(done, data_files_after=file_counts(stored, options.min_input_files).data)
+        return done
+    after = file_counts(stored, options.min_input_files).data
+    return replace(done, compacted_files=small, data_files_after=after)
 
 
 def _clear(lake: Lake, kept: KeptRows, limits: _Limits, done: Upkeep, *, dry_run: bool) -> Upkeep:

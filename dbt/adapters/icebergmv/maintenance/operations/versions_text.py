@@ -20,9 +20,10 @@ def rolled_back_text(done: RolledBack) -> str:
     """Return what was done, and what comes next."""
     rows = "" if done.rows is None else f", {done.rows} row{'' if done.rows == 1 else 's'}"
     goes_on = done.next_refresh == "from there"
+    following = "goes on from there, if refresh_policy lets it," if goes_on else "is full"
     said = (
         f"{done.name} has the rows of version {done.version_id} (storage snapshot {done.storage_snapshot_id}{rows}). "
-        f"The next refresh {'goes on from there' if goes_on else 'is full'} and brings it to now again; "
+        f"The next refresh {following} and brings it to now again; "
         "refresh_on_run: false keeps runs from it."
     )
     if goes_on:

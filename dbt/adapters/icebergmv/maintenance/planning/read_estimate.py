@@ -33,8 +33,8 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
 
 _Wanted: TypeAlias = tuple[TupleDomain, ...] | None
 
-_BYTES: Remembered[int] = Remembered(1_000)
-"""Sizes by what is wanted of a table: views over one table mostly want the same of it."""
+_BYTES: Remembered[int] = Remembered(64)
+"""Sizes by what is wanted of a table, which may be thousands of values. Views over a table mostly want the same."""
 
 
 def estimated_bytes(settled: Settled) -> int | None:

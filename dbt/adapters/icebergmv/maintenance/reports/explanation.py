@@ -146,7 +146,7 @@ def _explained(catalog: CatalogReader, subject: Subject, now: datetime) -> Expla
         found = status_of(catalog, subject, now)
         if found.error is None and found.next is not None:
             return Explanation(name, "unknown", obstacles=(error.cause,), status=found)
-        return Explanation(name, "error", error=error.cause)
+        return Explanation(name, "error", status=found, error=found.error or error.cause)
 
 
 def _ahead(view: Inspection, on_change: OnChange) -> Outlook | None:

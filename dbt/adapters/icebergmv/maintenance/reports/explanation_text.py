@@ -24,6 +24,7 @@ _WORDS: dict[Verdict, str] = {
     "unknown": "not known yet",
     "error": "cannot be one",
 }
+_FAILS = "fails"
 _VIEW = "materialized_view"
 
 
@@ -36,12 +37,17 @@ def project_text(explanations: Sequence[tuple[Explanation, str]]) -> str:
     """Return a table with one line a model, each with what it is now and what it is, or would be, as a view."""
     if not explanations:
         return "No model of the project is written in SQL."
-    counts = Counter(e.verdict for e, _ in explanations)
-    parts = [f"{counts[verdict]} {words}" for verdict, words in _WORDS.items() if counts[verdict]]
-    rows = [(_short(e.name), was, _WORDS[e.verdict], in_a_line(e)) for e, was in explanations]
+    words = [_word(e, was) for e, was in explanations]
+    parts = [f"{words.count(word)} {word}" for word in (*_WORDS.values(), _FAILS) if word in words]
+    rows = [(_short(e.name), was, word, in_a_line(e)) for (e, was), word in zip(explanations, words, strict=True)]
     head = ("model", "is now", "as a materialized view", "when its tables change")
     number = len(explanations)
     return "\n".join([f"{number} model{'' if number == 1 else 's'}: {', '.join(parts)}", "", *table(head, rows)])
+
+
+def _word(explanation: Explanation, materialized: str) -> str:
+    is_one = materialized == _VIEW
+    return _FAILS if is_one and explanation.verdict == "error" else _WORDS[explanation.verdict]
 
 
 def in_a_line(explanation: Explanation) -> str:
@@ -73,7 +79,7 @@ def _table_in_a_line(base: BaseTableExplanation, name: str) -> str:
 def _lines(explanation: Explanation, materialized: str) -> Iterator[str]:
     is_one = materialized == _VIEW
     as_one = "" if is_one else f", now a model of type {materialized}; as a materialized view"
-    yield f"{_short(explanation.name)}{as_one}: {_WORDS[explanation.verdict]}"
+    yield f"{_short(explanation.name)}{as_one}: {_word(explanation, materialized)}"
     if explanation.error is not None:
         yield f"  {explanation.error}"
     yield from (f"  {said}" for said in explanation.obstacles)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
@@ -34,9 +33,10 @@ class NextRefresh:
     `kinds` are all kinds of refresh that it may come to, the likeliest first; it is one unless `questions`, which Spark
     is asked when it runs, decide. error: it fails where only a full refresh would be right, and `refusal` says so.
     `estimated_bytes` is what it reads of the base tables, at the most if questions are open; None where that is not
-    cheap to know. `held_by` is the setting by which the run leaves the view as it is whatever changed below it.
-    `if_more_changes` is what it may come to if rows of its base tables change besides; empty where that alters nothing.
-    `keeps_columns`: the view has the columns then that it has now.
+    cheap to know. `held_by` is what makes the run leave the view as it is whatever changed below it: a setting, or
+    upstream_error, as dbt skips what is above a model that fails. `if_more_changes` is what it may come to if rows of
+    its base tables change besides; empty where that alters nothing. `keeps_columns`: the view has the columns then that
+    it has now. `is_read_otherwise`: views above it get its SELECT then in place of its stored rows, or these again.
     """
 
     kinds: tuple[RefreshKind, ...]
@@ -44,9 +44,30 @@ class NextRefresh:
     questions: tuple[str, ...] = ()
     estimated_bytes: int | None = None
     refusal: str | None = None
-    held_by: Literal["target_lag", "on_configuration_change"] | None = None
+    held_by: Literal["target_lag", "on_configuration_change", "upstream_error"] | None = None
     if_more_changes: tuple[RefreshKind, ...] = ()
     keeps_columns: bool = False
+    is_read_otherwise: bool = False
+
+    @property
+    def is_felt_above(self) -> bool:
+        """Return whether what reads the view may be refreshed because of it."""
+        return self.kinds != ("none",) or self.is_read_otherwise
+
+
+@dataclass(frozen=True)
+class BuiltFirst:
+    """What the same run builds before a view that reads it, by the names, as far as the view may feel it.
+
+    `keeps_columns`: all have the columns then that they have now, so the SELECT means what it means now. `redefines`:
+    one is read otherwise then. `fails` are those whose run fails; `may_fail`: that of one may.
+    """
+
+    names: tuple[str, ...] = ()
+    keeps_columns: bool = False
+    redefines: bool = False
+    fails: tuple[str, ...] = ()
+    may_fail: bool = False
 
 
 @dataclass(frozen=True)
@@ -126,22 +147,31 @@ def _refusal(view: Inspection) -> str | None:
     return None
 
 
-def after(found: NextRefresh, built: Sequence[str], with_the_same_columns: bool = False) -> NextRefresh:
-    """Return what a run does with a view if it builds tables first that the view reads, by their names.
-
-    `with_the_same_columns`: these have the columns then that they have now, so the SELECT means what it means now.
-    """
-    if not found.if_more_changes or not built:
+def after(found: NextRefresh, built: BuiltFirst, policy: RefreshPolicy) -> NextRefresh:
+    """Return what a run does with a view if it builds tables first that the view reads."""
+    if built.fails:
+        reason = f"{' and '.join(built.fails)}, which the same run builds first, fails: dbt skips what reads it"
+        return NextRefresh(("none",), reason, estimated_bytes=0, held_by="upstream_error")
+    full: RefreshKind = "error" if policy == "incremental_strict" else "full"
+    if built.redefines and found.held_by == "target_lag":
+        # A view of another SELECT does not wait.
+        found = replace(found, kinds=(), held_by=None, if_more_changes=(full,))
+    if not built.names or not (found.if_more_changes or built.may_fail):
         return found
-    question = f"what comes of {' and '.join(built)}, which the same run builds first"
-    likely = tuple(kind for kind in found.kinds if kind != "none")
-    more = found.if_more_changes if with_the_same_columns else (*found.if_more_changes, *_WITH_OTHER_COLUMNS)
+    question = f"what comes of {' and '.join(built.names)}, which the same run builds first"
+    likely, more = found.kinds, found.if_more_changes
+    if more:
+        likely = tuple(kind for kind in likely if kind != "none")
+        more += () if built.keeps_columns else _WITH_OTHER_COLUMNS
+        more += (full,) if built.redefines else ()
+    more += ("none",) if built.may_fail else ()
     return replace(
         found,
         kinds=tuple(dict.fromkeys((*likely, *more))),
         questions=(*found.questions, question),
         estimated_bytes=None,
         refusal=found.refusal or (_MAY_BE_REFUSED if "error" in more else None),
+        keeps_columns=found.keeps_columns and built.keeps_columns,
     )
 
 

@@ -5,9 +5,10 @@ Only the catalog is read. Every view is shown, also one that a run could not ref
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
 from typing import Literal, TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.catalog.one_look import OneLook
@@ -16,6 +17,7 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
 from dbt.adapters.icebergmv.maintenance.planning.reasons import count, unknown, what_changed
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import (
+    BuiltFirst,
     NextRefresh,
     OnChange,
     after,
@@ -38,6 +40,7 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import (
 )
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, is_materialized_view, read_state
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, resting_view
+from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE
 from dbt.adapters.icebergmv.maintenance.status.stale_since import stale_since
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
@@ -151,35 +154,34 @@ def status(catalog: CatalogReader, subjects: Iterable[Subject], now: datetime | 
 def _in_one_run(found: Sequence[tuple[Subject, ViewStatus]]) -> Iterator[ViewStatus]:
     """Yield each status as it is where the run builds first what the view reads, unless that stays as it is."""
     by_name = {subject.name: (subject, status) for subject, status in found}
-    moving: dict[TableName, bool] = {}
 
-    def first(subject: Subject) -> list[TableName]:
-        names = subject.built_first if isinstance(subject, Configured) else ()
-        return [name for name in names if moves(name)]
-
-    def moves(name: TableName) -> bool:
-        if name not in by_name:
-            return True
-        if name not in moving:
-            moving[name] = False
-            following = in_turn(*by_name[name])
-            moving[name] = following is not None and following.kinds != ("none",)
-        return moving[name]
-
-    def keeps_columns(name: TableName) -> bool:
-        subject, status = by_name.get(name, (None, None))
-        if subject is None or status is None or status.next is None or not status.next.keeps_columns:
-            return False
-        return all(map(keeps_columns, first(subject)))
+    @cache
+    def of(name: TableName) -> NextRefresh | None:
+        return in_turn(*by_name[name])
 
     def in_turn(subject: Subject, status: ViewStatus) -> NextRefresh | None:
-        built = first(subject)
-        if status.next is None:
-            return None
-        return after(status.next, [show(name) for name in built], all(map(keeps_columns, built)))
+        if status.next is None or status.state == "error" or not isinstance(subject, Configured):
+            return status.next
+        below = {n: (by_name[n][1], of(n)) for n in subject.built_first if n in by_name}
+        return after(status.next, _built(subject.built_first, below), subject.request.config.refresh_policy)
 
     for subject, status in found:
         yield replace(status, next=in_turn(subject, status))
+
+
+def _built(names: Sequence[TableName], views: Mapping[TableName, tuple[ViewStatus, NextRefresh | None]]) -> BuiltFirst:
+    """Return what the run builds first of these names. What it does with materialized views among them is known."""
+    ahead = {name: following for name, (_, following) in views.items() if following is not None}
+    felt = [name for name in names if name not in views or (name in ahead and ahead[name].is_felt_above)]
+    broken = {name for name, (found, _) in views.items() if found.state == "error"}
+    broken |= {name for name, following in ahead.items() if following.held_by == "upstream_error"}
+    return BuiltFirst(
+        names=tuple(map(show, felt)),
+        keeps_columns=all(name in ahead and ahead[name].keeps_columns for name in felt),
+        redefines=any(following.is_read_otherwise for following in ahead.values()),
+        fails=tuple(show(name) for name in views if name in broken),
+        may_fail=any("error" in following.kinds for following in ahead.values()),
+    )
 
 
 def status_of(catalog: CatalogReader, subject: Subject, now: datetime) -> ViewStatus:
@@ -232,6 +234,9 @@ def configured_status(
     except MaintenanceError as error:
         return _failing(found, subject, _said(error), resting)
     following = _with_any_select(following, subject)
+    if following.held_by is None and isinstance(view, RefreshedView):
+        otherwise = (view.state.stale_read_behavior in LIVE) != (reads.behavior in LIVE)
+        following = replace(following, is_read_otherwise=otherwise)
     return replace(found, reads_reason=reads.reason, altered=view.changes.alter, next=following)
 
 

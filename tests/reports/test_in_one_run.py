@@ -1,0 +1,105 @@
+"""What a run does with a view, after what the same run does first with a view below it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
+from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
+from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, Recorded, Subject, ViewStatus, status
+from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshRequest, inspect
+from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
+from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
+from tests.refresh.conftest import stage as stage  # noqa: PLC0414 - a fixture
+from tests.refresh.refreshes import VIEW, Model, Stage, reading, sell
+from tests.support.recording_spark import SETTINGS, RecordingSpark
+
+BEHAVIORS = ("use_data_table", "use_view_query", "use_stitching")
+COLUMNS = (("region", "string"), ("total", "bigint"))
+SQL = "SELECT region, total FROM sales WHERE total > 0"
+
+
+def above(stage: Stage, name: str = "above", sql: str = SQL, **config: object) -> RefreshRequest:
+    """Return a request for a view over the stage's view."""
+    storage = ("lake", "ns", f"__mv_storage__{name}")
+    configured = replace(ViewConfig(definition_hash(sql), storage, settings=SETTINGS), **config)  # type: ignore[arg-type]
+    return RefreshRequest(("lake", "ns", name), sql, "ns", configured, "ann", now=stage.now)
+
+
+def build(stage: Stage, request: RefreshRequest) -> RefreshResult:
+    view = inspect(stage.catalog, request)
+    return refresh(Lake(stage.catalog, RecordingSpark(stage.catalog, COLUMNS)), view, read_plan(view))
+
+
+def build_below(stage: Stage, model: Model) -> RefreshResult:
+    """Refresh the stage's view, and note what a real catalog does besides."""
+    result, _ = stage.refresh(model)
+    view = stage.catalog.views[VIEW[2]]
+    stage.catalog.views[VIEW[2]] = replace(view, default_namespace=("ns",), types=("string", "bigint"))
+    return result
+
+
+def look(stage: Stage, *subjects: Subject) -> tuple[ViewStatus, ...]:
+    return status(stage.catalog, subjects, stage.now())
+
+
+@pytest.mark.parametrize("target_lag", [None, 3600])
+@pytest.mark.parametrize(("was", "becomes"), [(a, b) for a in BEHAVIORS for b in BEHAVIORS if a != b])
+def test_a_view_that_is_read_otherwise_redefines_those_above(
+    was: str, becomes: str, target_lag: int | None, stage: Stage
+) -> None:
+    build_below(stage, reading(was))
+    build(stage, above(stage, target_lag=target_lag))
+    assert build(stage, above(stage)).kind == "none"
+    model = reading(becomes)
+    upper = Configured(above(stage, target_lag=target_lag), built_first=(VIEW,))
+    lower_said, said = look(stage, Configured(stage.request(model)), upper)
+    assert lower_said.next is not None
+    assert said.next is not None
+    assert lower_said.next.kinds == (build_below(stage, model).kind,) == ("none",)
+    crosses = "use_data_table" in (was, becomes)
+    assert lower_said.next.is_read_otherwise is crosses
+    assert said.next.held_by == (None if target_lag is None or crosses else "target_lag")
+    done = build(stage, above(stage))
+    assert done.kind == ("full" if crosses else "none")
+    assert done.kind in said.next.kinds
+
+
+def test_a_strict_view_may_fail_of_that(stage: Stage) -> None:
+    build_below(stage, reading("use_data_table"))
+    build(stage, above(stage))
+    strict = Configured(above(stage, refresh_policy="incremental_strict"), built_first=(VIEW,))
+    _, said = look(stage, Configured(stage.request(reading("use_view_query"))), strict)
+    assert said.next is not None
+    assert "error" in said.next.kinds
+    assert "full" not in said.next.kinds
+
+
+def test_what_is_above_a_view_that_fails_is_skipped(stage: Stage) -> None:
+    build_below(stage, Model())
+    build(stage, above(stage))
+    sell("EU")(stage.tables())
+    middle = Configured(above(stage, sql=f"{SQL} AND total > 1"), built_first=(VIEW,))
+    top = Configured(above(stage, "top", "SELECT region FROM above"), built_first=(middle.name,))
+    _, *found = look(stage, Recorded(VIEW, problem="its model is broken"), middle, top)
+    for name, said in zip(("lake.ns.sales", "lake.ns.above"), found, strict=True):
+        assert said.next is not None
+        assert (said.next.kinds, said.next.held_by) == (("none",), "upstream_error")
+        assert said.next.reason == f"{name}, which the same run builds first, fails: dbt skips what reads it"
+
+
+def test_what_is_above_a_view_that_may_fail_may_be_skipped(stage: Stage) -> None:
+    strict = replace(Model(), config={"refresh_policy": "incremental_strict"})
+    build_below(stage, strict)
+    build(stage, above(stage, sql="SELECT max(total) AS total, region FROM sales GROUP BY region"))
+    lower = Configured(stage.request(strict), built_first=(("lake", "ns", "made_by_the_run"),))
+    upper = Configured(above(stage, sql=SQL), built_first=(VIEW,))
+    lower_said, said = look(stage, lower, upper)
+    assert lower_said.next is not None
+    assert said.next is not None
+    assert "error" in lower_said.next.kinds
+    assert "none" in said.next.kinds
