@@ -5,6 +5,8 @@ Times are noisy; lines of the physical plan and jobs are not. A scalar subquery 
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from benchmarks.parts.plan_size import PlanSize, plan_size
@@ -50,3 +52,33 @@ def test_the_plan_grows_with_the_tables(
     assert all(size.lines <= lines * number for number, size in found.items()), found
     assert all(size.jobs <= jobs + number for number, size in found.items()), found
     assert found[max(found)].lines <= 2.2 * found[max(found) // 2].lines
+
+
+@pytest.fixture(scope="module")
+def chain(users_lake: LakeProject) -> list[str]:
+    """Return stitched views, each over the one before it; the first is over a table."""
+    lake = users_lake
+    table = f"lake.{lake.schema}.chained"
+    lake.at_once(
+        [
+            f"CREATE TABLE {table} USING iceberg PARTITIONED BY (days(at)) AS SELECT id, {FIRST} + "
+            "make_dt_interval(CAST(id % 10 AS INT)) AS at, id % 7 AS v FROM range(100)"
+        ]
+    )
+    names = [f"link_{n}" for n in range(4)]
+    lake.model(names[0], f"SELECT date(at) AS d, id, v FROM {table}", stale_read_behavior="use_stitching")
+    for below, name in pairwise(names):
+        below_it = "{{ ref('" + below + "') }}"
+        lake.model(name, f"SELECT d, id, v + 1 AS v FROM {below_it}", stale_read_behavior="use_stitching")
+    lake.run()
+    lake.sql(f"INSERT INTO {table} VALUES (1000, {FIRST}, 100)")
+    return names
+
+
+def test_views_over_stitched_views_are_planned_once(users_lake: LakeProject, chain: list[str]) -> None:
+    """A view above reads the SELECT of the one below, and looks at the same table by itself."""
+    found = [plan_size(users_lake.view(name), name) for name in chain]
+    assert [size.rows for size in found] == [101] * len(chain)
+    for above in found[1:]:
+        assert above.lines <= found[0].lines + 20, found
+        assert above.jobs <= found[0].jobs + 1, found

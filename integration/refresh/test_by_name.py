@@ -16,7 +16,7 @@ from dbt.adapters.icebergmv import (
     refresh_materialized_view,
     rollback_materialized_view,
 )
-from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, NotReadable, RefreshRefused
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, MaintenanceError, NotReadable, RefreshRefused
 from integration.support.lake import LakeProject
 
 TOTALS = "select region, sum(amount) as total from {} group by region"
@@ -67,7 +67,10 @@ def test_a_refresh_leaves_nothing_to_the_next_run(
     assert before.state == "stale"
     assert before.next is not None
     assert before.next.kinds[0] != "full"
+    with pytest.raises(MaintenanceError, match="Cannot show a status: no view is named"):
+        materialized_view_status(notebook)
     result = refresh_materialized_view(notebook, view)
+    assert len(repr(result)) < 1000
     assert result.kind in ("overwrite", "merge")
     assert result.rows_written == 1
     assert notebook.conf.get(TIME_ZONE) == "Asia/Tokyo"

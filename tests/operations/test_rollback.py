@@ -331,3 +331,11 @@ def test_a_policy_that_is_not_recorded_is_said_to_decide(stage: Stage) -> None:
     done, _ = back(stage, 1)
     assert "goes on from there, if refresh_policy lets it," in rolled_back_text(done)
     assert stage.refresh(always_full)[0].kind == "full"
+
+
+def test_a_version_with_the_rows_of_an_earlier_one_says_so(stage: Stage) -> None:
+    refreshed(stage, ROWS)
+    back(stage, 1)
+    found = versions(stage)
+    assert [v.rows_of for v in found] == [1, None, None, None]
+    assert "the rows of version 1 (first build)" in versions_text(found).splitlines()[1]

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 from dbt.adapters.icebergmv.maintenance.reports.explanation import (
     Explanation,
@@ -217,3 +218,14 @@ def test_a_built_view_that_cannot_be_read_keeps_its_status(stage: Stage, monkeyp
     assert "sales: fails" in explanation_text(found)
     assert "1 fails" in project_text([(found, "materialized_view")])
     assert "1 cannot be one" in project_text([(found, "table")])
+
+
+def test_a_view_partitioned_by_a_hidden_key_is_named_by_it(stage: Stage) -> None:
+    """A view that leaves out the column by which its table is partitioned stores it all the same."""
+    stage.refresh(Model("SELECT id, amount FROM orders", (("id", "bigint"), ("amount", "bigint"))))
+    request = stage.request(select("SELECT id FROM sales"))
+    config = replace(request.config, storage_table=("lake", "ns", "__mv_storage__above"))
+    above = explain(stage.catalog, Configured(replace(request, view=("lake", "ns", "above"), config=config)))
+    (base,) = above.base_tables
+    assert len(base.partitioned_by) == 1
+    assert is_hidden(base.partitioned_by[0].strip("`"))

@@ -204,7 +204,7 @@ def test_a_setting_that_needs_no_other_rows_is_told(stage: Stage) -> None:
     said = "stale_read_behavior is fail, and was use_data_table"
     found = look(stage, reading("fail"))
     assert (found.state, found.stale_read_behavior, found.altered) == ("fresh", "use_data_table", (said,))
-    assert f"  changed in the model: {said}" in status_text([found]).splitlines()
+    assert f"  changed: {said}" in status_text([found]).splitlines()
     result, _ = stage.refresh(reading("fail"))
     assert (result.kind, look(stage, reading("fail")).altered) == ("none", ())
 
@@ -433,3 +433,42 @@ def test_a_younger_view_whose_refresh_would_fail_is_left_alone_too(stage: Stage)
     assert stage.refresh(failing)[0].reason == found.next.reason
     late = look(stage, failing, timedelta(hours=2))
     assert late.state == "error"
+
+
+def test_readers_who_get_something_else_are_told_of_though_no_setting_says_it(stage: Stage) -> None:
+    stage.refresh(reading("use_stitching"))
+    looks = replace(BY_REGION, config={"stale_read_behavior": "use_stitching"})
+    found = look(stage, looks)
+    assert found.altered == ("readers get use_view_query, and got use_stitching",)
+    assert "  changed: readers get use_view_query, and got use_stitching" in status_text([found]).splitlines()
+    stage.refresh(looks)
+    assert look(stage, looks).altered == ()
+
+
+@pytest.mark.parametrize(
+    ("declared", "kinds"),
+    [
+        (None, ("none",)),
+        ({"region": "string", "total": "bigint"}, ("none",)),
+        ({"region": "string", "total": "int"}, ("none", "error")),
+        ({"region": "string"}, ("none", "error")),
+        ({"region": "string", "total": None}, ("none", "error")),
+    ],
+)
+def test_a_contract_that_the_view_may_break(
+    declared: dict[str, str | None] | None, kinds: tuple[str, ...], stage: Stage
+) -> None:
+    stage.refresh(BY_REGION)
+    view = stage.catalog.views[VIEW[2]]
+    columns = tuple(replace(c, type=t) for c, t in zip(view.columns, ("string", "bigint"), strict=True))
+    stage.catalog.views[VIEW[2]] = replace(view, columns=columns)
+    (found,) = status(stage.catalog, [Configured(stage.request(BY_REGION), declared=declared)], stage.now())
+    assert found.next is not None
+    assert found.next.kinds == kinds
+    assert bool(found.next.questions) is ("error" in kinds)
+
+
+def test_nothing_is_said_of_reads_before_the_tables_are_there(stage: Stage) -> None:
+    absent = replace(reading("use_stitching"), sql="SELECT k, current_date() AS d FROM not_there")
+    found = look(stage, absent)
+    assert (found.state, found.limits, found.reads_reason) == ("new", None, None)

@@ -47,3 +47,8 @@ def test_storage_that_was_dropped_is_told_by_the_name_of_its_view() -> None:
         "If it was dropped, run that model again."
     )
     assert spark_message(PySparkException(missing.format("daily"))) == missing.format("daily")
+
+
+def test_a_view_over_a_column_of_a_wider_type_is_to_be_built_again() -> None:
+    said = '[CANNOT_UP_CAST_DATATYPE] Cannot up cast weight from "BIGINT" to "INT". SQLSTATE: 42846'
+    assert spark_message(PySparkException(said)).endswith("Run the model of that view again.")

@@ -59,7 +59,7 @@ def view(sql: str, columns: str, query_columns: str | None = None, namespace: st
 
 TABLES = {"ns.t": table("k int, d date, s string"), "other.t": table("k int, x int"), "lake.t": table("k int")}
 V = view("SELECT k, d FROM t", "k int, d date")
-V_TEXT = "(SELECT `k`, `d` FROM (\nSELECT k, d FROM `lake`.`ns`.`t`\n) AS `icebergmv_view`(`k`, `d`))"
+V_TEXT = "(SELECT `k`, `d` FROM (\nSELECT k, d FROM `lake`.`ns`.`t`\n) AS `icebergmv_view`)"
 
 
 def bases_of(views: Mapping[str, ViewInfo]) -> BaseTables:
@@ -350,3 +350,11 @@ def test_tables_that_become_views_and_back() -> None:
     assert redefined((), replace(STATE, views=views_of(V, "b"), base_tables=())) == "the view lake.ns.b was redefined"
     assert redefined(views_of(V), STATE) == "the view lake.ns.v was not read by the last refresh"
     assert redefined((), STATE) is None
+
+
+def test_a_view_of_plain_columns_does_not_hide_which_of_them_are_read() -> None:
+    found = analysed("SELECT k FROM v WHERE EXISTS (SELECT 1 FROM t WHERE t.k = v.k)", v=V)
+    assert not found.reads_unnamed
+    assert found.read_in_full == frozenset()
+    computed = view("SELECT k, max(d) FROM t GROUP BY k", "k int, d date")
+    assert analysed("SELECT k FROM v", v=computed).reads_unnamed

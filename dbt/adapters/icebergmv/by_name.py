@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from dbt.adapters.icebergmv.maintenance.errors import naming
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, naming
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.expiry import snapshots_read
 from dbt.adapters.icebergmv.maintenance.operations.rollback import RolledBack, rollback
@@ -63,8 +63,11 @@ def refresh_materialized_view(
 def materialized_view_status(spark: Session, *names: str) -> tuple[ViewStatus, ...]:
     """Return the status of each view, in the order given. What is wrong with one is in its `error`.
 
-    `next` is what a refresh with the recorded SELECT would do.
+    `next` is what a refresh with the recorded SELECT would do. Raises InvalidConfig where no view is named: which views
+    belong together is known by dbt alone.
     """
+    if not names:
+        raise InvalidConfig("no view is named. Name each as catalog.schema.view.", subject="Cannot show a status")
     views = [parsed_view(name) for name in names]
     found: dict[str, ViewStatus] = {}
     for catalog in dict.fromkeys(view[0] for view in views):

@@ -6,14 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlglot import exp
-from sqlglot.errors import SqlglotError
-
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
+from dbt.adapters.icebergmv.maintenance.status.declared_columns import Declared, are_declared
 
 
-def declared_columns(model: Mapping[str, Any]) -> Mapping[str, str | None] | None:
+def declared_columns(model: Mapping[str, Any]) -> Declared | None:
     """Return the columns of a model's contract with their types, None when no contract is enforced."""
     if not (model["config"].get("contract") or {}).get("enforced"):
         return None
@@ -28,7 +25,7 @@ class ContractCheck:
     Spark is asked at most once, and never without a contract.
     """
 
-    declared: Mapping[str, str | None] | None
+    declared: Declared | None
     ask: Callable[[], object]
     _asked: bool = False
 
@@ -40,20 +37,5 @@ class ContractCheck:
 
     def compare(self, stored: Sequence[ColumnInfo]) -> None:
         """After a run without a statement: the SELECT has the columns of the view; ask Spark if they are in doubt."""
-        if self.declared is not None and not _same_columns(self.declared, stored):
+        if self.declared is not None and not are_declared(self.declared, stored):
             self.ask_spark()
-
-
-def _same_columns(declared: Mapping[str, str | None], stored: Sequence[ColumnInfo]) -> bool:
-    types = {column.name: column.type for column in stored}
-    return declared.keys() == types.keys() and all(_same_type(declared[name], types[name]) for name in types)
-
-
-def _same_type(declared: str | None, stored: str) -> bool:
-    """Return whether two type texts surely mean one type; a text that cannot be parsed is in doubt."""
-    if declared is None:
-        return False
-    try:
-        return exp.DataType.build(declared, dialect=DIALECT) == exp.DataType.build(stored, dialect=DIALECT)
-    except (SqlglotError, ValueError):
-        return False

@@ -14,6 +14,7 @@ from dbt.adapters.events.types import AdapterEventWarning
 from dbt_common.events.functions import warn_or_error
 from dbt_common.exceptions import DbtBaseException, DbtRuntimeError
 
+from dbt.adapters.icebergmv.contract import declared_columns
 from dbt.adapters.icebergmv.garbage import seldom_collected
 from dbt.adapters.icebergmv.listing import STORAGE_PREFIXES
 from dbt.adapters.icebergmv.maintenance.catalog.unreadable import UnreadableCatalog
@@ -187,7 +188,9 @@ class OperationsMixin(metaclass=AdapterMeta):
         except DbtBaseException as error:
             return Recorded(model.relation, problem=_first_lines(error))
         setting = str(model.node.config.on_configuration_change.value)
-        return Configured(request, cast(OnChange, setting), built_first(manifest, model.node, is_changed), is_asked)
+        below = built_first(manifest, model.node, is_changed)
+        declared = declared_columns(as_run_sees_it(model))
+        return Configured(request, cast(OnChange, setting), below, is_asked, declared)
 
     def _compiled(self, model: ProjectModel, manifest: Any) -> str | None:
         """Return the SELECT of a model, None of one that asks Spark for it. Raises dbt's errors of Jinja."""

@@ -29,7 +29,7 @@ def parsed_view(name: str) -> TableName:
     try:
         return parse_name(name)
     except ValueError as error:
-        raise NotReadable(f"{error}. Name the view as catalog.schema.view.", subject=f"Cannot read {name!r}") from error
+        raise NotReadable(f"{error}. Name the view as catalog.schema.view.", subject="Cannot find the view") from error
 
 
 def on_lake(spark: Session, catalog: str, work: Callable[[Lake], Result]) -> Result:

@@ -19,6 +19,8 @@ _RPC_DETAILS = re.compile(r'^\s*details = "(.*)"$', re.MULTILINE)
 _LOST = ("StatusCode.UNAVAILABLE", "INVALID_HANDLE.SESSION_", "[NO_ACTIVE_SESSION]", "Channel closed")
 _CONTEXT_LIMIT = 4000
 _NO_STORAGE = re.compile(r"\[TABLE_OR_VIEW_NOT_FOUND\][^\n]*`__mv_storage__([^`]+)`")
+_UP_CAST = "[CANNOT_UP_CAST_DATATYPE]"
+_OLD_VIEW = "A view that it reads was made when a column had another type. Run the model of that view again."
 
 
 class SparkUnavailable(MaintenanceError):
@@ -94,7 +96,9 @@ def first_message(text: str) -> str:
     """Return what a text of Spark says before its Java stack and query plan."""
     message = lack_of_driver(text) or _STACK_OR_PLAN.split(text, maxsplit=1)[0].strip()[:_CONTEXT_LIMIT]
     lost = _NO_STORAGE.search(message)
-    return message if lost is None else f"{message}\n{_dropped_storage(lost[1])}"
+    if lost is not None:
+        return f"{message}\n{_dropped_storage(lost[1])}"
+    return f"{message}\n{_OLD_VIEW}" if _UP_CAST in message else message
 
 
 def _dropped_storage(view: str) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
 from pyiceberg.table import Table
@@ -25,8 +26,9 @@ from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, fo
 class Version:
     """A version of a view: when it was published, what the refresh behind it did, and the rows that it reads.
 
-    Kind, reason and rows are None where the snapshot does not say them. `obstacle` says why the view cannot be put back
-    to it; None: it can.
+    Kind, reason and rows are None where the snapshot does not say them. `rows_of` is an earlier version that reads the
+    same rows: the view was put back to it, or published again for another reason. `obstacle` says why the view cannot
+    be put back to it; None: it can.
     """
 
     version_id: int
@@ -36,6 +38,7 @@ class Version:
     rows: int | None
     storage_snapshot_id: int | None
     obstacle: str | None
+    rows_of: int | None = None
 
 
 @dataclass(frozen=True)
@@ -67,7 +70,18 @@ def versions_of(catalog: CatalogReader, name: TableName) -> VersionedView:
     if storage is None or str(storage.metadata.table_uuid) != state.storage_uuid:
         raise NotReadable("its storage table was dropped. Refresh it.")
     latest_first = sorted(found.versions, key=lambda v: (v.made_at, v.version_id), reverse=True)
-    return VersionedView(name, found, state, storage, tuple(_version(v, state, storage) for v in latest_first))
+    versions = _with_rows_of([_version(v, state, storage) for v in latest_first])
+    return VersionedView(name, found, state, storage, versions)
+
+
+def _with_rows_of(latest_first: Sequence[Version]) -> tuple[Version, ...]:
+    """Note with each version the earliest one that reads the same rows, if that is another one."""
+    first = {version.storage_snapshot_id: version.version_id for version in latest_first}
+    rows_of = [None if v.storage_snapshot_id is None else first[v.storage_snapshot_id] for v in latest_first]
+    return tuple(
+        replace(version, rows_of=None if earliest == version.version_id else earliest)
+        for version, earliest in zip(latest_first, rows_of, strict=True)
+    )
 
 
 def _version(version: ViewVersion, now: ViewState, storage: Table) -> Version:

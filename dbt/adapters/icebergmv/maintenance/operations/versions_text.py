@@ -31,6 +31,11 @@ def rolled_back_text(done: RolledBack) -> str:
     return f"{said} If its SELECT or its configuration was another one then, on_configuration_change decides."
 
 
+def _reason(version: Version) -> str:
+    reason = version.refresh_reason or "?"
+    return reason if version.rows_of is None else f"the rows of version {version.rows_of} ({reason})"
+
+
 def _row(version: Version) -> tuple[str, ...]:
     return (
         str(version.version_id),
@@ -39,5 +44,5 @@ def _row(version: Version) -> tuple[str, ...]:
         "?" if version.rows is None else str(version.rows),
         "-" if version.storage_snapshot_id is None else str(version.storage_snapshot_id),
         "yes" if version.obstacle is None else f"no: {version.obstacle}",
-        version.refresh_reason or "?",
+        _reason(version),
     )

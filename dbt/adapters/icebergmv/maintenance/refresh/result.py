@@ -41,7 +41,7 @@ class RefreshResult:
     reason: str
     storage_table: TableName
     storage_snapshot_id: int | None
-    base_tables: tuple[BaseTableStatus, ...]
+    base_tables: tuple[BaseTableStatus, ...] = field(repr=False)
     stale_read_behavior: str
     rows_written: int = 0
     rows_deleted: int = 0
@@ -49,7 +49,7 @@ class RefreshResult:
     estimated_bytes: int | None = None
     stale_partitions: int = 0
     total_partitions: int | None = None
-    base_partitions: Mapping[TableName, int] = field(default_factory=dict)
+    base_partitions: Mapping[TableName, int] = field(default_factory=dict, repr=False)
     partition_by: tuple[str, ...] = ()
 
 

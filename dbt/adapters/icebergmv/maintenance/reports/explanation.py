@@ -28,6 +28,7 @@ from dbt.adapters.icebergmv.maintenance.reports.view_status import (
     Subject,
     Unread,
     ViewStatus,
+    absent_tables,
     configured_status,
     left_alone,
     limits_of,
@@ -133,7 +134,7 @@ def _explained(catalog: CatalogReader, subject: Subject, now: datetime) -> Expla
         if isinstance(subject, Configured):
             view: Inspection = inspect(catalog, subject.request)
             resting = left_alone(catalog, subject, now)
-            found = configured_status(view, subject, now, resting)
+            found = configured_status(catalog, view, subject, now, resting)
             return _of(catalog, view, found, _ahead(view, subject.on_change))
         found = status_of(catalog, subject, now)
         if isinstance(subject, Unread):
@@ -159,8 +160,10 @@ def _ahead(view: Inspection, on_change: OnChange) -> Outlook | None:
 
 def _of(catalog: CatalogReader, view: Inspection, found: ViewStatus, ahead: Outlook | None) -> Explanation:
     definition, bases = view.definition, view.status.base_tables
-    obstacles = all_obstacles(definition.as_written, view.bases.columns_of, catalog.name)
-    is_all_there = not any(_is_absent(catalog, base.base) for base in bases)
+    is_all_there, obstacles, limits = not absent_tables(catalog, view), Obstacles(), None
+    if is_all_there:
+        obstacles = all_obstacles(definition.as_written, view.bases.columns_of, catalog.name)
+        limits = limits_of(definition)
     tried = trial(view) if is_all_there else None
     tables = tuple(_base_table(base, definition, tried, obstacles) for base in bases)
     verdict: Verdict = _verdict(definition, tables) if is_all_there else "unknown"
@@ -169,7 +172,7 @@ def _of(catalog: CatalogReader, view: Inspection, found: ViewStatus, ahead: Outl
         "error" if found.error is not None else verdict,
         tuple(_columns(view)),
         tables,
-        obstacles.whole or tuple(said for said in (limits_of(definition),) if said is not None),
+        obstacles.whole or tuple(said for said in (limits,) if said is not None),
         found,
         () if ahead is None else _considered(view),
         None if ahead is None else next_sql(view, ahead),
@@ -216,12 +219,6 @@ def _how(steps: list[str]) -> str:
     return ", then ".join(steps).replace("`?`", "?") or _AS_IT_IS
 
 
-def _is_absent(catalog: CatalogReader, base: BaseTable) -> bool:
-    """Return whether a base table is a name that the catalog does not know."""
-    is_ours = base.source is None and base.name[0] == catalog.name
-    return is_ours and catalog.table(*base.name[1:]) is None and catalog.view(*base.name[1:]) is None
-
-
 def _base_table(
     base: BaseTableStatus, definition: ViewDefinition, tried: Trial | None, obstacles: Obstacles
 ) -> BaseTableExplanation:
@@ -240,8 +237,9 @@ def _base_table(
 
 
 def _partitioned_by(base: BaseTable) -> tuple[str, ...]:
+    """Return the partitioning as Spark has it; hidden keys of a materialized view are columns here."""
     source = base.source
-    return () if source is None else tuple(f.ddl() for f in spec_fields(source.table.spec(), source.table_schema))
+    return () if source is None else tuple(f.ddl() for f in spec_fields(source.table.spec(), source.table.schema()))
 
 
 def _obstacles(base: BaseTable, obstacles: Obstacles) -> tuple[str, ...]:

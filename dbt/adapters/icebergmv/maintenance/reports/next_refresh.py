@@ -23,6 +23,8 @@ _WITH_OTHER_COLUMNS: tuple[RefreshKind, ...] = ("append", "merge", "overwrite")
 _NOT_ON_RUN = "refresh_on_run is false"
 _MAY_BE_REFUSED = "refresh_policy is incremental_strict, and a full refresh may be the only right one"
 _SPARK_READS_IT = "whether Spark accepts its SQL, which cannot be analysed here"
+_CONTRACT = "whether its SELECT has the columns that its contract declares, as the view has others"
+_CONTRACT_IS_BROKEN = "its contract declares other columns than the view has"
 _SAME_SELECT = "whether its SELECT is that of its last run, because it asks Spark while it is compiled"
 
 
@@ -191,6 +193,17 @@ def if_select_is_the_same(found: NextRefresh, on_change: OnChange, policy: Refre
         held_by=None,
         keeps_columns=False,
     )
+
+
+def if_contract_is_kept(found: NextRefresh) -> NextRefresh:
+    """Return what a run does with a view whose contract declares other columns, perhaps, than the view has.
+
+    Spark is asked for those of the SELECT first, whatever changed.
+    """
+    if "error" in found.kinds:
+        return found
+    questions = (*found.questions, _CONTRACT)
+    return replace(found, kinds=(*found.kinds, "error"), questions=questions, refusal=_CONTRACT_IS_BROKEN)
 
 
 def _if_more_changes(view: Inspection) -> tuple[RefreshKind, ...]:

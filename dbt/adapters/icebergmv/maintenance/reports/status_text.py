@@ -83,7 +83,7 @@ def _details(view: ViewStatus) -> list[str]:
     if view.next is not None:
         lines += _reason(view, view.next)
     if view.state in ("fresh", "stale"):
-        lines += [f"changed in the model: {altered}" for altered in view.altered]
+        lines += [f"changed: {altered}" for altered in view.altered]
     if view.limits is not None:
         lines.append(view.limits)
     if view.reads_reason is not None:

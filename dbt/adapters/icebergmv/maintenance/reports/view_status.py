@@ -22,13 +22,16 @@ from dbt.adapters.icebergmv.maintenance.reports.next_refresh import (
     OnChange,
     after,
     failing,
+    if_contract_is_kept,
     if_select_is_the_same,
     is_fresh,
     outlook,
     rest_of,
 )
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
+from dbt.adapters.icebergmv.maintenance.status.declared_columns import Declared, are_declared
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,
     LostView,
@@ -44,7 +47,7 @@ from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE
 from dbt.adapters.icebergmv.maintenance.status.stale_since import stale_since
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
-from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
+from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import over_columns, read_plan
 
 State: TypeAlias = Literal["fresh", "stale", "new", "lost", "error"]
 
@@ -55,13 +58,14 @@ class Configured:
 
     `on_change`: what the run does about changed configuration. `built_first` are the tables, and other materialized
     views, that the same run builds before it, and that it reads. `is_asked`: the request has the SELECT of the last
-    run, because the model asks Spark while it is compiled.
+    run, because the model asks Spark while it is compiled. `declared` are the columns of its contract, if it has one.
     """
 
     request: RefreshRequest
     on_change: OnChange = "apply"
     built_first: tuple[TableName, ...] = ()
     is_asked: bool = False
+    declared: Declared | None = None
 
     @property
     def name(self) -> TableName:
@@ -192,12 +196,19 @@ def status_of(catalog: CatalogReader, subject: Subject, now: datetime) -> ViewSt
     try:
         if isinstance(subject, Configured):
             resting = left_alone(catalog, subject, now)
-            return configured_status(inspect(catalog, subject.request), subject, now, resting)
+            return configured_status(catalog, inspect(catalog, subject.request), subject, now, resting)
         return _recorded_status(catalog, subject, now)
     except MaintenanceError as error:
         problem = subject.problem if isinstance(subject, Recorded) else None
         found = _failing(ViewStatus(show(subject.name), "stale"), subject, problem or _said(error), resting)
         return _since(found, _state(catalog, subject.name), now)
+
+
+def absent_tables(catalog: CatalogReader, view: Inspection) -> tuple[BaseTable, ...]:
+    """Return the base tables of a view that are names which the catalog does not know."""
+    lost = [base.base for base in view.status.base_tables if base.base.source is None]
+    ours = [base for base in lost if base.name[0] == catalog.name and catalog.view(*base.name[1:]) is None]
+    return tuple(base for base in ours if catalog.table(*base.name[1:]) is None)
 
 
 def left_alone(catalog: CatalogReader, subject: Configured, now: datetime) -> RestingView | None:
@@ -221,7 +232,7 @@ def _unread_status(catalog: CatalogReader, subject: Unread, now: datetime) -> Vi
 
 
 def configured_status(
-    view: Inspection, subject: Configured, now: datetime, resting: RestingView | None = None
+    catalog: CatalogReader, view: Inspection, subject: Configured, now: datetime, resting: RestingView | None = None
 ) -> ViewStatus:
     """Return the status of an inspected view as a run would refresh it; what the next run fails of is in it.
 
@@ -233,11 +244,27 @@ def configured_status(
         following = outlook(view, subject.on_change).next if resting is None else rest_of(resting)
     except MaintenanceError as error:
         return _failing(found, subject, _said(error), resting)
-    following = _with_any_select(following, subject)
+    following, altered = _with_any_select(following, subject), view.changes.alter
     if following.held_by is None and isinstance(view, RefreshedView):
-        otherwise = (view.state.stale_read_behavior in LIVE) != (reads.behavior in LIVE)
-        following = replace(following, is_read_otherwise=otherwise)
-    return replace(found, reads_reason=reads.reason, altered=view.changes.alter, next=following)
+        was = view.state.stale_read_behavior
+        becomes = over_columns(reads, view.definition, view.stored.columns_and_keys).behavior
+        following = replace(following, is_read_otherwise=(was in LIVE) != (becomes in LIVE))
+        altered += (f"readers get {becomes}, and got {was}",) if was != becomes and not altered else ()
+        if (
+            subject.declared is not None
+            and view.rebuild is None
+            and not are_declared(subject.declared, view.found.columns)
+        ):
+            following = if_contract_is_kept(following)
+    if absent_tables(catalog, view):
+        # Neither their columns nor their partitions are known yet.
+        return replace(found, limits=None, altered=altered, next=following)
+    return replace(found, reads_reason=reads.reason, altered=altered, next=following)
+
+
+def _keeps_contract(view: RefreshedView, declared: Declared | None) -> bool:
+    """Return whether a view surely has the columns that its contract declares, if it has one."""
+    return declared is None or are_declared(declared, view.found.columns)
 
 
 def _failing(found: ViewStatus, subject: Subject, error: str, resting: RestingView | None) -> ViewStatus:

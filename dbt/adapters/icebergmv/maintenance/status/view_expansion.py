@@ -215,10 +215,10 @@ def _as_recorded(view: ViewInfo, sql: str, expansion: _Expansion) -> str:
         quoted = identifier(column.name)
         same = actual is not None and actual.type == column.type
         listed.append(quoted if same else f"CAST({quoted} AS {ddl}) AS {quoted}")
-    as_named = all(b is not None and b.name.lower() == n.lower() for b, n in zip(below, names, strict=True))
+    as_named = surplus == 0 and all(b is not None and b.name == n for b, n in zip(below, names, strict=True))
     alias = identifier(_INNER_ALIAS)
-    if not ("*" in sql and as_named and surplus == 0):
-        # Else their own names distinguish them from columns that a `*` comes to mean.
+    if not as_named:
+        # Their own names distinguish them from columns that a `*` comes to mean.
         given = (*names, *(f"{_INNER_ALIAS}_{i}" for i in range(surplus)))
         alias += f"({', '.join(map(identifier, given))})"
     return f"(SELECT {', '.join(listed)} FROM (\n{sql}\n) AS {alias})"
