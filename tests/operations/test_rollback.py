@@ -320,7 +320,9 @@ def test_rows_of_a_run_with_empty_stay_partial(on_change: OnChange, stage: Stage
     refresh(Lake(stage.catalog, RecordingSpark(stage.catalog, ROWS.columns)), view, read_plan(view))
     refreshed(stage, ROWS, 1)
     (to,) = (v for v in versions(stage) if v.obstacle is None)
-    assert back(stage, to.version_id)[0].next_refresh == "full"
+    done, _ = back(stage, to.version_id)
+    assert (done.next_refresh, done.partial) == ("full", "--empty")
+    assert rolled_back_text(done).endswith("They were built with --empty, so the next run refreshes the view in full.")
     following = outlook(inspect(stage.catalog, stage.request(ROWS)), on_change).next
     assert (following.kinds, following.reason) == (("full",), "the last run was built with --empty")
 

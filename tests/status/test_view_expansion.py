@@ -358,3 +358,13 @@ def test_a_view_of_plain_columns_does_not_hide_which_of_them_are_read() -> None:
     assert found.read_in_full == frozenset()
     computed = view("SELECT k, max(d) FROM t GROUP BY k", "k int, d date")
     assert analysed("SELECT k FROM v", v=computed).reads_unnamed
+
+
+@pytest.mark.parametrize(
+    "item", ["CAST(CAST(k AS int) AS int)", "k::bigint::int", "m.k", "(k)", "coalesce(k)", "try_cast(k AS int)"]
+)
+def test_a_column_that_spark_names_is_given_its_name(item: str) -> None:
+    """Else its name could mean a column of the query around it."""
+    over_t = view(f"SELECT {item} FROM t AS m", "k int")
+    around = "SELECT d FROM t AS o WHERE EXISTS (SELECT 1 FROM v WHERE v.k = o.k)"
+    assert ("AS `icebergmv_view`(`k`)" in expanded(around, v=over_t)) is (item != "m.k")

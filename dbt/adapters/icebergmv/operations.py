@@ -49,6 +49,7 @@ from dbt.adapters.icebergmv.project_models import (
     relations_of,
     schemas_of,
     unmatched,
+    views_below,
     wanted_names,
 )
 from dbt.adapters.icebergmv.run_operation import FORMATS, operation
@@ -124,7 +125,9 @@ class OperationsMixin(metaclass=AdapterMeta):
         # What becomes of a view depends on those that it reads, wanted or not.
         views = list(filter(_is_a_view, models)) if any(map(_is_a_view, shown)) else []
         is_changed = self._changed_views(manifest)
-        subjects = {m.relation: self._subject(m, manifest, is_changed) for m in models if m in shown or m in views}
+        needs = views_below(manifest)
+        looked_at = [m for m in models if m in shown or m in views]
+        subjects = {m.relation: self._subject(m, manifest, is_changed, needs) for m in looked_at}
         explained = _each(explain_all, readers, [subjects[m.relation] for m in shown])
         others = {m.relation[0]: self._reader_or_what_is_wrong(m.relation[0]) for m in views}
         said = {view.name: view for view in _each(status, others, [subjects[m.relation] for m in views])}
@@ -143,7 +146,8 @@ class OperationsMixin(metaclass=AdapterMeta):
             raise InvalidConfig(f"select has {name!r}, which is no materialized view of the project. Leave it out.")
         # What becomes of a view depends on those that it reads, wanted or not.
         is_changed = self._changed_views(manifest)
-        subjects: list[Subject] = [self._subject(m, manifest, is_changed) for m in models]
+        needs = views_below(manifest)
+        subjects: list[Subject] = [self._subject(m, manifest, is_changed, needs) for m in models]
         subjects += [Recorded(name, note=_GONE) for name in gone if is_wanted(_names(name), wanted)]
         shown = {show(m.relation) for m in models if is_wanted(m.names, wanted)} | {show(name) for name in gone}
         return [view for view in _each(status, readers, subjects) if view.name in shown]
@@ -171,8 +175,15 @@ class OperationsMixin(metaclass=AdapterMeta):
 
         return is_changed
 
-    def _subject(self, model: ProjectModel, manifest: Any, is_changed: Callable[[str], bool]) -> Subject:
+    def _subject(
+        self,
+        model: ProjectModel,
+        manifest: Any,
+        is_changed: Callable[[str], bool],
+        views_below: Callable[[str], frozenset[TableName]],
+    ) -> Subject:
         """Return a model as status and explain look at it, with why its run fails before it asks for anything."""
+        needs = views_below(str(model.node.unique_id))
         try:
             sql = self._compiled(model, manifest)
             is_asked = sql is None
@@ -182,7 +193,7 @@ class OperationsMixin(metaclass=AdapterMeta):
             # The configuration may be wrong whatever the SELECT is.
             request = self.refresh_request(as_run_sees_it(model), sql or "", model.relation, is_rebuilt)
             if sql is None:
-                return Unread(model.relation, _ASKS)
+                return Unread(model.relation, _ASKS, needs)
         except MaintenanceError as error:
             return Recorded(model.relation, problem=error.cause)
         except DbtBaseException as error:
@@ -190,7 +201,7 @@ class OperationsMixin(metaclass=AdapterMeta):
         setting = str(model.node.config.on_configuration_change.value)
         below = built_first(manifest, model.node, is_changed)
         declared = declared_columns(as_run_sees_it(model))
-        return Configured(request, cast(OnChange, setting), below, is_asked, declared)
+        return Configured(request, cast(OnChange, setting), below, is_asked, declared, needs)
 
     def _compiled(self, model: ProjectModel, manifest: Any) -> str | None:
         """Return the SELECT of a model, None of one that asks Spark for it. Raises dbt's errors of Jinja."""

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import cache
 from typing import Any
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
@@ -89,6 +90,24 @@ def built_first(manifest: Any, node: Any, is_changed: Callable[[str], bool]) -> 
         if materialized not in ("ephemeral", "view") or (materialized == "view" and is_changed(name)):
             found[(str(other.database), str(other.schema), str(other.alias))] = None
     return tuple(found)
+
+
+def views_below(manifest: Any) -> Callable[[str], frozenset[TableName]]:
+    """Return what says, of the id of a node, which materialized views are below it, near or far."""
+
+    @cache
+    def below(unique_id: str) -> frozenset[TableName]:
+        found: set[TableName] = set()
+        for name in manifest.nodes[unique_id].depends_on.nodes:
+            other = manifest.nodes.get(name)
+            if other is None or str(other.resource_type) not in ("model", "snapshot"):
+                continue
+            if str(other.config.materialized) == MATERIALIZED_VIEW:
+                found.add((str(other.database), str(other.schema), str(other.alias)))
+            found |= below(name)
+        return frozenset(found)
+
+    return below
 
 
 def wanted_names(select: object) -> tuple[str, ...]:

@@ -47,14 +47,30 @@ def ansi_matters(query: exp.Expr, types: Mapping[str, Iterable[str | None]], wor
     has_decimals = _reads(_DECIMALS, types, words) or any(_is_decimal(v) for v in query.find_all(exp.Literal))
     if has_decimals and any(_may_make_text(node) for node in query.find_all(exp.Func, *_MATCHES)):
         return True
-    kinds = {name: _one(_kind_of_type(t) for t in found) for name, found in types.items()}
-    for alias in query.find_all(exp.Alias):
-        if not isinstance(alias.this, exp.Column) or alias.this.name.lower() != alias.alias.lower():
-            name, kind = alias.alias.lower(), _kind(alias.this, kinds)
-            kinds[name] = kind if kinds.get(name, kind) == kind else None
+    kinds = _kinds_by_name(query, types)
     if any(_kind(v, kinds) is None for node in query.find_all(exp.Concat) for v in node.expressions):
         return True  # It may be one of arrays.
     return any(_one(_met(node, kinds)) is None for node in query.find_all(*_MEET))
+
+
+def _kinds_by_name(query: exp.Expr, types: Mapping[str, Iterable[str | None]]) -> dict[str, Kind | None]:
+    """Return the kinds of columns of tables and of aliases; None for a name that has several, or an unknown one.
+
+    An alias may be made of another one, wherever that is in the text, so all are looked at until nothing is new.
+    """
+    kinds = {name: _one(_kind_of_type(t) for t in found) for name, found in types.items()}
+    aliases = [
+        (alias.alias.lower(), alias.this)
+        for alias in query.find_all(exp.Alias)
+        if not isinstance(alias.this, exp.Column) or alias.this.name.lower() != alias.alias.lower()
+    ]
+    before: dict[str, Kind | None] | None = None
+    while kinds != before:
+        before = dict(kinds)
+        for name, made_of in reversed(aliases):
+            kind = _kind(made_of, kinds)
+            kinds[name] = kind if kinds.get(name, kind) == kind else None
+    return kinds
 
 
 def reads_unnamed(query: exp.Expr, words: frozenset[str]) -> bool:

@@ -41,7 +41,8 @@ NextRefresh = Literal["from there", "full"]
 class RolledBack:
     """What was done: the version whose rows the view has now, and how the next refresh can go on.
 
-    A `refresh_policy`, or a flag, of the model may make it full all the same: neither is recorded.
+    A `refresh_policy`, or a flag, of the model may make it full all the same: neither is recorded. `partial` names the
+    dbt flag under which these rows were built, if they are only some of those of the SELECT.
     """
 
     name: str
@@ -49,6 +50,7 @@ class RolledBack:
     storage_snapshot_id: int
     rows: int | None
     next_refresh: NextRefresh
+    partial: str | None = None
 
 
 def rollback(lake: Lake, view: TableName, to: int) -> RolledBack:
@@ -69,7 +71,7 @@ def rollback(lake: Lake, view: TableName, to: int) -> RolledBack:
         publish_as_found(lake, known.found, state, text, now)
         goes_on = state.settings == known.state.settings and state.config == known.state.config
         next_refresh: NextRefresh = "from there" if goes_on and _can_go_on(lake, view) else "full"
-        return RolledBack(show(view), version.version_id, snapshot_id, version.rows, next_refresh)
+        return RolledBack(show(view), version.version_id, snapshot_id, version.rows, next_refresh, state.partial)
 
 
 def _wanted(known: VersionedView, to: int) -> tuple[Version, int]:

@@ -19,13 +19,12 @@ def versions_text(found: Sequence[Version]) -> str:
 def rolled_back_text(done: RolledBack) -> str:
     """Return what was done, and what comes next."""
     rows = "" if done.rows is None else f", {done.rows} row{'' if done.rows == 1 else 's'}"
+    has = f"{done.name} has the rows of version {done.version_id} (storage snapshot {done.storage_snapshot_id}{rows})."
+    if done.partial is not None:
+        return f"{has} They were built with {done.partial}, so the next run refreshes the view in full."
     goes_on = done.next_refresh == "from there"
     following = "goes on from there, if refresh_policy lets it," if goes_on else "is full"
-    said = (
-        f"{done.name} has the rows of version {done.version_id} (storage snapshot {done.storage_snapshot_id}{rows}). "
-        f"The next refresh {following} and brings it to now again; "
-        "refresh_on_run: false keeps runs from it."
-    )
+    said = f"{has} The next refresh {following} and brings it to now again; refresh_on_run: false keeps runs from it."
     if goes_on:
         return said
     return f"{said} If its SELECT or its configuration was another one then, on_configuration_change decides."

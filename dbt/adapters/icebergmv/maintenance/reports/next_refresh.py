@@ -156,17 +156,18 @@ def after(found: NextRefresh, built: BuiltFirst, policy: RefreshPolicy) -> NextR
         return NextRefresh(("none",), reason, estimated_bytes=0, held_by="upstream_error")
     full: RefreshKind = "error" if policy == "incremental_strict" else "full"
     if built.redefines and found.held_by == "target_lag":
-        # A view of another SELECT does not wait.
-        found = replace(found, kinds=(), held_by=None, if_more_changes=(full,))
-    if not built.names or not (found.if_more_changes or built.may_fail):
+        # A view of another SELECT does not wait; it does if it never looked below the one that is read otherwise.
+        found = replace(found, held_by=None, if_more_changes=(full, "none"))
+    may_be_skipped = built.may_fail and found.kinds != ("none",)
+    if not (built.names and found.if_more_changes) and not may_be_skipped:
         return found
-    question = f"what comes of {' and '.join(built.names)}, which the same run builds first"
-    likely, more = found.kinds, found.if_more_changes
+    question = f"what comes of {' and '.join(built.names) or 'the views below'}, which the same run builds first"
+    likely, more = found.kinds, found.if_more_changes if built.names else ()
     if more:
         likely = tuple(kind for kind in likely if kind != "none")
         more += () if built.keeps_columns else _WITH_OTHER_COLUMNS
         more += (full,) if built.redefines else ()
-    more += ("none",) if built.may_fail else ()
+    more += ("none",) if may_be_skipped else ()
     return replace(
         found,
         kinds=tuple(dict.fromkeys((*likely, *more))),

@@ -43,7 +43,7 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import (
 )
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, is_materialized_view, read_state
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, resting_view
-from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE
+from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE, StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.stale_since import stale_since
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
@@ -59,6 +59,7 @@ class Configured:
     `on_change`: what the run does about changed configuration. `built_first` are the tables, and other materialized
     views, that the same run builds before it, and that it reads. `is_asked`: the request has the SELECT of the last
     run, because the model asks Spark while it is compiled. `declared` are the columns of its contract, if it has one.
+    `needs` are all materialized views below it, near or far: if one fails, dbt skips this one.
     """
 
     request: RefreshRequest
@@ -66,6 +67,7 @@ class Configured:
     built_first: tuple[TableName, ...] = ()
     is_asked: bool = False
     declared: Declared | None = None
+    needs: frozenset[TableName] = frozenset()
 
     @property
     def name(self) -> TableName:
@@ -87,10 +89,14 @@ class Recorded:
 
 @dataclass(frozen=True)
 class Unread:
-    """A view that no run has built whole, and whose SELECT nobody knows before a run; `why` says so."""
+    """A view that no run has built whole, and whose SELECT nobody knows before a run; `why` says so.
+
+    `needs` are all materialized views below it, near or far.
+    """
 
     name: TableName
     why: str
+    needs: frozenset[TableName] = frozenset()
 
 
 Subject: TypeAlias = Configured | Recorded | Unread
@@ -164,26 +170,26 @@ def _in_one_run(found: Sequence[tuple[Subject, ViewStatus]]) -> Iterator[ViewSta
         return in_turn(*by_name[name])
 
     def in_turn(subject: Subject, status: ViewStatus) -> NextRefresh | None:
-        if status.next is None or status.state == "error" or not isinstance(subject, Configured):
+        if status.next is None or status.state == "error" or isinstance(subject, Recorded):
             return status.next
-        below = {n: (by_name[n][1], of(n)) for n in subject.built_first if n in by_name}
-        return after(status.next, _built(subject.built_first, below), subject.request.config.refresh_policy)
+        names = subject.built_first if isinstance(subject, Configured) else ()
+        policy = subject.request.config.refresh_policy if isinstance(subject, Configured) else "auto"
+        below = {n: (by_name[n][1], of(n)) for n in sorted({*names, *subject.needs}) if n in by_name}
+        return after(status.next, _built(names, below), policy)
 
     for subject, status in found:
         yield replace(status, next=in_turn(subject, status))
 
 
-def _built(names: Sequence[TableName], views: Mapping[TableName, tuple[ViewStatus, NextRefresh | None]]) -> BuiltFirst:
-    """Return what the run builds first of these names. What it does with materialized views among them is known."""
-    ahead = {name: following for name, (_, following) in views.items() if following is not None}
-    felt = [name for name in names if name not in views or (name in ahead and ahead[name].is_felt_above)]
-    broken = {name for name, (found, _) in views.items() if found.state == "error"}
-    broken |= {name for name, following in ahead.items() if following.held_by == "upstream_error"}
+def _built(names: Sequence[TableName], below: Mapping[TableName, tuple[ViewStatus, NextRefresh | None]]) -> BuiltFirst:
+    """Return what the run builds first of these names. What it does with all materialized views `below` is known."""
+    ahead = {name: following for name, (_, following) in below.items() if following is not None}
+    felt = [name for name in names if name not in below or (name in ahead and ahead[name].is_felt_above)]
     return BuiltFirst(
         names=tuple(map(show, felt)),
         keeps_columns=all(name in ahead and ahead[name].keeps_columns for name in felt),
-        redefines=any(following.is_read_otherwise for following in ahead.values()),
-        fails=tuple(show(name) for name in views if name in broken),
+        redefines=any(ahead[name].is_read_otherwise for name in names if name in ahead),
+        fails=tuple(show(name) for name, (found, _) in below.items() if found.state == "error"),
         may_fail=any("error" in following.kinds for following in ahead.values()),
     )
 
@@ -245,21 +251,24 @@ def configured_status(
     except MaintenanceError as error:
         return _failing(found, subject, _said(error), resting)
     following, altered = _with_any_select(following, subject), view.changes.alter
-    if following.held_by is None and isinstance(view, RefreshedView):
+    if isinstance(view, RefreshedView) and following.held_by is None:
         was = view.state.stale_read_behavior
         becomes = over_columns(reads, view.definition, view.stored.columns_and_keys).behavior
-        following = replace(following, is_read_otherwise=(was in LIVE) != (becomes in LIVE))
+        following = replace(following, is_read_otherwise=_is_read_otherwise(view, becomes))
         altered += (f"readers get {becomes}, and got {was}",) if was != becomes and not altered else ()
-        if (
-            subject.declared is not None
-            and view.rebuild is None
-            and not are_declared(subject.declared, view.found.columns)
-        ):
-            following = if_contract_is_kept(following)
+    if isinstance(view, RefreshedView) and view.rebuild is None and not _keeps_contract(view, subject.declared):
+        following = if_contract_is_kept(following)
     if absent_tables(catalog, view):
         # Neither their columns nor their partitions are known yet.
         return replace(found, limits=None, altered=altered, next=following)
     return replace(found, reads_reason=reads.reason, altered=altered, next=following)
+
+
+def _is_read_otherwise(view: RefreshedView, becomes: StaleReadBehavior) -> bool:
+    """Return whether views above read another SELECT then, or stored rows in place of one, or one in place of these."""
+    if (view.state.stale_read_behavior in LIVE) != (becomes in LIVE):
+        return True
+    return becomes in LIVE and view.state.definition_hash != view.request.config.definition_hash
 
 
 def _keeps_contract(view: RefreshedView, declared: Declared | None) -> bool:

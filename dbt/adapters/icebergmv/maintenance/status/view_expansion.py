@@ -210,18 +210,25 @@ def _as_recorded(view: ViewInfo, sql: str, expansion: _Expansion) -> str:
     """Return the SELECT of the view's columns, under their recorded names and types, from its SQL."""
     names = [c.name for c in view.columns]
     below, surplus = _columns_of(sql, view, expansion)
+    query = parse_query(sql)
     listed = []
     for column, ddl, actual in zip(view.columns, view.types, below, strict=True):
         quoted = identifier(column.name)
         same = actual is not None and actual.type == column.type
         listed.append(quoted if same else f"CAST({quoted} AS {ddl}) AS {quoted}")
     as_named = surplus == 0 and all(b is not None and b.name == n for b, n in zip(below, names, strict=True))
+    as_named = as_named and query is not None and all(map(_has_its_own_name, query.selects))
     alias = identifier(_INNER_ALIAS)
     if not as_named:
         # Their own names distinguish them from columns that a `*` comes to mean.
         given = (*names, *(f"{_INNER_ALIAS}_{i}" for i in range(surplus)))
         alias += f"({', '.join(map(identifier, given))})"
     return f"(SELECT {', '.join(listed)} FROM (\n{sql}\n) AS {alias})"
+
+
+def _has_its_own_name(item: exp.Expr) -> bool:
+    """Return whether Spark gives an item of a list the name that it is read by here; others have names of Spark's."""
+    return isinstance(item, (exp.Alias, exp.Column, exp.Star))
 
 
 def _columns_of(
