@@ -230,6 +230,27 @@ def test_column_of_the_view_that_the_select_around_it_could_catch(orders: Orders
     assert "gone" in orders.lake.fail("--select", orders.model)
 
 
+def test_a_column_that_spark_names_means_that_of_the_view(orders: Orders) -> None:
+    orders.do("CREATE TABLE {o} USING iceberg AS SELECT id, cast(id as int) AS v FROM range(5)")
+    orders.do("CREATE VIEW {v} (v) AS SELECT CAST(CAST(v AS int) AS int) FROM {t} WHERE v < 3")
+    other = orders.lake.view(f"{orders.name}_other")
+    orders.build(f"select o.id from {other} o where exists (select 1 from {{v}} x where x.v = o.v)")
+    orders.refreshed("none")
+    orders.do("DELETE FROM {t} WHERE v = 2")
+    response = orders.lake.run("--select", orders.model)[orders.model]
+    assert response["refresh_kind"] != "none"
+    orders.lake.assert_equals_definition(orders.model)
+
+
+def test_a_column_that_nobody_names_is_not_read(orders: Orders) -> None:
+    orders.do("CREATE TABLE {o} USING iceberg AS SELECT id AS k, cast(id as int) AS w FROM range(5)")
+    orders.do("CREATE VIEW {v} AS SELECT w FROM {o}")
+    table = orders.lake.view(orders.table)
+    orders.build(f"select w from {{v}} where exists (select 1 from {table} t where t.v = w)")
+    orders.do("UPDATE {t} SET id = id + 1000 WHERE v = 3")
+    orders.refreshed("none")
+
+
 def test_one_cut(orders: Orders, monkeypatch: pytest.MonkeyPatch) -> None:
     """A commit to the base between the inspection and the statements of the refresh is in neither half."""
     orders.do("CREATE VIEW {v} AS SELECT count(*) AS n FROM {t}")
