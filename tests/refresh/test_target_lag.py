@@ -14,7 +14,8 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo, ViewIn
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import change_since
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
 from dbt.adapters.icebergmv.maintenance.reports.explanation import explain
-from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, status
+from dbt.adapters.icebergmv.maintenance.reports.one_run import status
+from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, inspect_for_run
 from tests.refresh.refreshes import COUNTED, STORAGE, VIEW, Model, Stage, crash, employ, nothing, reading, sell
 

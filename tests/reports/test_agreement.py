@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
-from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, status
+from dbt.adapters.icebergmv.maintenance.reports.one_run import status
+from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured
 from tests.randomised.soak import fresh_seed
 from tests.refresh.guessing_spark import GuessingSpark
 from tests.refresh.refreshes import Model, Stage

@@ -13,8 +13,9 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.reports.explanation import explain, without_status
 from dbt.adapters.icebergmv.maintenance.reports.explanation_text import explanation_text, project_text
+from dbt.adapters.icebergmv.maintenance.reports.one_run import status
 from dbt.adapters.icebergmv.maintenance.reports.status_text import status_text
-from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, Recorded, ViewStatus, status
+from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, Recorded, ViewStatus
 from tests.refresh.refreshes import DAYS, JOINED, ROWS, STORAGE, VIEW, Model, Stage, reading, sell, stable
 
 GOLDEN = Path(__file__).parent / "golden"

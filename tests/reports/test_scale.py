@@ -9,7 +9,8 @@ import pytest
 from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
-from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, status
+from dbt.adapters.icebergmv.maintenance.reports.one_run import status
+from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshRequest, inspect
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan

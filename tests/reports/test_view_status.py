@@ -13,8 +13,9 @@ from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.reports.as_json import as_json
 from dbt.adapters.icebergmv.maintenance.reports.explanation import explain
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import OnChange
+from dbt.adapters.icebergmv.maintenance.reports.one_run import status
 from dbt.adapters.icebergmv.maintenance.reports.status_text import status_text
-from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, Recorded, ViewStatus, status
+from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, Recorded, ViewStatus
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
 from tests.refresh.conftest import stage as stage  # noqa: PLC0414 - a fixture
 from tests.refresh.refreshes import (

@@ -20,7 +20,8 @@ from dbt.adapters.icebergmv.maintenance.operations.versions import Version, vers
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
 from dbt.adapters.icebergmv.maintenance.reports.explanation import Explanation, explain
-from dbt.adapters.icebergmv.maintenance.reports.view_status import Recorded, ViewStatus, status
+from dbt.adapters.icebergmv.maintenance.reports.one_run import status
+from dbt.adapters.icebergmv.maintenance.reports.view_status import Recorded, ViewStatus
 from dbt.adapters.icebergmv.maintenance.sql.names import show
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect, recorded_request

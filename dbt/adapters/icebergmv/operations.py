@@ -24,15 +24,9 @@ from dbt.adapters.icebergmv.maintenance.reports.as_json import as_json
 from dbt.adapters.icebergmv.maintenance.reports.explanation import Explanation, explain_all, without_status
 from dbt.adapters.icebergmv.maintenance.reports.explanation_text import explanation_text, project_text
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import OnChange
+from dbt.adapters.icebergmv.maintenance.reports.one_run import status
 from dbt.adapters.icebergmv.maintenance.reports.status_text import status_text
-from dbt.adapters.icebergmv.maintenance.reports.view_status import (
-    Configured,
-    Recorded,
-    Subject,
-    Unread,
-    ViewStatus,
-    status,
-)
+from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, Recorded, Subject, Unread, ViewStatus
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.config_words import one_of
 from dbt.adapters.icebergmv.maintenance.status.inspection import recorded_select

@@ -19,9 +19,7 @@ from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 OnChange: TypeAlias = Literal["apply", "continue", "fail"]
 RefreshKind: TypeAlias = Literal["none", "append", "overwrite", "merge", "full", "restitch", "error"]
 
-_WITH_OTHER_COLUMNS: tuple[RefreshKind, ...] = ("append", "merge", "overwrite")
 _NOT_ON_RUN = "refresh_on_run is false"
-_MAY_BE_REFUSED = "refresh_policy is incremental_strict, and a full refresh may be the only right one"
 _SPARK_READS_IT = "whether Spark accepts its SQL, which cannot be analysed here"
 _CONTRACT = "whether its SELECT has the columns that its contract declares, as the view has others"
 _CONTRACT_IS_BROKEN = "its contract declares other columns than the view has"
@@ -55,21 +53,6 @@ class NextRefresh:
     def is_felt_above(self) -> bool:
         """Return whether what reads the view may be refreshed because of it."""
         return self.kinds != ("none",) or self.is_read_otherwise
-
-
-@dataclass(frozen=True)
-class BuiltFirst:
-    """What the same run builds before a view that reads it, by the names, as far as the view may feel it.
-
-    `keeps_columns`: all have the columns then that they have now, so the SELECT means what it means now. `redefines`:
-    one is read otherwise then. `fails` are those whose run fails; `may_fail`: that of one may.
-    """
-
-    names: tuple[str, ...] = ()
-    keeps_columns: bool = False
-    redefines: bool = False
-    fails: tuple[str, ...] = ()
-    may_fail: bool = False
 
 
 @dataclass(frozen=True)
@@ -147,35 +130,6 @@ def _refusal(view: Inspection) -> str | None:
     except RefreshRefused as error:
         return error.cause
     return None
-
-
-def after(found: NextRefresh, built: BuiltFirst, policy: RefreshPolicy) -> NextRefresh:
-    """Return what a run does with a view if it builds tables first that the view reads."""
-    if built.fails:
-        reason = f"{' and '.join(built.fails)}, which the same run builds first, fails: dbt skips what reads it"
-        return NextRefresh(("none",), reason, estimated_bytes=0, held_by="upstream_error")
-    full: RefreshKind = "error" if policy == "incremental_strict" else "full"
-    if built.redefines and found.held_by == "target_lag":
-        # A view of another SELECT does not wait; it does if it never looked below the one that is read otherwise.
-        found = replace(found, held_by=None, if_more_changes=(full, "none"))
-    may_be_skipped = built.may_fail and found.kinds != ("none",)
-    if not (built.names and found.if_more_changes) and not may_be_skipped:
-        return found
-    question = f"what comes of {' and '.join(built.names) or 'the views below'}, which the same run builds first"
-    likely, more = found.kinds, found.if_more_changes if built.names else ()
-    if more:
-        likely = tuple(kind for kind in likely if kind != "none")
-        more += () if built.keeps_columns else _WITH_OTHER_COLUMNS
-        more += (full,) if built.redefines else ()
-    more += ("none",) if may_be_skipped else ()
-    return replace(
-        found,
-        kinds=tuple(dict.fromkeys((*likely, *more))),
-        questions=(*found.questions, question),
-        estimated_bytes=None,
-        refusal=found.refusal or (_MAY_BE_REFUSED if "error" in more else None),
-        keeps_columns=found.keeps_columns and built.keeps_columns,
-    )
 
 
 def if_select_is_the_same(found: NextRefresh, on_change: OnChange, policy: RefreshPolicy) -> NextRefresh:

@@ -5,22 +5,17 @@ Only the catalog is read. Every view is shown, also one that a run could not ref
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import cache
 from typing import Literal, TypeAlias
 
-from dbt.adapters.icebergmv.maintenance.catalog.one_look import OneLook
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
 from dbt.adapters.icebergmv.maintenance.planning.reasons import count, unknown, what_changed
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import (
-    BuiltFirst,
     NextRefresh,
     OnChange,
-    after,
     failing,
     if_contract_is_kept,
     if_select_is_the_same,
@@ -150,48 +145,6 @@ class ViewStatus:
     next: NextRefresh | None = None
     note: str | None = None
     error: str | None = None
-
-
-def status(catalog: CatalogReader, subjects: Iterable[Subject], now: datetime | None = None) -> tuple[ViewStatus, ...]:
-    """Return the status of each view, in the order given. All are judged by one look at each table.
-
-    What is wrong with one view is in its status. Raises nothing but defects.
-    """
-    look, moment = OneLook(catalog), utc_now() if now is None else now
-    return tuple(_in_one_run([(subject, status_of(look, subject, moment)) for subject in subjects]))
-
-
-def _in_one_run(found: Sequence[tuple[Subject, ViewStatus]]) -> Iterator[ViewStatus]:
-    """Yield each status as it is where the run builds first what the view reads, unless that stays as it is."""
-    by_name = {subject.name: (subject, status) for subject, status in found}
-
-    @cache
-    def of(name: TableName) -> NextRefresh | None:
-        return in_turn(*by_name[name])
-
-    def in_turn(subject: Subject, status: ViewStatus) -> NextRefresh | None:
-        if status.next is None or status.state == "error" or isinstance(subject, Recorded):
-            return status.next
-        names = subject.built_first if isinstance(subject, Configured) else ()
-        policy = subject.request.config.refresh_policy if isinstance(subject, Configured) else "auto"
-        below = {n: (by_name[n][1], of(n)) for n in sorted({*names, *subject.needs}) if n in by_name}
-        return after(status.next, _built(names, below), policy)
-
-    for subject, status in found:
-        yield replace(status, next=in_turn(subject, status))
-
-
-def _built(names: Sequence[TableName], below: Mapping[TableName, tuple[ViewStatus, NextRefresh | None]]) -> BuiltFirst:
-    """Return what the run builds first of these names. What it does with all materialized views `below` is known."""
-    ahead = {name: following for name, (_, following) in below.items() if following is not None}
-    felt = [name for name in names if name not in below or (name in ahead and ahead[name].is_felt_above)]
-    return BuiltFirst(
-        names=tuple(map(show, felt)),
-        keeps_columns=all(name in ahead and ahead[name].keeps_columns for name in felt),
-        redefines=any(ahead[name].is_read_otherwise for name in names if name in ahead),
-        fails=tuple(show(name) for name, (found, _) in below.items() if found.state == "error"),
-        may_fail=any("error" in following.kinds for following in ahead.values()),
-    )
 
 
 def status_of(catalog: CatalogReader, subject: Subject, now: datetime) -> ViewStatus:

@@ -10,14 +10,8 @@ from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_has
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, left_alone
-from dbt.adapters.icebergmv.maintenance.reports.view_status import (
-    Configured,
-    Recorded,
-    Subject,
-    Unread,
-    ViewStatus,
-    status,
-)
+from dbt.adapters.icebergmv.maintenance.reports.one_run import status
+from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, Recorded, Subject, Unread, ViewStatus
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshRequest, inspect
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, inspect_for_run
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
