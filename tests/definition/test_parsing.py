@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+import sqlglot
 
 from dbt.adapters.icebergmv.maintenance.definition.parsing import (
+    DIALECT,
     NotParsed,
     ParsedSql,
     definition_hash,
@@ -38,3 +40,18 @@ def test_text_without_tokens_is_taken_as_it_is() -> None:
 def test_other_statements_are_parsed_but_are_no_query() -> None:
     assert isinstance(parse("DROP TABLE t"), ParsedSql)
     assert parse_query("DROP TABLE t") is None
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["SELECT 1", "SELECT 1;", "SELECT 1; -- behind", "SELECT 1; SELECT 2", "SELECT k FROM t -- c", "ANALYZE TABLE t"],
+)
+def test_the_tree_is_that_of_sqlglot(sql: str) -> None:
+    found = parse(sql)
+    assert isinstance(found, ParsedSql)
+    assert found.tree == sqlglot.parse_one(sql, dialect=DIALECT)
+
+
+@pytest.mark.parametrize("sql", ["", ";", "-- nothing"])
+def test_no_statement_is_none(sql: str) -> None:
+    assert isinstance(parse(sql), NotParsed)

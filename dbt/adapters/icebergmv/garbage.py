@@ -7,8 +7,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_NEW_OBJECTS = 20_000
-"""After which Python looks among them for garbage; its own is 700."""
+_NEW_OBJECTS = 100_000
+"""After which Python looks among them for garbage, some dozens of megabytes; its own is 700."""
 
 _ONE_AT_A_TIME = threading.Lock()
 

@@ -185,7 +185,8 @@ class OperationsMixin(metaclass=AdapterMeta):
                 sql = recorded_select(self.catalog_reader_of(model.relation[0]), model.relation)
             is_rebuilt = model.node.config.full_refresh is True
             # The configuration may be wrong whatever the SELECT is.
-            request = self.refresh_request(as_run_sees_it(model), sql or "", model.relation, is_rebuilt)
+            as_run_has_it = as_run_sees_it(model)
+            request = self.refresh_request(as_run_has_it, sql or "", model.relation, is_rebuilt)
             if sql is None:
                 return Unread(model.relation, _ASKS, needs)
         except MaintenanceError as error:
@@ -194,7 +195,7 @@ class OperationsMixin(metaclass=AdapterMeta):
             return Recorded(model.relation, problem=_first_lines(error))
         setting = str(model.node.config.on_configuration_change.value)
         below = built_first(manifest, model.node, is_changed)
-        declared = declared_columns(as_run_sees_it(model))
+        declared = declared_columns(as_run_has_it)
         return Configured(request, cast(OnChange, setting), below, is_asked, declared, needs)
 
     def _compiled(self, model: ProjectModel, manifest: Any) -> str | None:

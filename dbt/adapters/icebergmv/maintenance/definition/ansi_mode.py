@@ -13,6 +13,7 @@ from typing import Literal
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 
@@ -37,23 +38,24 @@ def ansi_matters(query: exp.Expr, types: Mapping[str, Iterable[str | None]], wor
 
     `types` gives the Spark types of all base columns of a name (lower case), `words` the words of the SQL.
     """
-    if query.find(exp.SetOperation, exp.Values, exp.Pivot, exp.ArraySize):
+    nodes = Nodes(query)
+    if nodes.have(exp.SetOperation, exp.Values, exp.Pivot, exp.ArraySize):
         return True
-    if any(known_of(word).ansi_sensitive for word in words) or "using" in words or reads_unnamed(query, words):
+    if any(known_of(word).ansi_sensitive for word in words) or "using" in words or _reads_unnamed(nodes, words):
         return True
-    has_floats = _reads(_FLOATS, types, words) or any(_to(c) in _FLOATS for c in query.find_all(exp.Cast))
-    if has_floats and query.find(*_MEET):
+    has_floats = _reads(_FLOATS, types, words) or any(_to(c) in _FLOATS for c in nodes.of(exp.Cast))
+    if has_floats and nodes.have(*_MEET):
         return True
-    has_decimals = _reads(_DECIMALS, types, words) or any(_is_decimal(v) for v in query.find_all(exp.Literal))
-    if has_decimals and any(_may_make_text(node) for node in query.find_all(exp.Func, *_MATCHES)):
+    has_decimals = _reads(_DECIMALS, types, words) or any(_is_decimal(v) for v in nodes.of(exp.Literal))
+    if has_decimals and any(_may_make_text(node) for node in nodes.of(exp.Func, *_MATCHES)):
         return True
-    kinds = _kinds_by_name(query, types)
-    if any(_kind(v, kinds) is None for node in query.find_all(exp.Concat) for v in node.expressions):
+    kinds = _kinds_by_name(nodes, types)
+    if any(_kind(v, kinds) is None for node in nodes.of(exp.Concat) for v in node.expressions):
         return True  # It may be one of arrays.
-    return any(_one(_met(node, kinds)) is None for node in query.find_all(*_MEET))
+    return any(_one(_met(node, kinds)) is None for node in nodes.of(*_MEET))
 
 
-def _kinds_by_name(query: exp.Expr, types: Mapping[str, Iterable[str | None]]) -> dict[str, Kind | None]:
+def _kinds_by_name(nodes: Nodes, types: Mapping[str, Iterable[str | None]]) -> dict[str, Kind | None]:
     """Return the kinds of columns of tables and of aliases; None for a name that has several, or an unknown one.
 
     An alias may be made of another one, wherever that is in the text, so all are looked at until nothing is new.
@@ -61,7 +63,7 @@ def _kinds_by_name(query: exp.Expr, types: Mapping[str, Iterable[str | None]]) -
     kinds = {name: _one(_kind_of_type(t) for t in found) for name, found in types.items()}
     aliases = [
         (alias.alias.lower(), alias.this)
-        for alias in query.find_all(exp.Alias)
+        for alias in nodes.of(exp.Alias)
         if not isinstance(alias.this, exp.Column) or alias.this.name.lower() != alias.alias.lower()
     ]
     before: dict[str, Kind | None] | None = None
@@ -75,7 +77,11 @@ def _kinds_by_name(query: exp.Expr, types: Mapping[str, Iterable[str | None]]) -
 
 def reads_unnamed(query: exp.Expr, words: frozenset[str]) -> bool:
     """Return whether columns of tables may be read without their names being written, other than by `*`."""
-    return bool(words & _READS_UNNAMED) or any(alias.columns for alias in query.find_all(exp.TableAlias))
+    return _reads_unnamed(Nodes(query), words)
+
+
+def _reads_unnamed(nodes: Nodes, words: frozenset[str]) -> bool:
+    return bool(words & _READS_UNNAMED) or any(alias.columns for alias in nodes.of(exp.TableAlias))
 
 
 def _reads(of_types: Iterable[str], types: Mapping[str, Iterable[str | None]], words: frozenset[str]) -> bool:

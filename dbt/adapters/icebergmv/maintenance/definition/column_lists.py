@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, cte_of
 
 _COUNTING = ("group", "having", "qualify", "limit", "offset")
@@ -18,23 +19,24 @@ def reads_by_shape(query: exp.Expr) -> bool:
     NATURAL JOIN and PIVOT look at every column, and so does `*` that is compared, made one value or renamed by place. A
     `*` of nothing but queries has the columns that their lists give.
     """
-    if query.find(exp.Pivot) or any(str(j.args.get("method")).upper() == "NATURAL" for j in query.find_all(exp.Join)):
+    nodes = Nodes(query)
+    if nodes.have(exp.Pivot) or any(str(j.args.get("method")).upper() == "NATURAL" for j in nodes.of(exp.Join)):
         return True
-    renamed = [a for a in query.find_all(exp.TableAlias) if a.columns]
+    renamed = [a for a in nodes.of(exp.TableAlias) if a.columns]
     if any(isinstance(a.parent, exp.Table) for a in renamed):
         return True
-    stars = [star for star in _stars(query) if _read_by(star) != frozenset()]
+    stars = [star for star in _stars(nodes) if _read_by(star) != frozenset()]
     if any(not isinstance(s.parent, (exp.Select, exp.Column)) for s in stars):
         return True
     if any(isinstance(s.parent, exp.Column) and not isinstance(s.parent.parent, exp.Select) for s in stars):
         return True
-    distinct = any(select.args.get("distinct") for select in query.find_all(exp.Select))
-    return bool(stars) and bool(renamed or distinct or query.find(exp.SetOperation))
+    distinct = any(select.args.get("distinct") for select in nodes.of(exp.Select))
+    return bool(stars) and bool(renamed or distinct or nodes.have(exp.SetOperation))
 
 
 def reads_every_column(query: exp.Expr) -> bool:
     """Return whether a value of a column that the SELECT does not name may matter."""
-    return reads_by_shape(query) or any(_stars(query))
+    return reads_by_shape(query) or any(_stars(Nodes(query)))
 
 
 def read_in_full(query: exp.Expr) -> frozenset[int] | None:
@@ -46,7 +48,7 @@ def read_in_full(query: exp.Expr) -> frozenset[int] | None:
     if reads_by_shape(query):
         return None
     found: set[int] = set()
-    for star in _stars(query):
+    for star in _stars(Nodes(query)):
         read = _read_by(star)
         if read is None:
             return None
@@ -54,9 +56,9 @@ def read_in_full(query: exp.Expr) -> frozenset[int] | None:
     return frozenset(found)
 
 
-def _stars(query: exp.Expr) -> Iterator[exp.Star]:
+def _stars(nodes: Nodes) -> Iterator[exp.Star]:
     """Yield every `*` whose values may matter."""
-    return (star for star in query.find_all(exp.Star) if not _counts_rows(star) and not _is_of_exists(star))
+    return (star for star in nodes.of(exp.Star) if not _counts_rows(star) and not _is_of_exists(star))
 
 
 def _is_of_exists(star: exp.Star) -> bool:

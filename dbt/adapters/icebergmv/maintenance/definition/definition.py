@@ -25,6 +25,7 @@ from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import Merging
 from dbt.adapters.icebergmv.maintenance.definition.merging import merging_of
 from dbt.adapters.icebergmv.maintenance.definition.moved_clock import asked_of_clock
+from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.constants import without_literals
@@ -176,7 +177,7 @@ def analyse(
     overlooked = occurrences_in(query) - relation.occurrences
     relation = relation.blocked(overlooked, "a place that is not analysed")
     check_names([c.name for c in (relation.columns or ())][: -len(keys) or None])
-    followed = without_literals(relation)
+    followed, unnamed = without_literals(relation), reads_unnamed(query, words)
     return ViewDefinition(
         sql=sql,
         references=references.tables,
@@ -191,8 +192,8 @@ def analyse(
         rewritable=_rewritable(query, references.tables),
         needs_tables=_needs_tables(query),
         ansi_matters=ansi_matters(query, _types(known.columns.values()), words),
-        reads_unnamed=reads_unnamed(query, words),
-        read_in_full=None if reads_unnamed(query, words) else read_in_full(query),
+        reads_unnamed=unnamed,
+        read_in_full=None if unnamed else read_in_full(query),
         merging=merging_of(parsed, sql, relation, references.tables, _types(known.columns.values())),
         selects_subquery=any(item.find(exp.Query) for s in query.find_all(exp.Select) for item in s.expressions),
         known=known,
@@ -215,11 +216,12 @@ def _needs_tables(query: exp.Query) -> bool:
     Not so a SELECT without FROM, an aggregate without GROUP BY, VALUES and functions in FROM. What is in an
     expression, such as a scalar subquery, adds no rows.
     """
-    if query.find(exp.Values, exp.Pivot, exp.Unnest, exp.TableFromRows):
+    nodes = Nodes(query)
+    if nodes.have(exp.Values, exp.Pivot, exp.Unnest, exp.TableFromRows):
         return False
-    if any(not isinstance(table.this, exp.Identifier) for table in query.find_all(exp.Table)):
+    if any(not isinstance(table.this, exp.Identifier) for table in nodes.of(exp.Table)):
         return False
-    return all(_follows_its_rows(select) for select in query.find_all(exp.Select) if not _is_in_expression(select))
+    return all(_follows_its_rows(select) for select in nodes.of(exp.Select) if not _is_in_expression(select))
 
 
 def _is_in_expression(select: exp.Select) -> bool:
@@ -294,8 +296,9 @@ def check_names(names: Sequence[str]) -> None:
 
 def _rewritable(query: exp.Query, references: tuple[TableReference, ...]) -> frozenset[int]:
     """Return the occurrences that may become a subquery: no column is qualified with a schema, as in `s.t.c`."""
-    if any(column.args.get("db") for column in query.find_all(exp.Column)):
+    nodes = Nodes(query)
+    if any(column.args.get("db") for column in nodes.of(exp.Column)):
         return frozenset()
-    if any(isinstance(dot.this, exp.Column) and dot.this.args.get("db") for dot in query.find_all(exp.Dot)):
+    if any(isinstance(dot.this, exp.Column) and dot.this.args.get("db") for dot in nodes.of(exp.Dot)):
         return frozenset()
     return frozenset(r.index for r in references)

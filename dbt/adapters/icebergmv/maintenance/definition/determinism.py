@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import FUNCTIONS, known_of
 
@@ -42,12 +43,13 @@ def volatility(query: exp.Expr, tokens: Sequence[Token], tables: Iterable[tuple[
             return f"'{token.text}' may be read as a date, which gives a new value at every run"
         if "${" in token.text:
             return "it uses a ${...} variable, whose value may change"
-    for column in query.find_all(exp.Column):
+    nodes = Nodes(query)
+    for column in nodes.of(exp.Column):
         if column.name.lower() in _METADATA_COLUMNS - columns:
             return f"the metadata column {column.name} changes when files are rewritten"
-    if query.find(exp.TableSample):
+    if nodes.have(exp.TableSample):
         return "TABLESAMPLE picks other rows at every run"
-    return unknown_function(query, tokens) or (None if None in known else _variable(query, columns))
+    return _unknown_function(nodes, tokens) or (None if None in known else _variable(nodes, columns))
 
 
 def order_dependence(query: exp.Expr, tokens: Sequence[Token]) -> str | None:
@@ -110,7 +112,11 @@ def _names(tokens: Sequence[Token], columns: set[str]) -> Iterable[tuple[str, bo
 
 def unknown_function(query: exp.Expr, tokens: Sequence[Token]) -> str | None:
     """Return which function is not one of Spark's own, or None."""
-    for call in query.find_all(exp.Anonymous, exp.AnonymousAggFunc):
+    return _unknown_function(Nodes(query), tokens)
+
+
+def _unknown_function(nodes: Nodes, tokens: Sequence[Token]) -> str | None:
+    for call in nodes.of(exp.Anonymous, exp.AnonymousAggFunc):
         name = str(call.this).lower()
         if call.find_ancestor(exp.Hint):
             continue
@@ -127,17 +133,17 @@ def unknown_function(query: exp.Expr, tokens: Sequence[Token]) -> str | None:
     return None
 
 
-def _variable(query: exp.Expr, columns: set[str]) -> str | None:
+def _variable(nodes: Nodes, columns: set[str]) -> str | None:
     """Return which name is a session variable: no table, alias or lambda of the query offers it."""
-    if query.find(exp.Pivot):
+    if nodes.have(exp.Pivot):
         return None
     offered = columns | _GENERATED_COLUMNS
-    offered |= {name.name.lower() for alias in query.find_all(exp.TableAlias) for name in alias.columns}
-    offered |= {alias.alias.lower() for alias in query.find_all(exp.Alias)}
-    offered |= {name.name.lower() for aliases in query.find_all(exp.Aliases) for name in aliases.expressions}
-    offered |= {argument.name.lower() for call in query.find_all(exp.Lambda) for argument in call.expressions}
-    sources = {t.alias_or_name.lower() for t in query.find_all(exp.Table, exp.Subquery, exp.CTE)}
-    for column in query.find_all(exp.Column):
+    offered |= {name.name.lower() for alias in nodes.of(exp.TableAlias) for name in alias.columns}
+    offered |= {alias.alias.lower() for alias in nodes.of(exp.Alias)}
+    offered |= {name.name.lower() for aliases in nodes.of(exp.Aliases) for name in aliases.expressions}
+    offered |= {argument.name.lower() for call in nodes.of(exp.Lambda) for argument in call.expressions}
+    sources = {t.alias_or_name.lower() for t in nodes.of(exp.Table, exp.Subquery, exp.CTE)}
+    for column in nodes.of(exp.Column):
         outermost = column.parts[0].name.lower()
         if isinstance(column.this, exp.Star) or outermost in offered | sources or _GENERATED.match(outermost):
             continue

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import sqlglot
 import sqlglot.dialects.spark  # loaded now, not inside the first refresh of a run
-from sqlglot import exp
+from sqlglot import Dialect, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
@@ -44,12 +44,20 @@ class NotParsed:
 def parse(sql: str) -> ParsedSql | NotParsed:
     """Return the first statement of the text, or why sqlglot cannot parse it. No text raises an error."""
     try:
-        parsed = ParsedSql(sqlglot.parse_one(sql, dialect=DIALECT), _tokens(sql))
+        tokens = _tokens(sql)
+        parsed = ParsedSql(_tree(sql, tokens), tokens)
     except _FAILURES as error:
         return NotParsed(str(error).splitlines()[0] if str(error) else type(error).__name__)
     if _has_condition_that_is_an_alias(parsed):
         return NotParsed("Spark takes WHERE (name) for an alias of the table before it: leave out the parentheses")
     return parsed
+
+
+def _tree(sql: str, tokens: Sequence[Token]) -> exp.Expr:
+    """Return the syntax tree of a text whose tokens are known. Raises what sqlglot raises."""
+    found = Dialect.get_or_raise(DIALECT).parser().parse(list(tokens), sql)
+    only = found[0] if len(found) == 1 else None
+    return sqlglot.parse_one(sql, dialect=DIALECT) if only is None else only
 
 
 def parse_expression(sql: str) -> exp.Expr:

@@ -1,0 +1,30 @@
+"""The nodes of a syntax tree, found in one walk where several kinds of them are looked for."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from sqlglot import exp
+
+Node = TypeVar("Node", bound=exp.Expr)
+
+
+class Nodes:
+    """All nodes of a syntax tree, each level from left to right, the root first. The tree must not change meanwhile."""
+
+    def __init__(self, tree: exp.Expr) -> None:
+        self._all = [tree]
+        for node in self._all:
+            for value in node.args.values():
+                if isinstance(value, exp.Expr):
+                    self._all.append(value)
+                elif isinstance(value, list):
+                    self._all.extend(item for item in value if isinstance(item, exp.Expr))
+
+    def of(self, *types: type[Node]) -> list[Node]:
+        """Return the nodes of some types."""
+        return [node for node in self._all if isinstance(node, types)]
+
+    def have(self, *types: type[exp.Expr]) -> bool:
+        """Return whether there is a node of one of the types."""
+        return any(isinstance(node, types) for node in self._all)
