@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 from pyiceberg.catalog import Catalog
-from pyiceberg.io import load_file_io
+from pyiceberg.io import FileIO, load_file_io
 from pyiceberg.serializers import FromInputFile
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
@@ -24,19 +26,26 @@ class MetadataFiles:
 
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
+        self._readers: dict[str, FileIO] = {}
         self._tables: Remembered[TableMetadata] = Remembered(_MOST_SNAPSHOTS, lambda m: 1 + len(m.snapshots))
 
     def table(self, name: tuple[str, ...], location: str) -> Table:
         """Return the table of that name with the metadata in the file."""
-        properties = self._catalog.properties
 
         def read() -> TableMetadata:
-            return FromInputFile.table_metadata(load_file_io(properties, location).new_input(location))
+            return FromInputFile.table_metadata(self._reader(location).new_input(location))
 
         metadata = self._tables.get(location, read)
-        io = load_file_io({**properties, **metadata.properties}, location)
+        io = load_file_io({**self._catalog.properties, **metadata.properties}, location)
         return Table(name, metadata, location, io, self._catalog)
 
     def view(self, namespace: str, name: str, location: str) -> ViewInfo:
         """Return the view of that name with the metadata in the file."""
-        return view_info(namespace, name, read_view_metadata(self._catalog.properties, location))
+        return view_info(namespace, name, read_view_metadata(self._reader(location), location))
+
+    def _reader(self, location: str) -> FileIO:
+        """Return what reads metadata files of the kind of a location; it connects once."""
+        scheme = urlsplit(location).scheme
+        if scheme not in self._readers:
+            self._readers[scheme] = load_file_io(self._catalog.properties, location)
+        return self._readers[scheme]

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Mapping
 
-from pyiceberg.io import load_file_io
+from pyiceberg.io import FileIO
 from pyiceberg.view.metadata import ViewMetadata
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo, ViewVersion, schema_columns
@@ -14,9 +13,9 @@ from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
-def read_view_metadata(properties: Mapping[str, str], location: str) -> ViewMetadata:
-    """Return the content of a metadata file; `properties` are those of the catalog, for its file system."""
-    with load_file_io(dict(properties), location).new_input(location).open() as stream:
+def read_view_metadata(io: FileIO, location: str) -> ViewMetadata:
+    """Return the content of a metadata file."""
+    with io.new_input(location).open() as stream:
         return parsed_view(stream.read())
 
 
