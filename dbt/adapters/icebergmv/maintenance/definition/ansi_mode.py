@@ -33,15 +33,14 @@ _DECIMALS = ("decimal", "dec", "numeric")
 _MATCHES = (exp.DPipe, exp.Like, exp.ILike, exp.SimilarTo)
 
 
-def ansi_matters(query: exp.Expr, types: Mapping[str, Iterable[str | None]], words: frozenset[str]) -> bool:
+def ansi_matters(nodes: Nodes, types: Mapping[str, Iterable[str | None]], words: frozenset[str]) -> bool:
     """Return whether values of different kinds, or of an unknown one, meet anywhere in the query.
 
     `types` gives the Spark types of all base columns of a name (lower case), `words` the words of the SQL.
     """
-    nodes = Nodes(query)
     if nodes.have(exp.SetOperation, exp.Values, exp.Pivot, exp.ArraySize):
         return True
-    if any(known_of(word).ansi_sensitive for word in words) or "using" in words or _reads_unnamed(nodes, words):
+    if any(known_of(word).ansi_sensitive for word in words) or "using" in words or reads_unnamed(nodes, words):
         return True
     has_floats = _reads(_FLOATS, types, words) or any(_to(c) in _FLOATS for c in nodes.of(exp.Cast))
     if has_floats and nodes.have(*_MEET):
@@ -75,12 +74,8 @@ def _kinds_by_name(nodes: Nodes, types: Mapping[str, Iterable[str | None]]) -> d
     return kinds
 
 
-def reads_unnamed(query: exp.Expr, words: frozenset[str]) -> bool:
+def reads_unnamed(nodes: Nodes, words: frozenset[str]) -> bool:
     """Return whether columns of tables may be read without their names being written, other than by `*`."""
-    return _reads_unnamed(Nodes(query), words)
-
-
-def _reads_unnamed(nodes: Nodes, words: frozenset[str]) -> bool:
     return bool(words & _READS_UNNAMED) or any(alias.columns for alias in nodes.of(exp.TableAlias))
 
 

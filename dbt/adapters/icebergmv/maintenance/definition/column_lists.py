@@ -13,13 +13,12 @@ _COUNTING = ("group", "having", "qualify", "limit", "offset")
 """Clauses of a SELECT by which the values of its list can decide whether there is a row."""
 
 
-def reads_by_shape(query: exp.Expr) -> bool:
+def reads_by_shape(nodes: Nodes) -> bool:
     """Return whether a column that the SELECT does not name may still matter, by its place or by being there.
 
     NATURAL JOIN and PIVOT look at every column, and so does `*` that is compared, made one value or renamed by place. A
     `*` of nothing but queries has the columns that their lists give.
     """
-    nodes = Nodes(query)
     if nodes.have(exp.Pivot) or any(str(j.args.get("method")).upper() == "NATURAL" for j in nodes.of(exp.Join)):
         return True
     renamed = [a for a in nodes.of(exp.TableAlias) if a.columns]
@@ -34,21 +33,21 @@ def reads_by_shape(query: exp.Expr) -> bool:
     return bool(stars) and bool(renamed or distinct or nodes.have(exp.SetOperation))
 
 
-def reads_every_column(query: exp.Expr) -> bool:
+def reads_every_column(nodes: Nodes) -> bool:
     """Return whether a value of a column that the SELECT does not name may matter."""
-    return reads_by_shape(query) or any(_stars(Nodes(query)))
+    return reads_by_shape(nodes) or any(_stars(nodes))
 
 
-def read_in_full(query: exp.Expr) -> frozenset[int] | None:
+def read_in_full(nodes: Nodes) -> frozenset[int] | None:
     """Return the references of which values of columns that the SELECT does not name may matter; None: of any.
 
     `*` reads the tables beside it in its FROM, and in `name.*` those of that name. A subquery or a common table
     expression that it reads has a list of its own.
     """
-    if reads_by_shape(query):
+    if reads_by_shape(nodes):
         return None
     found: set[int] = set()
-    for star in _stars(Nodes(query)):
+    for star in _stars(nodes):
         read = _read_by(star)
         if read is None:
             return None

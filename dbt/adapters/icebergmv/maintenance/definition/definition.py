@@ -177,25 +177,26 @@ def analyse(
     overlooked = occurrences_in(query) - relation.occurrences
     relation = relation.blocked(overlooked, "a place that is not analysed")
     check_names([c.name for c in (relation.columns or ())][: -len(keys) or None])
-    followed, unnamed = without_literals(relation), reads_unnamed(query, words)
+    followed, nodes = without_literals(relation), Nodes(query)
+    unnamed = reads_unnamed(nodes, words)
     return ViewDefinition(
         sql=sql,
         references=references.tables,
         columns=followed.columns,
-        always_full=references.opaque or volatility(query, tokens, known.columns.values()),
+        always_full=references.opaque or volatility(nodes, tokens, known.columns.values()),
         full_when_changed=order_dependence(query, tokens),
         occurrences=relation.occurrences - relation.ruled_out,
         obstacles={o: reason for o, reason in relation.obstacles.items() if o not in relation.ruled_out},
         additive=_additive(relation, references.tables, tokens),
         mentions=words,
-        reads_by_shape=reads_by_shape(query),
-        rewritable=_rewritable(query, references.tables),
-        needs_tables=_needs_tables(query),
-        ansi_matters=ansi_matters(query, _types(known.columns.values()), words),
+        reads_by_shape=reads_by_shape(nodes),
+        rewritable=_rewritable(nodes, references.tables),
+        needs_tables=_needs_tables(nodes),
+        ansi_matters=ansi_matters(nodes, _types(known.columns.values()), words),
         reads_unnamed=unnamed,
-        read_in_full=None if unnamed else read_in_full(query),
+        read_in_full=None if unnamed else read_in_full(nodes),
         merging=merging_of(parsed, sql, relation, references.tables, _types(known.columns.values())),
-        selects_subquery=any(item.find(exp.Query) for s in query.find_all(exp.Select) for item in s.expressions),
+        selects_subquery=any(item.find(exp.Query) for s in nodes.of(exp.Select) for item in s.expressions),
         known=known,
         keys=keys,
         unlisted=followed.unlisted,
@@ -210,13 +211,12 @@ def _types(tables: Iterable[tuple[ColumnInfo, ...] | None]) -> dict[str, list[st
     return found
 
 
-def _needs_tables(query: exp.Query) -> bool:
+def _needs_tables(nodes: Nodes) -> bool:
     """Return whether every output row comes from rows of tables, so that over empty tables the query is empty.
 
     Not so a SELECT without FROM, an aggregate without GROUP BY, VALUES and functions in FROM. What is in an
     expression, such as a scalar subquery, adds no rows.
     """
-    nodes = Nodes(query)
     if nodes.have(exp.Values, exp.Pivot, exp.Unnest, exp.TableFromRows):
         return False
     if any(not isinstance(table.this, exp.Identifier) for table in nodes.of(exp.Table)):
@@ -294,9 +294,8 @@ def check_names(names: Sequence[str]) -> None:
         seen.add(name.lower())
 
 
-def _rewritable(query: exp.Query, references: tuple[TableReference, ...]) -> frozenset[int]:
+def _rewritable(nodes: Nodes, references: tuple[TableReference, ...]) -> frozenset[int]:
     """Return the occurrences that may become a subquery: no column is qualified with a schema, as in `s.t.c`."""
-    nodes = Nodes(query)
     if any(column.args.get("db") for column in nodes.of(exp.Column)):
         return frozenset()
     if any(isinstance(dot.this, exp.Column) and dot.this.args.get("db") for dot in nodes.of(exp.Dot)):

@@ -30,7 +30,7 @@ _GRAMMAR_WORDS = """
 _GRAMMAR = frozenset(_GRAMMAR_WORDS.split())
 
 
-def volatility(query: exp.Expr, tokens: Sequence[Token], tables: Iterable[tuple[ColumnInfo, ...] | None]) -> str | None:
+def volatility(nodes: Nodes, tokens: Sequence[Token], tables: Iterable[tuple[ColumnInfo, ...] | None]) -> str | None:
     """Return why a new evaluation may differ although no table changed, or None when it cannot."""
     known = list(tables)
     columns = {c.name.lower() for table in known for c in table or ()}
@@ -43,13 +43,12 @@ def volatility(query: exp.Expr, tokens: Sequence[Token], tables: Iterable[tuple[
             return f"'{token.text}' may be read as a date, which gives a new value at every run"
         if "${" in token.text:
             return "it uses a ${...} variable, whose value may change"
-    nodes = Nodes(query)
     for column in nodes.of(exp.Column):
         if column.name.lower() in _METADATA_COLUMNS - columns:
             return f"the metadata column {column.name} changes when files are rewritten"
     if nodes.have(exp.TableSample):
         return "TABLESAMPLE picks other rows at every run"
-    return _unknown_function(nodes, tokens) or (None if None in known else _variable(nodes, columns))
+    return unknown_function(nodes, tokens) or (None if None in known else _variable(nodes, columns))
 
 
 def order_dependence(query: exp.Expr, tokens: Sequence[Token]) -> str | None:
@@ -110,12 +109,8 @@ def _names(tokens: Sequence[Token], columns: set[str]) -> Iterable[tuple[str, bo
                 yield name, True
 
 
-def unknown_function(query: exp.Expr, tokens: Sequence[Token]) -> str | None:
+def unknown_function(nodes: Nodes, tokens: Sequence[Token]) -> str | None:
     """Return which function is not one of Spark's own, or None."""
-    return _unknown_function(Nodes(query), tokens)
-
-
-def _unknown_function(nodes: Nodes, tokens: Sequence[Token]) -> str | None:
     for call in nodes.of(exp.Anonymous, exp.AnonymousAggFunc):
         name = str(call.this).lower()
         if call.find_ancestor(exp.Hint):

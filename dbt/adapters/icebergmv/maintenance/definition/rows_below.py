@@ -19,6 +19,7 @@ from sqlglot.tokens import Token
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, before_grouping, clause_of, list_of
 from dbt.adapters.icebergmv.maintenance.definition.column_lists import reads_every_column
+from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse, parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.repeatable import Averaged, repeatable
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, find_references, with_edits
@@ -71,7 +72,7 @@ def rows_below(
     if not isinstance(select, exp.Select) or any(v for a, v in select.args.items() if a not in (*_BELOW, *_ABOVE)):
         return None
     named = {c.name.lower() for item in select.expressions for c in item.find_all(exp.Column)}
-    words, every = named | {t.text.lower() for t in tokens}, reads_every_column(select)
+    words, every = named | {t.text.lower() for t in tokens}, reads_every_column(Nodes(select))
     kept = tuple(text for text, name in columns if every or name.lower() in words)
     items, behind = list_of(select, tokens), before_grouping(select, tokens)
     if not kept or items is None or behind is None or ROW in sql.lower():

@@ -18,6 +18,7 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
 from dbt.adapters.icebergmv.maintenance.definition.date_units import units_are_literals
 from dbt.adapters.icebergmv.maintenance.definition.determinism import unknown_function
+from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import (
     definition_hash,
     parse_query,
@@ -165,7 +166,7 @@ def _subquery(name: TableName, view: ViewInfo, expansion: _Expansion, path: tupl
     query = parse_query(sql)
     if query is None:
         raise _StaysAName("its SQL cannot be analysed")
-    function = unknown_function(query, tokens_of(sql) or ())
+    function = unknown_function(Nodes(query), tokens_of(sql) or ())
     if function is not None:
         raise _StaysAName(function)
     replacements: dict[TableReference, str] = {}
@@ -209,15 +210,17 @@ def _in_namespace_of(view: ViewInfo, written: TableReference, bases: BaseTables)
 def _as_recorded(view: ViewInfo, sql: str, expansion: _Expansion) -> str:
     """Return the SELECT of the view's columns, under their recorded names and types, from its SQL."""
     names = [c.name for c in view.columns]
-    below, surplus = _columns_of(sql, view, expansion)
     query = parse_query(sql)
+    if query is None:
+        raise _StaysAName("its SQL cannot be analysed")
+    below, surplus = _columns_of(query, sql, view, expansion)
     listed = []
     for column, ddl, actual in zip(view.columns, view.types, below, strict=True):
         quoted = identifier(column.name)
         same = actual is not None and actual.type == column.type
         listed.append(quoted if same else f"CAST({quoted} AS {ddl}) AS {quoted}")
     as_named = surplus == 0 and all(b is not None and b.name == n for b, n in zip(below, names, strict=True))
-    as_named = as_named and query is not None and all(map(_has_its_own_name, query.selects))
+    as_named = as_named and all(map(_has_its_own_name, query.selects))
     alias = identifier(_INNER_ALIAS)
     if not as_named:
         # Their own names distinguish them from columns that a `*` comes to mean.
@@ -232,12 +235,9 @@ def _has_its_own_name(item: exp.Expr) -> bool:
 
 
 def _columns_of(
-    sql: str, view: ViewInfo, expansion: _Expansion
+    query: exp.Query, sql: str, view: ViewInfo, expansion: _Expansion
 ) -> tuple[tuple[TrackedColumn, ...] | tuple[None, ...], int]:
     """Return what is known of the view's columns, and how many more its SQL gives: those added to the base of a `*`."""
-    query = parse_query(sql)
-    if query is None:
-        raise _StaysAName("its SQL cannot be analysed")
     if _names_with_schema(query):
         # A table that is read for another one bears an alias, which such a name does not reach.
         raise _StaysAName("its SQL names columns with a schema")
