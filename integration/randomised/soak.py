@@ -25,6 +25,7 @@ from integration.randomised.stitching_mutants import STITCHING_MUTANTS
 from integration.randomised.subject import WrongResult
 from integration.support.catalogs import CATALOGS, METASTORE_WITHOUT_LOCKS
 from integration.support.lake import LakeProject
+from integration.support.local_files import set_permissions_in_java
 from integration.support.served import ServedProject
 from integration.support.servers.processes import HOST
 from integration.support.servers.spark import SERVERS
@@ -142,6 +143,7 @@ def main() -> int:
     arguments = parser.parse_args()
     focus = Focus(shapes=frozenset(arguments.shapes)) if arguments.shapes else EVERYTHING
     print(f"seed {arguments.seed}", flush=True)
+    set_permissions_in_java()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True)))
         other = CATALOGS.get(arguments.catalog)

@@ -1,6 +1,6 @@
 """Local files without a process for each of their permissions.
 
-Without its native library, which PySpark does not have, Hadoop starts `chmod` four times for each file that it writes.
+The product has this for the tables of its default catalog alone; tests have it for all files and all catalogs.
 """
 
 from __future__ import annotations
@@ -8,25 +8,24 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from dbt.adapters.icebergmv.spark.local_files import ARTIFACT, FILE_SYSTEM
 from integration.support.servers.artifacts import dependency, fetched
 
-LIBRARY = "com.globalmentor:hadoop-bare-naked-local-fs:0.1.0"
-"""Hadoop's local file system with these steps by Java's own API."""
-_CORE_SITE = """<configuration>
-  <property><name>fs.file.impl</name><value>com.globalmentor.apache.hadoop.fs.BareLocalFileSystem</value></property>
+_CORE_SITE = f"""<configuration>
+  <property><name>fs.file.impl</name><value>{FILE_SYSTEM}</value></property>
 </configuration>
 """
 # Spark's launcher adds it to the class path of every JVM, and Hadoop reads `core-site.xml` from there.
-_CLASS_PATH = "SPARK_DIST_CLASSPATH"
+CLASS_PATH = "SPARK_DIST_CLASSPATH"
 
 
 def set_permissions_in_java() -> None:
     """Let every Spark that this process or its children start write local files without other processes."""
-    if _CLASS_PATH in os.environ:
+    if CLASS_PATH in os.environ:
         return
-    (jar,) = fetched(dependency(LIBRARY, alone=True))
+    (jar,) = fetched(dependency(ARTIFACT, alone=True))
     _write_once(jar.parent / "core-site.xml")
-    os.environ[_CLASS_PATH] = os.pathsep.join([str(jar), str(jar.parent)])
+    os.environ[CLASS_PATH] = os.pathsep.join([str(jar), str(jar.parent)])
 
 
 def _write_once(file: Path) -> None:
