@@ -12,15 +12,19 @@ _PROFILE = """
 {name}:
   target: dev
   outputs:
-    dev: {{type: icebergmv, method: session, catalog: lake, schema: s, warehouse: ./warehouse, threads: 1}}
+    dev: {{type: icebergmv, method: session, catalog: lake, schema: s, warehouse: ./warehouse, threads: 1,
+      server_side_parameters: {spark}}}
 """
 
 
-def write_project(folder: Path, name: str, files: Mapping[str, str], variables: str = "{}") -> None:
-    """Write the project file, a profile with a SQLite catalog, and more files by their paths; `variables` is YAML."""
+def write_project(folder: Path, name: str, files: Mapping[str, str], variables: str = "{}", spark: str = "{}") -> None:
+    """Write the project file, a profile with a SQLite catalog, and more files by their paths.
+
+    `variables`, and the settings of `spark`, are YAML.
+    """
     of_dbt = {
         "dbt_project.yml": f"name: {name}\nversion: '1.0'\nprofile: {name}\nvars: {variables}\n",
-        "profiles.yml": _PROFILE.format(name=name),
+        "profiles.yml": _PROFILE.format(name=name, spark=spark),
     }
     for path, text in {**of_dbt, **files}.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
