@@ -22,7 +22,7 @@ from dbt.adapters.icebergmv.maintenance.planning.deltas import signed_deltas
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, TOO_MANY, ask, values_of
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import can_merge
 from dbt.adapters.icebergmv.maintenance.planning.plan import Delta, Full, Merge, NoOp, Overwrite
-from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, references_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import are_few, can_be_cancelled
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
@@ -58,6 +58,31 @@ def test_groups_are_merged_where_no_partition_follows_them() -> None:
 )
 def test_what_else_decides(request_: PlanRequest, kind: type) -> None:
     assert isinstance(plan_refresh(BY_REGION, status(sized(ONE_DAY, 10)), request_), kind)
+
+
+BY_ID = analysed("SELECT id, sum(v) AS s FROM t GROUP BY id")
+CLEAR = {
+    "a column that is read": (BY_ID, {"v"}, True),
+    "none that is known": (BY_ID, set(), False),
+    "a column that is not read": (BY_ID, {"region"}, False),
+    "a column that `*` reads": (analysed("SELECT id, sum(v) AS s FROM (SELECT * FROM t) GROUP BY id"), {"v"}, False),
+    "only some rows": (analysed("SELECT id, sum(v) AS s FROM t WHERE d > 3 GROUP BY id"), {"v"}, False),
+    "only some groups": (analysed("SELECT id, sum(v) AS s FROM t GROUP BY id HAVING count(*) > 1"), {"v"}, False),
+    "only rows that others join": (analysed("SELECT t.id, sum(t.v) AS s FROM t, u GROUP BY t.id"), {"v"}, False),
+    "rows that may be there already": (analysed("SELECT id, count(DISTINCT v) AS s FROM t GROUP BY id"), {"v"}, False),
+    "a total": (analysed("SELECT sum(v) AS s FROM t x"), {"v"}, True),
+}
+
+
+@pytest.mark.parametrize("name", CLEAR)
+def test_nobody_is_asked_whether_a_change_reaches_a_group_that_metrics_show(name: str) -> None:
+    definition, differing, is_clear = CLEAR[name]
+    bases = status(sized(replace(ONE_DAY, unit="file", differing=frozenset(differing)), 10))
+    asked = references_to_ask(definition, bases, PlanRequest("auto", merges=True))
+    assert (not asked.needed and not asked.narrower) is is_clear
+    if is_clear:
+        assert isinstance(plan_refresh(definition, bases, PlanRequest("auto", merges=True)), Merge)
+        assert references_to_ask(definition, bases, PlanRequest("auto")).needed
 
 
 def test_what_partitions_say_is_overwritten() -> None:

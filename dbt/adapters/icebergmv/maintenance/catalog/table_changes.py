@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pyiceberg.manifest import DataFile, ManifestContent, ManifestFile
+from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntryStatus, ManifestFile
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
@@ -18,6 +18,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot
 
 from dbt.adapters.icebergmv.maintenance.catalog.append_window import Appended, AppendWindow, operation
 from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows, changed_rows
+from dbt.adapters.icebergmv.maintenance.catalog.differing_metrics import ChangedFile, columns_that_differ
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import (
     PartitionKey,
     changed_entries,
@@ -67,6 +68,7 @@ class TableChange:
     of these files.
     `replaced`: the table was made anew, so its files say little about which rows changed. `is_whole`: no file of before
     is left. `is_listed`: `constraints` list the values that the changed rows hold, whatever their files say.
+    `differing` are the columns that hold other values than before, as far as metrics of files show it.
     """
 
     status: Literal["fresh", "stale", "unknown"]
@@ -82,6 +84,7 @@ class TableChange:
     replaced: bool = False
     is_whole: bool = False
     is_listed: bool = False
+    differing: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,7 @@ class _Window:
 class _WindowFiles:
     """The files that the snapshots of a window added or removed, and what they appended if that is all they did."""
 
-    changed: tuple[DataFile, ...]
+    changed: tuple[ChangedFile, ...]
     appended: Appended | None
 
 
@@ -146,13 +149,17 @@ def _change_since(
         )
     window = _window(metadata, start, target)
     if window is None:
-        changed, all_files = _difference(table, start, target)
-        change = _change_of(rows, changed, all_files)
-        return replace(change, replaced=True, is_whole=_file_count(start) != 0 and len(changed) == len(all_files))
+        files, all_files = _difference(table, start, target)
+        change = _change_of(rows, [file for file, _ in files], all_files)
+        is_whole = _file_count(start) != 0 and len(files) == len(all_files)
+        differing = columns_that_differ(files, schema.fields)
+        return replace(change, replaced=True, is_whole=is_whole, differing=differing)
     straight = not window.undone and recorded.schema_id == now.schema_id
-    files = _files_of(table, window, start, target, straight)
-    change = _change_of(rows, files.changed, _unchanged_files(table, window, start), files.appended)
-    return replace(change, is_whole=_is_whole(window, files.changed, start, target))
+    found = _files_of(table, window, start, target, straight)
+    changed = [file for file, _ in found.changed]
+    change = _change_of(rows, changed, _unchanged_files(table, window, start), found.appended)
+    is_whole, differing = _is_whole(window, changed, start, target), columns_that_differ(found.changed, schema.fields)
+    return replace(change, is_whole=is_whole, differing=differing)
 
 
 def _is_whole(window: _Window, changed: Sequence[DataFile], start: Snapshot, target: Snapshot) -> bool:
@@ -224,7 +231,7 @@ def changed_partitions(table: Table, from_snapshot_id: int, to_snapshot_id: int)
     start = table.metadata.snapshot_by_id(from_snapshot_id)
     target = table.metadata.snapshot_by_id(to_snapshot_id)
     window = _window(table.metadata, start, target) if start and target else None
-    return set() if window is None else {partition_key(f) for f in _changed_files(table, window)}
+    return set() if window is None else {partition_key(f) for f, _ in _changed_files(table, window)}
 
 
 def ancestry(metadata: TableMetadata, snapshot_id: int) -> Iterator[Snapshot]:
@@ -251,8 +258,8 @@ def _window(metadata: TableMetadata, start: Snapshot, target: Snapshot) -> _Wind
     return _Window(undone, done)
 
 
-def _changed_files(table: Table, window: _Window, appends: AppendWindow | None = None) -> Iterator[DataFile]:
-    """Yield the files that the snapshots added or removed, and note them in `appends`; a `replace` changes no row."""
+def _changed_files(table: Table, window: _Window, appends: AppendWindow | None = None) -> Iterator[ChangedFile]:
+    """Yield the files that came or went, and note the snapshots in `appends`; a `replace` changes no row."""
     fetch_changes(table.io, (s for s in (*window.undone, *window.done) if operation(s) != Operation.REPLACE))
     for snapshot in (*window.undone, *reversed(window.done)):
         replaced = operation(snapshot) == Operation.REPLACE
@@ -260,7 +267,8 @@ def _changed_files(table: Table, window: _Window, appends: AppendWindow | None =
         entries = [] if replaced else list(changed_entries(table.io, manifests, snapshot.snapshot_id))
         if appends is not None:
             appends.add(snapshot, manifests, entries)
-        yield from (e.data_file for e in entries)
+        came = ManifestEntryStatus.DELETED if snapshot in window.undone else ManifestEntryStatus.ADDED
+        yield from ((e.data_file, e.status == came) for e in entries)
 
 
 def _unchanged_files(table: Table, window: _Window, start: Snapshot) -> Iterator[DataFile]:
@@ -276,7 +284,7 @@ def _live_files(table: Table, snapshot: Snapshot) -> Iterator[DataFile]:
     return live_files(table.io, manifests_of(table.io, snapshot))
 
 
-def _difference(table: Table, start: Snapshot, target: Snapshot) -> tuple[list[DataFile], list[DataFile]]:
+def _difference(table: Table, start: Snapshot, target: Snapshot) -> tuple[list[ChangedFile], list[DataFile]]:
     """Return the files that only one of two unconnected snapshots holds, and all that either holds.
 
     Deletion vectors share a file, so one path may name several of them; paths on both sides are compared with what
@@ -284,7 +292,7 @@ def _difference(table: Table, start: Snapshot, target: Snapshot) -> tuple[list[D
     """
     before = {_file_key(f): f for f in _live_files(table, start)}
     after = {_file_key(f): f for f in _live_files(table, target)}
-    changed = [before.get(key) or after[key] for key in before.keys() ^ after.keys()]
+    changed = [(before.get(key) or after[key], key in after) for key in before.keys() ^ after.keys()]
     return changed, [*before.values(), *after.values()]
 
 

@@ -78,7 +78,8 @@ class Merging:
     the texts of the hidden columns, and `edit` adds them to the SELECT list. `additive`: the references whose changed
     rows alone give the changes of the states, with those read as empty for it. `below`: the rows that the SELECT
     aggregates, for changes of other references that no output column answers. Where rows are counted that differ,
-    `compared` are columns of these rows (as texts): a change is followed by them alone.
+    `compared` are columns of these rows (as texts): a change is followed by them alone. `whole`: the reference of which
+    every row is in a group, because the SELECT reads nothing else and has no WHERE.
     """
 
     keys: tuple[int, ...]
@@ -91,6 +92,7 @@ class Merging:
     below: RowsBelow | None = None
     compared: frozenset[str] | None = None
     levels: tuple[State, ...] = ()
+    whole: int | None = None
 
     @property
     def calls(self) -> tuple[Call, ...]:

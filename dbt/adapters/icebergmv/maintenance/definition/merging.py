@@ -15,7 +15,7 @@ from dbt.adapters.icebergmv.maintenance.definition.merged_states import Merging
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import rows_below
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedRelation
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, TableReference
 
 
 def merging_of(
@@ -50,8 +50,17 @@ def merging_of(
     if found is None:
         return None
     below = rows_below(parsed, sql, grouped.columns, types) if need_keys else None
-    found = replace(found, below=below, compared=grouped.compared)
+    found = replace(found, below=below, compared=grouped.compared, whole=_read_whole(select))
     return found if additive or found.below is not None else None
+
+
+def _read_whole(select: exp.Select) -> int | None:
+    """Return the reference that a SELECT reads alone and without a WHERE, so that every row of it is in a group."""
+    from_ = select.args["from_"]
+    table = from_.this
+    is_alone = isinstance(table, exp.Table) and not any(table.args.get(a) for a in ("joins", "pivots", "sample"))
+    is_filtered = any(select.args.get(a) for a in ("joins", "laterals", "where", "having", "pivots", "sample"))
+    return table.meta.get(CTE_INDEX) if is_alone and not is_filtered else None
 
 
 def _aggregates(tokens: Sequence[Token], outside: Span) -> bool:

@@ -35,7 +35,7 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes, clock_unanswered, count, unknown, untracked
 from dbt.adapters.icebergmv.maintenance.planning.regions import REGION_LIMIT, affected_rows, base_filters
-from dbt.adapters.icebergmv.maintenance.planning.row_changes import is_appended
+from dbt.adapters.icebergmv.maintenance.planning.row_changes import is_appended, reaches_a_group
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
@@ -105,6 +105,8 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
     own_keys: list[int] = []
     for base in status.stale:
         # A merge writes the storage anew, so it is asked first whether it has anything to add.
+        if merges and reaches_a_group(definition, base):
+            continue
         is_open = is_rough(base) or (merges and base.change.is_listed)
         has_keys = not merges and is_appended(base)
         for use in _uses(definition, base):

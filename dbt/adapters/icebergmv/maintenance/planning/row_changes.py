@@ -50,6 +50,18 @@ def can_be_cancelled(definition: ViewDefinition, source: IcebergSource, referenc
     return bool(read) and _FLOATS.isdisjoint(read.values())
 
 
+def reaches_a_group(definition: ViewDefinition, base: BaseTableStatus) -> bool:
+    """Return whether a change reaches the groups of a view for all that metrics of files show, so nobody need be asked.
+
+    Every row of the table is in a group, and of a column that is read the values are others than before.
+    """
+    merging, source = definition.merging, base.base.source
+    if merging is None or merging.compared is not None or source is None or [*base.occurrences] != [merging.whole]:
+        return False
+    differing = {identifier(name) for name in base.change.differing}
+    return not differing.isdisjoint(columns_read(definition, source, base.occurrences))
+
+
 def before_change(base: BaseTableStatus, now: IcebergSource) -> IcebergSource | None:
     """Return a table as the last refresh read it, under the columns of today; None if that cannot be shown."""
     return None if base.recorded is None else at_snapshot(now, base.recorded.version.snapshot_id)
