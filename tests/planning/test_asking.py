@@ -372,3 +372,46 @@ def test_from_and_where_are_asked_alone(fails: bool) -> None:
     questions = Questions(definition, definition.asked, OneTable(base), status(base), ())  # type: ignore[arg-type]
     assert questions.cheap_answers(ToAsk((0,)), spark) == {0: ()}
     assert len({*said}) == 1 + fails and said[0].startswith(f"{A_ROW} FROM (") and "WHERE region = 'EU'" in said[0]
+
+
+BY_V = "SELECT x.region, sum(x.v) AS s FROM t AS x WHERE x.d > 3 GROUP BY x.region"
+
+
+@pytest.mark.parametrize("rows", [[], [[1]]])
+@pytest.mark.parametrize("only_whether", [False, True])
+def test_many_changed_rows_are_compared_behind_where(only_whether: bool, rows: list[list[int]]) -> None:
+    """Where none is left, nothing is reached; where groups are merged, it is enough that one is."""
+    definition, base = analysed(BY_V), sized(replace(ONE_DAY, changed_rows=50_000), MANY)
+    said: list[str] = []
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        said.append(sql)
+        return rows
+
+    columns = [Column("region", "string")]
+    questions = Questions(definition, definition.asked, OneTable(base), status(base), columns)  # type: ignore[arg-type]
+    answers = questions.answers(ToAsk((0,), only_whether=only_whether), spark)
+    assert said[0].startswith(f"{A_ROW} FROM (SELECT `d`, `region`, `v`, 1 AS icebergmv_sign FROM ")
+    assert said[0].endswith(
+        ") AS x WHERE x.d > 3 GROUP BY `x`.`d`, `x`.`region`, `x`.`v` HAVING sum(`x`.icebergmv_sign) <> 0 LIMIT 1"
+    )
+    assert len(said) == (2 if rows and not only_whether else 1)
+    assert (answers == {0: ()}) is not bool(rows)
+
+
+FEW, NEW = replace(ONE_DAY, changed_rows=10), replace(ONE_DAY, appended_since=1, appended_rows=50_000)
+
+
+@pytest.mark.parametrize("changed", [FEW, NEW])
+def test_few_rows_or_new_ones_are_asked_at_once(changed: TableChange) -> None:
+    definition, base = analysed(BY_V), sized(changed, MANY)
+    said: list[str] = []
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        said.append(sql)
+        return []
+
+    columns = [Column("region", "string")]
+    questions = Questions(definition, definition.asked, OneTable(base), status(base), columns)  # type: ignore[arg-type]
+    assert questions.answers(ToAsk((0,)), spark) == {0: ()}
+    assert [A_ROW in sql for sql in said] == [False]

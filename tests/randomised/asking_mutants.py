@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -17,9 +18,9 @@ from tests.randomised.mutants import Mutant, view
 from tests.randomised.planners import Ask, Planner, answers_of, little_of
 from tests.randomised.views import View
 
-CHANGED = "HAVING sum(icebergmv_sign) <> 0"
-ONLY_MORE, ONLY_LESS = CHANGED.replace("<>", ">"), CHANGED.replace("<>", "<")
-ONE_OF_BOTH = "HAVING count(*) = 1"
+_CHANGED = re.compile(r"HAVING sum\((\S*icebergmv_sign)\) <> 0")
+_COMPARED = re.compile(r"GROUP BY (?:CAST\()?`\w+`\.`.* HAVING")
+"""Where rows of both versions are compared behind WHERE."""
 
 GROUPED = view("SELECT region, count(*) AS c, sum(v) AS s, max(x) AS m FROM t0 GROUP BY region")
 COUNTED = view("SELECT region, count(*) AS c FROM t0 GROUP BY region")
@@ -63,6 +64,21 @@ ONE_BRANCH = view(
 ANY_BRANCH = view(
     "SELECT k, v FROM (SELECT 'web' AS k, v FROM t0 UNION ALL SELECT 'store', v FROM t1) x WHERE k <> 'other'"
 )
+
+
+def only_more(question: str) -> str:
+    """Ask of the rows that there are more of now."""
+    return _CHANGED.sub(r"HAVING sum(\1) > 0", question)
+
+
+def only_less(question: str) -> str:
+    """Ask of the rows that there were more of before."""
+    return _CHANGED.sub(r"HAVING sum(\1) < 0", question)
+
+
+def one_of_both(question: str) -> str:
+    """Ask of the rows that are there once, in either version."""
+    return _CHANGED.sub("HAVING count(*) = 1", question)
 
 
 def said(change: Callable[[str], str]) -> Ask:
@@ -190,9 +206,9 @@ def listed(change: Callable[[Run], Run]) -> Mutant:
 
 ASKING_MUTANTS: dict[str, Mutant] = {
     # The changed rows.
-    "rows that went are not asked": Mutant((GROUPED,), Planner(ask=said(lambda q: q.replace(CHANGED, ONLY_MORE)))),
-    "rows that came are not asked": Mutant((GROUPED,), Planner(ask=said(lambda q: q.replace(CHANGED, ONLY_LESS)))),
-    "duplicates are one row": Mutant((COUNTED,), Planner(ask=said(lambda q: q.replace(CHANGED, ONE_OF_BOTH)))),
+    "rows that went are not asked": Mutant((GROUPED,), Planner(ask=said(only_more))),
+    "rows that came are not asked": Mutant((GROUPED,), Planner(ask=said(only_less))),
+    "duplicates are one row": Mutant((COUNTED,), Planner(ask=said(one_of_both))),
     # The answer.
     "a key is not heard": Mutant((GROUPED,), Planner(ask=heard(lambda rows: rows[1:]))),
     "the key NULL is not heard": Mutant((GROUPED,), Planner(ask=heard(without_null))),
@@ -202,7 +218,7 @@ ASKING_MUTANTS: dict[str, Mutant] = {
     "one side of a full join is taken for a key": Mutant((FULL_JOINED,), reaching(every_column)),
     "the literal of another branch is heard": Mutant((BRANCHES,), reaching(with_another_branch)),
     "a value of rows that went is looked for among those that came": Mutant(
-        (TIED_VALUE,), Planner(ask=said(lambda q: q.replace(CHANGED, ONLY_MORE)))
+        (TIED_VALUE,), Planner(ask=said(only_more))
     ),
     # Branches that a condition leaves nothing of.
     "the branch that is wanted is ruled out": Mutant((ONE_BRANCH,), ruled_out(0)),
@@ -225,20 +241,21 @@ ASKING_MUTANTS: dict[str, Mutant] = {
         (NOT_IN,), Planner(ask=said(lambda q: q.replace("EXISTS (SELECT b.v", "a.v IN (SELECT b.v")))
     ),
     # Keys of the changed rows themselves.
-    "own keys of rows that came alone": own_keys(said(lambda q: q.replace(CHANGED, ONLY_MORE))),
-    "own keys of rows that went alone": own_keys(said(lambda q: q.replace(CHANGED, ONLY_LESS))),
+    "own keys of rows that came alone": own_keys(said(only_more)),
+    "own keys of rows that went alone": own_keys(said(only_less)),
     "an own key NULL is not heard": own_keys(heard(without_null)),
     # Values of the changed rows.
-    "values of rows that came alone": listed(lambda run: lambda sql: run(sql.replace(CHANGED, ONLY_MORE))),
-    "values of rows that went alone": listed(lambda run: lambda sql: run(sql.replace(CHANGED, ONLY_LESS))),
+    "values of rows that came alone": listed(lambda run: lambda sql: run(only_more(sql))),
+    "values of rows that went alone": listed(lambda run: lambda sql: run(only_less(sql))),
     "values of rows that are there more than once are not listed": listed(
-        lambda run: lambda sql: run(sql.replace(CHANGED, ONE_OF_BOTH))
+        lambda run: lambda sql: run(one_of_both(sql))
     ),
     "a value NULL is not listed": listed(lambda run: lambda sql: without_null(run(sql))),
     "a row is not listed": listed(lambda run: lambda sql: run(sql)[1:]),
     # FROM and WHERE around a table.
-    "FROM and WHERE over rows that came alone": little_said(lambda q: q.replace(CHANGED, ONLY_MORE)),
-    "FROM and WHERE over rows that went alone": little_said(lambda q: q.replace(CHANGED, ONLY_LESS)),
+    "FROM and WHERE over rows that came alone": little_said(only_more),
+    "FROM and WHERE over rows that went alone": little_said(only_less),
+    "versions behind WHERE are compared as a whole": little_said(lambda q: _COMPARED.sub("HAVING", q)),
     "a term that reads a row around the subquery lets nothing pass": little_said(
         lambda q: q.replace("WHERE  true ", "WHERE  false "), (NOT_EXISTS,)
     ),
@@ -250,7 +267,5 @@ ASKING_MUTANTS: dict[str, Mutant] = {
     "a column equal to an answered one is answered": Mutant((EQUATED,), reaching(with_equal_columns), first=38),
     "one use of a common table expression is asked": Mutant((CTE_TWICE,), asking(first_copies)),
     "a scalar subquery is always the same": Mutant((ABOVE,), Planner(ask=always_the_same)),
-    "a total that fewer rows make is none": Mutant(
-        (TOTAL,), Planner(ask=said(lambda q: q.replace(CHANGED, ONLY_MORE)))
-    ),
+    "a total that fewer rows make is none": Mutant((TOTAL,), Planner(ask=said(only_more))),
 }

@@ -192,6 +192,8 @@ class Planner:
         questions = Questions(
             definition, definition.asked, session.bases, status, session.columns, own_keys_first=first
         )
+        if not session.appends:
+            questions = replace(questions, many_compared=0)
         before = clock_to_ask(definition, status, request)
         if before is not None:
             request = replace(request, answers={CLOCK.index: self.ask_clock(questions, before, session.run)})

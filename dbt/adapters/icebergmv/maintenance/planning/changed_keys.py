@@ -28,6 +28,7 @@ from dbt.adapters.icebergmv.maintenance.definition.parts import Part
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, part_of, splice
 from dbt.adapters.icebergmv.maintenance.lake import Spark
+from dbt.adapters.icebergmv.maintenance.planning.cost import rows_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     TOO_DEAR,
     TOO_LATE,
@@ -39,7 +40,13 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     values_of,
 )
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_pinned
-from dbt.adapters.icebergmv.maintenance.planning.row_changes import before_change, changed_rows
+from dbt.adapters.icebergmv.maintenance.planning.row_changes import (
+    RowChanges,
+    before_change,
+    changed_rows,
+    compared_rows,
+    is_appended,
+)
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import OrNull, image
@@ -48,13 +55,16 @@ from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
-_Version = Literal["now", "before", "changed"]
+_Version = Literal["now", "before", "changed", "both"]
 _AskOne: TypeAlias = Callable[[int, Spark], Answer | None]
 _VERSIONS: tuple[_Version, _Version] = ("now", "before")
 
 _AS_TEXT = "CAST(icebergmv_now AS string) <=> CAST(icebergmv_before AS string)"
 SAME_VALUE = f"SELECT icebergmv_now <=> icebergmv_before AND {_AS_TEXT}"
 """Whether two values are one, -0.0 and 0.0 apart. Where a subquery reads a row around it, Spark refuses to say it."""
+
+MANY_COMPARED = 20_000
+"""To compare more rows takes longer than to ask first whether FROM and WHERE leave any."""
 
 _FEW_PLACES = 2
 """Ways in which a table is read, up to which each is asked at once."""
@@ -86,7 +96,7 @@ class Questions:
     `preferred` are columns by which fewer and larger parts of the view are replaced; they are asked for where all
     answered columns have too many values. For references in `own_keys_first` it is dear to run the definition, so keys
     are first looked for in the changed rows themselves. After `until`, a moment of `time.monotonic`, nothing more is
-    asked.
+    asked. `many_compared`: of so many rows that are compared it is first asked whether FROM and WHERE leave any.
     """
 
     definition: ViewDefinition
@@ -98,6 +108,7 @@ class Questions:
     own_keys_first: frozenset[int] = frozenset()
     only_whether: bool = False
     until: float = inf
+    many_compared: int = MANY_COMPARED
 
     def answers(self, to_ask: ToAsk, run: Spark) -> dict[int, Answer]:
         """Return what the references reach. Of the needed ones none is asked after one that cannot say it."""
@@ -204,8 +215,12 @@ class Questions:
         copies = self.asked.copies_of(origin)
         if len(copies) > 1 and self._reaches_nothing(origin, run):
             return ()
-        if len(copies) == 1 and self._is_read_by_a_part(copies[0]) and self._is_block_empty(copies[0], run):
-            return ()
+        if len(copies) == 1 and self._is_asked_first(copies[0]):
+            is_empty = self._is_block_empty(copies[0], run)
+            if is_empty:
+                return ()
+            if is_empty is not None and self.only_whether and not self._is_read_by_a_part(copies[0]):
+                return None
         for copy in copies:
             answer = TOO_LATE if self._takes_too_long else self._answer(copy, run)
             if not isinstance(answer, tuple):
@@ -249,6 +264,9 @@ class Questions:
             return None
         if reference.index == asked and wanted == "changed":
             return self._changed_rows(reference, source)
+        if reference.index == asked and wanted == "both":
+            compared = self._compared_rows(reference)
+            return None if compared is None else compared.both_versions(self._dialect)
         if reference.index in emptied:
             return read_pinned(reference, source, (), self._dialect)
         is_now = wanted == "now" if reference.index == asked else reference.index < asked
@@ -259,6 +277,11 @@ class Questions:
 
     def _changed_rows(self, reference: TableReference, now: IcebergSource) -> str | None:
         return changed_rows(self.definition, reference, self._stale[reference.index], now, self._dialect)
+
+    def _compared_rows(self, reference: TableReference) -> RowChanges | None:
+        now = self.bases.of(reference).source
+        stale = self._stale[reference.index]
+        return None if now is None else compared_rows(self.definition, reference, stale, now)
 
     def _answer(self, index: int, run: Spark) -> Answer | None:
         """Return what a reference reaches; None where nobody can say it.
@@ -303,14 +326,27 @@ class Questions:
         return self._without_rows(index, run) == () if is_empty is None else is_empty
 
     def _is_block_empty(self, index: int, run: Spark) -> bool | None:
-        """Return whether FROM and WHERE around a reference give no row; None where they cannot be asked alone."""
+        """Return whether FROM and WHERE around a reference give no row; None where they cannot be asked alone.
+
+        Where rows are compared, that is done behind WHERE, which mostly leaves few of them.
+        """
         block = self.asked.blocks.get(index)
-        texts = None if block is None else self._texts(index, "changed")
-        if block is None or texts is None:
+        if block is None:
+            return None
+        compared = None if block.name is None else self._compared_rows(self.asked.references[index])
+        texts = self._texts(index, "changed" if compared is None else "both")
+        if texts is None:
             return None
         with_, text = self._part(block, texts)
-        found = none_of(f"{with_}{A_ROW} {text}", run)
+        that_differ = "" if compared is None or block.name is None else f" {compared.that_differ(block.name)}"
+        found = none_of(f"{with_}{A_ROW} {text}{that_differ}", run)
         return None if isinstance(found, NotListed) else found == ()
+
+    def _is_asked_first(self, index: int) -> bool:
+        """Return whether FROM and WHERE around a reference are asked before the whole text, which takes longer."""
+        base = self._stale[index]
+        is_long = rows_to_ask(base) >= self.many_compared and not is_appended(base)
+        return self.only_whether or is_long or self._is_read_by_a_part(index)
 
     def _is_read_by_a_part(self, index: int) -> bool:
         """Return whether FROM and WHERE around a reference read less than the whole text does."""

@@ -86,14 +86,29 @@ def changed_rows(
 
     After nothing but appends these are the rows that came. None if the snapshots cannot be compared.
     """
-    columns, since = columns_read(definition, now, base.occurrences), base.change.appended_since
-    before = before_change(base, now)
+    changes, since = _row_changes(definition, reference, base, now), base.change.appended_since
+    if changes is not None and since is not None and is_appended(base):
+        return read_appended(reference, now, since, changes.wanted, dialect)
+    return None if changes is None else changes.each_once(dialect)
+
+
+def compared_rows(
+    definition: ViewDefinition, reference: TableReference, base: BaseTableStatus, now: IcebergSource
+) -> RowChanges | None:
+    """Return both versions of the rows of a stale table that may have changed, to be compared.
+
+    None if there is nothing to compare, because rows were only added, or if the snapshots cannot be compared.
+    """
+    return None if is_appended(base) else _row_changes(definition, reference, base, now)
+
+
+def _row_changes(
+    definition: ViewDefinition, reference: TableReference, base: BaseTableStatus, now: IcebergSource
+) -> RowChanges | None:
+    columns, before = columns_read(definition, now, base.occurrences), before_change(base, now)
     if not columns or before is None:
         return None
-    wanted = rows_touched(base)
-    if since is not None and is_appended(base):
-        return read_appended(reference, now, since, wanted, dialect)
-    return RowChanges(reference, before, now, columns, wanted, are_few(base)).each_once(dialect)
+    return RowChanges(reference, before, now, columns, rows_touched(base), are_few(base))
 
 
 @dataclass(frozen=True)
@@ -112,14 +127,28 @@ class RowChanges:
 
     def each_once(self, dialect: Dialect) -> str:
         """Return the rows that one of the versions has more often, each once."""
-        names, columns = ", ".join(self.columns), self.columns.items()
-        both = " UNION ALL ".join(
+        items = ", ".join(f"max({c}) AS {c}" if of in _FLOATS else c for c, of in self.columns.items())
+        return self._in_place(f"SELECT {items} FROM ({self._both(dialect)}) {self._that_differ()}")
+
+    def both_versions(self, dialect: Dialect) -> str:
+        """Return the rows of both versions, which `that_differ` compares once FROM and WHERE around them are passed."""
+        return self.reference.named(f"({self._both(dialect)})")
+
+    def that_differ(self, name: str) -> str:
+        """Return what keeps, of a SELECT over both versions under a name, what one of the versions gives more often."""
+        return self._that_differ(f"{identifier(name)}.")
+
+    def _that_differ(self, qualifier: str = "") -> str:
+        columns = ((f"{qualifier}{c}", of) for c, of in self.columns.items())
+        groups = ", ".join(f"CAST({c} AS string)" if of in _FLOATS else c for c, of in columns)
+        return f"GROUP BY {groups} HAVING sum({qualifier}{_SIGN}) <> 0"
+
+    def _both(self, dialect: Dialect) -> str:
+        names = ", ".join(self.columns)
+        return " UNION ALL ".join(
             f"SELECT {names}, {sign} AS {_SIGN} FROM {self._read(source, dialect)}"
             for source, sign in ((self.now, 1), (self.before, -1))
         )
-        items = ", ".join(f"max({c}) AS {c}" if of in _FLOATS else c for c, of in columns)
-        groups = ", ".join(f"CAST({c} AS string)" if of in _FLOATS else c for c, of in columns)
-        return self._in_place(f"SELECT {items} FROM ({both}) GROUP BY {groups} HAVING sum({_SIGN}) <> 0")
 
     def that_came(self, dialect: Dialect) -> str:
         """Return the rows that are there more often now, each as often as it came. Not for columns of floats."""
