@@ -9,6 +9,8 @@ Prints a JSON line a view and round, and a line a round: how many refreshes were
 the view moved, or took more than 1.5 times as long as the rebuild.
 
     python -m benchmarks.tpc tpcds ./tpcds --rounds 1 2 3
+
+The exit code is 1 if a refresh was wrong.
 """
 
 from __future__ import annotations
@@ -47,11 +49,11 @@ def main() -> int:
     )
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        _measure(options, options.folder or Path(temporary))
-    return 0
+        return 1 if _measure(options, options.folder or Path(temporary)) else 0
 
 
-def _measure(options: argparse.Namespace, folder: Path) -> None:
+def _measure(options: argparse.Namespace, folder: Path) -> int:
+    """Measure the rounds, and return how many refreshes were wrong."""
     tables = {path.stem: path.absolute() for path in sorted(options.data.glob("*.parquet"))}
     views = selects(options.data, options.benchmark, tables)
     views = {name: sql for name, sql in views.items() if name in (options.views or views)}
@@ -60,7 +62,7 @@ def _measure(options: argparse.Namespace, folder: Path) -> None:
     write_project(folder, "tpc", models, spark="{spark.sql.codegen.cache.maxEntries: 1}")
     dbt(folder, "debug", "--connection")
     _load(tables, options.benchmark)
-    views = dict(_built(folder, views))
+    views, wrong = dict(_built(folder, views)), 0
     for number, (change, statements) in enumerate(ROUNDS[options.benchmark].items(), 1):
         if number not in options.rounds:
             continue
@@ -70,7 +72,9 @@ def _measure(options: argparse.Namespace, folder: Path) -> None:
         for name, sql in views.items():
             found.append({"round": number, "view": name, **_measured(folder, name, sql)})
             print(json.dumps(found[-1]), flush=True)
+        wrong += sum(f["wrong"] > 0 for f in found)
         print(json.dumps({"round": number, "change": change, **_summary(found)}), flush=True)
+    return wrong
 
 
 def _load(tables: Mapping[str, Path], benchmark: str) -> None:

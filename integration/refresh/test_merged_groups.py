@@ -32,9 +32,11 @@ VIEWS = {
     f" end order by sum(amount) / count(*) desc) as place {JOINED} group by rollup(c.country, customer)",
     "of_floats": "select count(*) as n, sum(score) as s from {orders}",
     "distinct_ones": "select count(distinct customer) as n from {orders}",
+    "filtered": "select customer, sum(amount) as s, count(*) as n from {orders} as o where o.amount > 2 group by customer",
+    "shown_whole": "select customer, count(*) as n from {orders} where concat_ws('|', *) not like '%-1' group by customer",
 }
 MERGED = [name for name in VIEWS if name not in ("of_floats", "distinct_ones")]
-IN_EVERY_RUN = ("averages", "by_country")
+IN_EVERY_RUN = ("averages", "by_country", "filtered", "shown_whole")
 # Changes one after the other, and how views follow.
 ROUNDS = {
     "one more order": (
@@ -55,7 +57,9 @@ ROUNDS = {
     ),
     "a group dies and another loses its values": (
         ["DELETE FROM {orders} WHERE customer = 3", "UPDATE {orders} SET amount = null WHERE customer = 2"],
-        dict.fromkeys(("by_country", "open_ones", "of_union", "outer_join", "averages"), "merge"),
+        dict.fromkeys(
+            ("by_country", "open_ones", "of_union", "outer_join", "averages", "filtered", "shown_whole"), "merge"
+        ),
     ),
     "a day is replaced, and customers move": (
         [

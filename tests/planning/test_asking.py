@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -246,6 +246,17 @@ class OneTable:
         return self.table.base
 
 
+@dataclass(frozen=True)
+class Tables:
+    """Base tables by their names."""
+
+    known: Mapping[str, BaseTable]
+    catalog_name: str = "lake"
+
+    def of(self, reference: TableReference) -> BaseTable:
+        return self.known[reference.name]
+
+
 @pytest.mark.parametrize("rows", [0, 1])
 def test_where_asking_does_not_pay_it_is_asked_whether_any_row_changed(rows: int) -> None:
     base, definition = sized(ONE_DAY, 10), of_itself(7)
@@ -397,6 +408,45 @@ def test_many_changed_rows_are_compared_behind_where(only_whether: bool, rows: l
     )
     assert len(said) == (2 if rows and not only_whether else 1)
     assert (answers == {0: ()}) is not bool(rows)
+
+
+SEEN = {
+    "`*` would show the sign": BY_V.replace("x.d > 3", "hash(*) % 4 = 0"),
+    "so would `x.*`": BY_V.replace("x.d > 3", "hash(x.*) % 4 = 0"),
+    "a name that may be the sign": BY_V.replace("x.d > 3", "x.d > icebergmv_sign"),
+    "columns have other names": BY_V.replace("AS x ", "AS x(ts, d, region, id, v) "),
+    "nothing is left out behind FROM": BY_V.replace(" WHERE x.d > 3", ""),
+}
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_changed_rows_are_compared_before_anything_sees_the_sign(name: str) -> None:
+    definition, base = analysed(SEEN[name]), sized(replace(ONE_DAY, changed_rows=50_000), MANY)
+    said: list[str] = []
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        said.append(sql)
+        return []
+
+    questions = Questions(definition, definition.asked, OneTable(base), status(base), ())  # type: ignore[arg-type]
+    assert questions.answers(ToAsk((0,), only_whether=True), spark) == {0: ()}
+    assert "HAVING sum(icebergmv_sign) <> 0) AS icebergmv_changed) AS" in said[0]
+
+
+@pytest.mark.parametrize(("others", "is_behind"), [(100_000, True), (MANY, False)])
+def test_rows_are_compared_before_they_join_many(others: int, is_behind: bool) -> None:
+    definition = analysed("SELECT t.region, sum(t.v) AS s FROM t, u WHERE t.id = u.id GROUP BY t.region")
+    bases = [sized(replace(ONE_DAY, changed_rows=50_000), MANY), sized(change(status="fresh"), others, "u", 1)]
+    said: list[str] = []
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        said.append(sql)
+        return []
+
+    tables: Any = Tables({b.base.name[2]: b.base for b in bases})
+    questions = Questions(definition, definition.asked, tables, status(*bases), ())
+    assert questions.answers(ToAsk((0,), only_whether=True), spark) == {0: ()}
+    assert ("HAVING sum(`t`.icebergmv_sign) <> 0" in said[0]) is is_behind
 
 
 FEW, NEW = replace(ONE_DAY, changed_rows=10), replace(ONE_DAY, appended_since=1, appended_rows=50_000)

@@ -92,9 +92,18 @@ def cache_folder() -> Path:
     return Path(base).expanduser() / "dbt-icebergmv"
 
 
-def _cached(coordinates: Sequence[str], repositories: str | None) -> list[str]:
+def are_cached(jars: Sequence[str]) -> bool:
+    """Return whether all coordinates among some jars were fetched before, together."""
+    return _folder_of(sorted(filter(is_coordinate, jars))).is_dir()
+
+
+def _folder_of(coordinates: Sequence[str]) -> Path:
     key = hashlib.sha256("\n".join(coordinates).encode()).hexdigest()[:16]
-    folder = cache_folder() / "jars" / key
+    return cache_folder() / "jars" / key
+
+
+def _cached(coordinates: Sequence[str], repositories: str | None) -> list[str]:
+    folder = _folder_of(coordinates)
     if not folder.is_dir():
         _fetch(coordinates, folder, repositories)
     return sorted(str(jar) for jar in folder.glob("*.jar"))

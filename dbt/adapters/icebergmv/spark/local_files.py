@@ -8,18 +8,45 @@ symbolic link, which Iceberg tables need not, only Hadoop's own class finds what
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import stat
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from dbt.adapters.events.logging import AdapterLogger
 
 from dbt.adapters.icebergmv.catalog_properties import CatalogSettings
+from dbt.adapters.icebergmv.spark.errors import JarsUnavailable
+from dbt.adapters.icebergmv.spark.jars import are_cached, local_jars
 from dbt.adapters.icebergmv.spark.settings import CATALOG_PREFIX
 
+_logger = AdapterLogger("IcebergMV")
 ARTIFACT = "com.globalmentor:hadoop-bare-naked-local-fs:0.1.0"
 FILE_SYSTEM = "com.globalmentor.apache.hadoop.fs.BareLocalFileSystem"
 
 
-def is_wanted(catalog: CatalogSettings, given: Sequence[str]) -> bool:
-    """Return whether a catalog is in a local folder, and no jar is given by hand, as where no other can be fetched."""
-    return catalog.folder is not None and not given
+def is_wanted(catalog: CatalogSettings, given: Sequence[str], conf: Mapping[str, str]) -> bool:
+    """Return whether a catalog is in a local folder, and the user chose neither jars nor a class for local files.
+
+    Where a folder hands its group on (the bit setgid), only `chmod` keeps that of the folders in it.
+    """
+    if catalog.folder is None or given or "spark.hadoop.fs.file.impl" in conf:
+        return False
+    folder = Path(catalog.folder)
+    return not (folder.exists() and folder.stat().st_mode & stat.S_ISGID)
+
+
+def jars_with_local_files(jars: Sequence[str], repositories: str | None) -> tuple[list[str], bool]:
+    """Return the paths of jars, and whether that of the file system is among them, without which all works as well.
+
+    Jars that were fetched without it are used as they are: there may be no way to fetch more.
+    """
+    with_it = [*jars, ARTIFACT]
+    if are_cached(with_it) or not are_cached(jars):
+        try:
+            return local_jars(with_it, repositories), True
+        except JarsUnavailable as error:
+            _logger.debug(f"Spark does without {ARTIFACT}: {error}")
+    return local_jars(jars, repositories), False
 
 
 def local_files_conf(catalog: CatalogSettings) -> dict[str, str]:

@@ -21,7 +21,7 @@ from dbt.adapters.icebergmv.catalog_properties import SPARK_CATALOG_CLASS, Catal
 from dbt.adapters.icebergmv.spark.errors import SparkUnavailable, spark_errors, spark_message
 from dbt.adapters.icebergmv.spark.jars import local_jars, required_jars
 from dbt.adapters.icebergmv.spark.java import require_java, utf8_locale
-from dbt.adapters.icebergmv.spark.local_files import ARTIFACT, is_wanted, local_files_conf
+from dbt.adapters.icebergmv.spark.local_files import is_wanted, jars_with_local_files, local_files_conf
 from dbt.adapters.icebergmv.spark.settings import (
     CATALOG_PREFIX,
     WHICH_CATALOG,
@@ -83,9 +83,12 @@ def _started(request: SparkRequest) -> SparkSession:
     atexit.register(shutil.rmtree, scratch, ignore_errors=True)
     conf = spark_conf(request.catalog, request.schema, dict(request.parameters), scratch)
     needed = required_jars(pyspark.__version__, request.catalog.drivers, request.jars)
-    if is_wanted(request.catalog, request.jars):
-        needed, conf = [*needed, ARTIFACT], {**local_files_conf(request.catalog), **conf}
-    jars = local_jars(needed, conf.get("spark.jars.repositories"))
+    repositories = conf.get("spark.jars.repositories")
+    if is_wanted(request.catalog, request.jars, conf):
+        jars, is_there = jars_with_local_files(needed, repositories)
+        conf = {**(local_files_conf(request.catalog) if is_there else {}), **conf}
+    else:
+        jars = local_jars(needed, repositories)
     conf["spark.jars"] = ",".join([*jars, *filter(None, [conf.get("spark.jars")])])
     conf["spark.driver.extraJavaOptions"] = " ".join(
         [_JAVA_OPTIONS, conf.get("spark.driver.extraJavaOptions", "")]

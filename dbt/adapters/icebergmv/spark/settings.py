@@ -51,8 +51,6 @@ def spark_conf(catalog: CatalogSettings, schema: str, user: Mapping[str, str], s
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": str(max(4, cores)),
-        # Many small files take long to write: rows for them are not all left to one task, as Spark would do below 1 MB.
-        "spark.sql.adaptive.coalescePartitions.minPartitionSize": "64k",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": f"{scratch}/spark-warehouse",
         "spark.sql.extensions": EXTENSIONS,

@@ -39,7 +39,8 @@ class Part:
     """The place of a part in a text, and where the WITH ends that it may need in front of it (0: it needs none).
 
     `left_out` takes terms out of its WHERE: those that read a row around it, of which nothing is known when it is asked
-    alone. `name` is that of the table around which it is, if that is how its columns can be named.
+    alone. `name` is that of the table around which it is, if its columns can be named so and no `*` shows all of them.
+    `filters`: it has a WHERE.
     """
 
     start: int
@@ -47,6 +48,7 @@ class Part:
     with_end: int
     left_out: tuple[TextEdit, ...] = ()
     name: str | None = None
+    filters: bool = False
 
 
 def blocks_of(parsed: ParsedSql, sql: str) -> Mapping[int, Part]:
@@ -69,8 +71,15 @@ def _block(table: exp.Table, parsed: ParsedSql, sql: str) -> Part | None:
     with_end = _end_of_with(read, select, parsed)
     if first is None or behind is None or with_end is None or any(part.find(exp.Pivot) for part in read):
         return None
-    name = None if table.alias_column_names else table.alias_or_name
-    part = Part(tokens[first].start, tokens[behind - 1].end + 1, with_end, _tied_terms(select, parsed, sql), name)
+    has_star = any(part.find(exp.Star) for part in read)
+    part = Part(
+        tokens[first].start,
+        tokens[behind - 1].end + 1,
+        with_end,
+        _tied_terms(select, parsed, sql),
+        None if table.alias_column_names or has_star else table.alias_or_name,
+        select.args.get("where") is not None,
+    )
     found = parse(f"SELECT 1 {sql[part.start : part.end]}")
     is_around = part.start <= int(table.this.meta["start"]) < part.end
     return part if is_around and isinstance(found, ParsedSql) and _reads_the_same(found.tree, select) else None

@@ -28,7 +28,7 @@ from dbt.adapters.icebergmv.maintenance.definition.parts import Part
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, part_of, splice
 from dbt.adapters.icebergmv.maintenance.lake import Spark
-from dbt.adapters.icebergmv.maintenance.planning.cost import rows_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.cost import is_compared_behind, rows_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     TOO_DEAR,
     TOO_LATE,
@@ -41,6 +41,7 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_pinned
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import (
+    SIGN,
     RowChanges,
     before_change,
     changed_rows,
@@ -278,6 +279,19 @@ class Questions:
     def _changed_rows(self, reference: TableReference, now: IcebergSource) -> str | None:
         return changed_rows(self.definition, reference, self._stale[reference.index], now, self._dialect)
 
+    def _compared_behind(self, index: int, block: Part) -> RowChanges | None:
+        """Return the versions to compare behind a WHERE; None where the changed rows are what it is asked over.
+
+        Nothing in FROM and WHERE may see the sign that both versions have beside their columns.
+        """
+        beside = [r for r in self.asked.references if block.start <= r.start < block.end and r.index != index]
+        origins, bases = (self.asked.origins[r.index] for r in beside), self.status.by_occurrence
+        joined = [bases[origin] for origin in origins if origin in bases]
+        is_seen = block.name is None or SIGN in self.definition.mentions
+        if is_seen or not block.filters or not is_compared_behind(self._stale[index], joined):
+            return None
+        return self._compared_rows(self.asked.references[index])
+
     def _compared_rows(self, reference: TableReference) -> RowChanges | None:
         now = self.bases.of(reference).source
         stale = self._stale[reference.index]
@@ -333,7 +347,7 @@ class Questions:
         block = self.asked.blocks.get(index)
         if block is None:
             return None
-        compared = None if block.name is None else self._compared_rows(self.asked.references[index])
+        compared = self._compared_behind(index, block)
         texts = self._texts(index, "changed" if compared is None else "both")
         if texts is None:
             return None
@@ -344,9 +358,10 @@ class Questions:
 
     def _is_asked_first(self, index: int) -> bool:
         """Return whether FROM and WHERE around a reference are asked before the whole text, which takes longer."""
-        base = self._stale[index]
+        base, block = self._stale[index], self.asked.blocks.get(index)
         is_long = rows_to_ask(base) >= self.many_compared and not is_appended(base)
-        return self.only_whether or is_long or self._is_read_by_a_part(index)
+        is_cut_down = is_long and block is not None and block.filters
+        return self.only_whether or is_cut_down or self._is_read_by_a_part(index)
 
     def _is_read_by_a_part(self, index: int) -> bool:
         """Return whether FROM and WHERE around a reference read less than the whole text does."""

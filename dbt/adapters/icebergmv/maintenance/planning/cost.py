@@ -151,6 +151,14 @@ def cancelling_pays(delta: Delta, status: MaterializedViewStatus) -> bool:
     return not delta.appended and compared * _JOINED_TO_MANY < joined
 
 
+def is_compared_behind(base: BaseTableStatus, joined: Iterable[BaseTableStatus]) -> bool:
+    """Return whether it costs less to compare the rows of a change behind a join with others than to join what is left.
+
+    That is so where all rows of the changed files are joined to few others; see `cancelling_pays`.
+    """
+    return sum(map(_rows, joined)) <= rows_to_ask(base) * _JOINED_TO_MANY
+
+
 def asking_pays(asked: Asked, origins: Iterable[int], status: MaterializedViewStatus) -> bool:
     """Return whether it costs less to ask some references what they reach than to compute everything.
 

@@ -21,7 +21,10 @@ from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 _FEW_ROWS, _FEW_BYTES = 500_000, 16 * 1024 * 1024
 """So many rows may be sent to every task that joins them. Spark does not know how few are left when it plans a join."""
 
-_SIGN, _CHANGED = "icebergmv_sign", "icebergmv_changed"
+SIGN = "icebergmv_sign"
+"""The column that says of a row of both versions in which one it is."""
+
+_CHANGED = "icebergmv_changed"
 _FLOATS = frozenset(["float", "double"])
 _COUNTED = frozenset(["boolean", "int", "bigint", "string", "binary", "date", "timestamp", "timestamp_ntz", *_FLOATS])
 """Types of which GROUP BY and EXCEPT keep apart what can be kept apart (floats as texts, for the sake of -0.0)."""
@@ -141,12 +144,12 @@ class RowChanges:
     def _that_differ(self, qualifier: str = "") -> str:
         columns = ((f"{qualifier}{c}", of) for c, of in self.columns.items())
         groups = ", ".join(f"CAST({c} AS string)" if of in _FLOATS else c for c, of in columns)
-        return f"GROUP BY {groups} HAVING sum({qualifier}{_SIGN}) <> 0"
+        return f"GROUP BY {groups} HAVING sum({qualifier}{SIGN}) <> 0"
 
     def _both(self, dialect: Dialect) -> str:
         names = ", ".join(self.columns)
         return " UNION ALL ".join(
-            f"SELECT {names}, {sign} AS {_SIGN} FROM {self._read(source, dialect)}"
+            f"SELECT {names}, {sign} AS {SIGN} FROM {self._read(source, dialect)}"
             for source, sign in ((self.now, 1), (self.before, -1))
         )
 
