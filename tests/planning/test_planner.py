@@ -9,7 +9,7 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh
-from dbt.adapters.icebergmv.maintenance.planning.regions import REGION_LIMIT
+from dbt.adapters.icebergmv.maintenance.planning.regions import REGION_LIMIT, base_filters, in_few_terms
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_DAY
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
@@ -190,3 +190,18 @@ def test_several_bases_are_named_together() -> None:
     assert plan_refresh(definition, stale, PlanRequest("auto")).reason == (
         "mode() is not stable (t: 2 days changed; u: 2 days changed)"
     )
+
+
+@pytest.mark.parametrize(("count", "terms"), [(100, 100), (101, 1)])
+def test_many_disjuncts_cut_down_reading_in_one(count: int, terms: int) -> None:
+    """They still cover every row that the region depends on."""
+    region = [where(region=Domain.of(f"r{n}"), id=Domain.of(n)) for n in range(count)]
+    filters = base_filters(analysed("SELECT region, id, v FROM t"), region)[0]
+    assert len(filters) == terms
+    assert all(any(rows.intersect(one) == one for rows in filters) for one in region)
+
+
+def test_disjuncts_without_a_column_in_common_stay() -> None:
+    apart = tuple(where(id=Domain.of(n), v=Domain.of(n)) for n in range(101))
+    rows = (*apart, where(region=Domain.of("EU")))
+    assert in_few_terms(rows) == rows

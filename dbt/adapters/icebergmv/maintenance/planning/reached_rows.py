@@ -28,7 +28,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
     plan_refresh,
     references_to_ask,
 )
-from dbt.adapters.icebergmv.maintenance.planning.regions import base_filters
+from dbt.adapters.icebergmv.maintenance.planning.regions import base_filters, in_few_terms
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, stored_type
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
@@ -74,8 +74,9 @@ class Reaching:
                 before = {i: recorded_snapshot(base) for base in stale for i in base.occurrences}
                 types = {c.name: c.type for c in columns}
                 # What Spark evaluated leads back to values that the tables hold now, and not to those that went.
-                filters = base_filters(below, found.region)
-                return Merge(found.reason, (ReachedRows(found.region, types, before, filters),))
+                # A merge may take off and add the same rows, so it may be of more than are reached.
+                region = in_few_terms(found.region)
+                return Merge(found.reason, (ReachedRows(region, types, before, base_filters(below, region)),))
             case NoOp() as found:
                 return found
             case Full() as found if any(isinstance(answer, NotListed) for answer in request.answers.values()):
