@@ -93,10 +93,16 @@ def test_what_only_spark_can_say(stage: Stage) -> None:
     sell("EU")(stage.tables())
     found = look(stage, DAYS).next
     assert found is not None
-    assert found.kinds[0] == "merge"
+    assert found.kinds == ("merge", "overwrite")
+    assert found.questions == ("whether the groups can be merged exactly",)
+    some = replace(DAYS, sql=DAYS.sql.replace("GROUP BY", "WHERE id > 0 GROUP BY"))
+    stage.refresh(some)
+    stage.tables()["orders"].delete("id = 1")
+    found = look(stage, some).next
+    assert found is not None
     assert {"overwrite", "full", "none"} < {*found.kinds}
     assert "whether a row of orders changed" in found.questions[0]
-    strict = look(stage, replace(DAYS, config={"refresh_policy": "incremental_strict"})).next
+    strict = look(stage, replace(some, config={"refresh_policy": "incremental_strict"})).next
     assert strict is not None
     assert "full" not in strict.kinds
     assert "error" in strict.kinds
