@@ -47,6 +47,8 @@ _FAULTS = {
         r"class java\.lang\.Long cannot be( cast to class java\.lang\.Integer|\))"
     ),
     "two partition fields of one decimal type": re.compile(r"Type not recognized: decimal_\d+_\d+"),
+    # Of format version 1; nobody can read such a table any more.
+    "a partition field that was dropped and added again": re.compile(r"Multiple entries with same key: (\d+)=\1: "),
 }
 """Of Iceberg and PyIceberg (README, Limits), by what brings them about."""
 

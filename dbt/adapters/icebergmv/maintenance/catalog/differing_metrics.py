@@ -13,7 +13,7 @@ from pyiceberg.manifest import DataFile, DataFileContent
 from pyiceberg.types import NestedField
 
 from dbt.adapters.icebergmv.maintenance.catalog.column_bounds import column_domain
-from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, Value
+from dbt.adapters.icebergmv.maintenance.predicates.domain import Value
 
 ChangedFile: TypeAlias = tuple[DataFile, bool]
 """A file, and whether it came (True) or went."""
@@ -47,14 +47,16 @@ _Metrics: TypeAlias = tuple[Value | None, Value | None, int] | None
 
 
 def _metrics(files: Sequence[DataFile], column: NestedField) -> _Metrics:
-    domains = [column_domain(file, column) for file in files]
-    nulls = [(file.null_value_counts or {}).get(column.field_id) for file in files]
-    if None in domains or None in nulls:
-        return None
-    ranges = [r for domain in domains if isinstance(domain, Domain) for r in domain.ranges]
-    lows, highs = [r.low for r in ranges], [r.high for r in ranges]
-    low, high = (min(lows, default=None), max(highs, default=None))  # type: ignore[type-var]
-    return low, high, sum(count for count in nulls if count is not None)
+    low, high, nulls = None, None, 0
+    for file in files:
+        domain, count = column_domain(file, column), (file.null_value_counts or {}).get(column.field_id)
+        if domain is None or count is None:
+            return None
+        nulls += count
+        for values in domain.ranges:
+            low = values.low if low is None else min(low, values.low)  # type: ignore[type-var]
+            high = values.high if high is None else max(high, values.high)  # type: ignore[type-var]
+    return low, high, nulls
 
 
 def _differ(came: _Metrics, went: _Metrics) -> bool:

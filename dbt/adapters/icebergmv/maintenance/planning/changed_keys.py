@@ -13,22 +13,21 @@ which its two ends differ; a row in which the old and the new rows differ does s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import takewhile
 from math import inf
 from time import monotonic
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.parts import Part
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, Occurrence, Track
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, part_of, splice
 from dbt.adapters.icebergmv.maintenance.lake import Spark
-from dbt.adapters.icebergmv.maintenance.planning.cost import is_compared_behind, rows_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.cost import rows_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     TOO_DEAR,
     TOO_LATE,
@@ -39,26 +38,17 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     rows_of,
     values_of,
 )
-from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_pinned
-from dbt.adapters.icebergmv.maintenance.planning.row_changes import (
-    SIGN,
-    RowChanges,
-    before_change,
-    changed_rows,
-    compared_rows,
-    is_appended,
-)
+from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts
+from dbt.adapters.icebergmv.maintenance.planning.row_changes import is_appended
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import OrNull, image
-from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, identifier
+from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource
-from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 
-_Version = Literal["now", "before", "changed", "both"]
 _AskOne: TypeAlias = Callable[[int, Spark], Answer | None]
-_VERSIONS: tuple[_Version, _Version] = ("now", "before")
 
 _AS_TEXT = "CAST(icebergmv_now AS string) <=> CAST(icebergmv_before AS string)"
 SAME_VALUE = f"SELECT icebergmv_now <=> icebergmv_before AND {_AS_TEXT}"
@@ -69,9 +59,6 @@ MANY_COMPARED = 20_000
 
 _FEW_PLACES = 2
 """Ways in which a table is read, up to which each is asked at once."""
-
-A_ROW = "SELECT 1 AS icebergmv_row"
-"""Whether FROM and WHERE give one. Where what is asked still reads a row around its SELECT, Spark refuses to say it."""
 
 
 @dataclass(frozen=True)
@@ -174,7 +161,7 @@ class Questions:
         """
         copies = self.asked.copies_of(origin)
         source = self.bases.of(self.asked.references[copies[0]]).source if copies else None
-        changed = None if source is None else self._changed_rows(self.asked.references[copies[0]], source)
+        changed = None if source is None else self._texts.changed_rows(copies[0])
         if source is None or changed is None:
             return None
         types = {c.name: c.type for c in schema_columns(source.table_schema)}
@@ -220,7 +207,7 @@ class Questions:
             is_empty = self._is_block_empty(copies[0], run)
             if is_empty:
                 return ()
-            if is_empty is not None and self.only_whether and not self._is_read_by_a_part(copies[0]):
+            if is_empty is not None and self.only_whether and not self._texts.is_read_by_a_part(copies[0]):
                 return None
         for copy in copies:
             answer = TOO_LATE if self._takes_too_long else self._answer(copy, run)
@@ -231,71 +218,11 @@ class Questions:
 
     def question(self, index: int) -> str | None:
         """Return the definition over the changed rows of a reference; None where these cannot be read."""
-        reach = self.asked.reach[index]
-        texts = self._texts(index, "changed", reach.emptied)
-        return None if texts is None else splice(self.asked.sql, texts, reach.edits)
-
-    def _texts(self, asked: int, wanted: _Version, emptied: Collection[int] = ()) -> dict[TableReference, str] | None:
-        """Return what stands for each reference while one is asked; None if one of them cannot be read."""
-        texts = {reference: self._read(reference, asked, wanted, emptied) for reference in self._live}
-        read = {reference: text for reference, text in texts.items() if text is not None}
-        return read if len(read) == len(texts) else None
+        return self._texts.over_changed_rows(index)
 
     @cached_property
-    def _live(self) -> tuple[TableReference, ...]:
-        """Return the references that are read at a snapshot."""
-        return tuple(r for r in self.asked.references if not r.pinned and self.bases.of(r).source is not None)
-
-    @cached_property
-    def _stale(self) -> dict[int, BaseTableStatus]:
-        by_origin = {index: base for base in self.status.stale for index in base.occurrences}
-        return {copy: by_origin[origin] for copy, origin in self.asked.origins.items() if origin in by_origin}
-
-    @property
-    def _dialect(self) -> Dialect:
-        return Dialect(self.bases.catalog_name, pushable=False)
-
-    def _read(self, reference: TableReference, asked: int, wanted: _Version, emptied: Collection[int]) -> str | None:
-        """Return what stands for a reference while another, or the same, is asked; None if it cannot be read.
-
-        Of the one that is asked, `wanted` is read.
-        """
-        source = self.bases.of(reference).source
-        if source is None:
-            return None
-        if reference.index == asked and wanted == "changed":
-            return self._changed_rows(reference, source)
-        if reference.index == asked and wanted == "both":
-            compared = self._compared_rows(reference)
-            return None if compared is None else compared.both_versions(self._dialect)
-        if reference.index in emptied:
-            return read_pinned(reference, source, (), self._dialect)
-        is_now = wanted == "now" if reference.index == asked else reference.index < asked
-        if is_now or reference.index not in self._stale:
-            return read_pinned(reference, source, None, self._dialect)
-        before = before_change(self._stale[reference.index], source)
-        return None if before is None else read_pinned(reference, before, None, self._dialect)
-
-    def _changed_rows(self, reference: TableReference, now: IcebergSource) -> str | None:
-        return changed_rows(self.definition, reference, self._stale[reference.index], now, self._dialect)
-
-    def _compared_behind(self, index: int, block: Part) -> RowChanges | None:
-        """Return the versions to compare behind a WHERE; None where the changed rows are what it is asked over.
-
-        Nothing in FROM and WHERE may see the sign that both versions have beside their columns.
-        """
-        beside = [r for r in self.asked.references if block.start <= r.start < block.end and r.index != index]
-        origins, bases = (self.asked.origins[r.index] for r in beside), self.status.by_occurrence
-        joined = [bases[origin] for origin in origins if origin in bases]
-        is_seen = block.name is None or SIGN in self.definition.mentions
-        if is_seen or not block.filters or not is_compared_behind(self._stale[index], joined):
-            return None
-        return self._compared_rows(self.asked.references[index])
-
-    def _compared_rows(self, reference: TableReference) -> RowChanges | None:
-        now = self.bases.of(reference).source
-        stale = self._stale[reference.index]
-        return None if now is None else compared_rows(self.definition, reference, stale, now)
+    def _texts(self) -> QuestionTexts:
+        return QuestionTexts(self.definition, self.asked, self.bases, self.status)
 
     def _answer(self, index: int, run: Spark) -> Answer | None:
         """Return what a reference reaches; None where nobody can say it.
@@ -310,9 +237,7 @@ class Questions:
 
     def _without_rows(self, index: int, run: Spark) -> Answer | None:
         """Return that a reference reaches nothing if no row of its table changed."""
-        base, source = self._stale[index], self.bases.of(self.asked.references[index]).source
-        named = self.definition.references[base.occurrences[0]]
-        changed = None if source is None else changed_rows(self.definition, named, base, source, self._dialect)
+        changed = self._texts.changed_rows_of_table(index)
         return None if changed is None else none_of(f"SELECT 1 FROM {changed}", run)
 
     def _reaches_nothing(self, origin: int, run: Spark) -> bool:
@@ -323,16 +248,10 @@ class Questions:
         copies = self.asked.copies_of(origin)
         if not copies:
             return False
-        places = self._places_of(self._stale[copies[0]])
+        places = self._texts.count_places(self._texts.stale[copies[0]])
         if places > _FEW_PLACES and self._without_rows(copies[0], run) == ():
             return True
         return all(not self._takes_too_long and self._gives_no_row(copy, run) for copy in copies)
-
-    def _places_of(self, base: BaseTableStatus) -> int:
-        """Return in how many ways the SELECTs read a table: copies of one read it in the same way."""
-        copies = [copy for origin in base.occurrences for copy in self.asked.copies_of(origin)]
-        blocks = [(copy, self.asked.blocks.get(copy)) for copy in copies]
-        return len({copy if b is None else self.asked.sql[b.start : b.end] for copy, b in blocks})
 
     def _gives_no_row(self, index: int, run: Spark) -> bool:
         """Return whether FROM and WHERE give no row; where they cannot be asked alone, whether no row changed."""
@@ -340,48 +259,23 @@ class Questions:
         return self._without_rows(index, run) == () if is_empty is None else is_empty
 
     def _is_block_empty(self, index: int, run: Spark) -> bool | None:
-        """Return whether FROM and WHERE around a reference give no row; None where they cannot be asked alone.
-
-        Where rows are compared, that is done behind WHERE, which mostly leaves few of them.
-        """
-        block = self.asked.blocks.get(index)
-        if block is None:
-            return None
-        compared = self._compared_behind(index, block)
-        texts = self._texts(index, "changed" if compared is None else "both")
-        if texts is None:
-            return None
-        with_, text = self._part(block, texts)
-        that_differ = "" if compared is None or block.name is None else f" {compared.that_differ(block.name)}"
-        found = none_of(f"{with_}{A_ROW} {text}{that_differ}", run)
-        return None if isinstance(found, NotListed) else found == ()
+        """Return whether FROM and WHERE around a reference give no row; None where they cannot be asked alone."""
+        question = self._texts.of_block(index)
+        found = None if question is None else none_of(question, run)
+        return None if question is None or isinstance(found, NotListed) else found == ()
 
     def _is_asked_first(self, index: int) -> bool:
         """Return whether FROM and WHERE around a reference are asked before the whole text, which takes longer."""
-        base, block = self._stale[index], self.asked.blocks.get(index)
+        base, block = self._texts.stale[index], self.asked.blocks.get(index)
         is_long = rows_to_ask(base) >= self.many_compared and not is_appended(base)
         is_cut_down = is_long and block is not None and block.filters
-        return self.only_whether or is_cut_down or self._is_read_by_a_part(index)
-
-    def _is_read_by_a_part(self, index: int) -> bool:
-        """Return whether FROM and WHERE around a reference read less than the whole text does."""
-        block = self.asked.blocks.get(index)
-        return block is not None and any(not block.start <= r.start < block.end for r in self.asked.references)
-
-    def _part(self, part: Part, texts: Mapping[TableReference, str]) -> tuple[str, str]:
-        """Return the WITH that a part of the text needs, and the part, with what stands for the references in them."""
-        sql = self.asked.sql
-        return part_of(sql, texts, 0, part.with_end), part_of(sql, texts, part.start, part.end, part.left_out)
+        return self.only_whether or is_cut_down or self._texts.is_read_by_a_part(index)
 
     def _is_same(self, subquery: Part, index: int, run: Spark) -> bool:
         """Return whether a scalar subquery has one value before and after the changes of a reference that it reads."""
-        values: list[str] = []
-        for version in _VERSIONS:
-            texts = self._texts(index, version)
-            if texts is None:
-                return False
-            with_, text = self._part(subquery, texts)
-            values.append(f"({with_}{text})")
+        values = self._texts.of_subquery(subquery, index)
+        if values is None:
+            return False
         now, before = values
         rows = rows_of(f"{SAME_VALUE} FROM (SELECT {now} AS icebergmv_now, {before} AS icebergmv_before)", run)
         return not isinstance(rows, NotListed) and bool(rows[0][0])

@@ -1,0 +1,161 @@
+"""The texts of questions: the SELECT of a view, or a part of it, over the changed rows of one of its tables.
+
+While one reference is asked, those before it are read as they are now, and those after it as they were.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.parts import Part
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, part_of, splice
+from dbt.adapters.icebergmv.maintenance.planning.cost import is_compared_behind
+from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_pinned
+from dbt.adapters.icebergmv.maintenance.planning.row_changes import (
+    SIGN,
+    RowChanges,
+    before_change,
+    changed_rows,
+    compared_rows,
+)
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+
+A_ROW = "SELECT 1 AS icebergmv_row"
+"""Whether FROM and WHERE give one. Where what is asked still reads a row around its SELECT, Spark refuses to say it."""
+
+_Version: TypeAlias = Literal["now", "before", "changed", "both"]
+_Texts: TypeAlias = Mapping[TableReference, str]
+
+
+@dataclass(frozen=True)
+class QuestionTexts:
+    """What can be asked of a text whose base tables have a status. References are those of the asked text."""
+
+    definition: ViewDefinition
+    asked: Asked
+    bases: BaseTables
+    status: MaterializedViewStatus
+
+    @cached_property
+    def stale(self) -> Mapping[int, BaseTableStatus]:
+        """Return the base table of each reference whose table changed."""
+        by_origin = {index: base for base in self.status.stale for index in base.occurrences}
+        return {copy: by_origin[origin] for copy, origin in self.asked.origins.items() if origin in by_origin}
+
+    def over_changed_rows(self, index: int) -> str | None:
+        """Return the definition over the changed rows of a reference; None where these cannot be read."""
+        reach = self.asked.reach[index]
+        texts = self._texts(index, "changed", reach.emptied)
+        return None if texts is None else splice(self.asked.sql, texts, reach.edits)
+
+    def of_block(self, index: int) -> str | None:
+        """Return FROM and WHERE around a reference, over its changed rows; None where they cannot be asked alone.
+
+        Where rows are compared with what they were, that is done behind WHERE, which mostly leaves few of them.
+        """
+        block = self.asked.blocks.get(index)
+        if block is None:
+            return None
+        compared = self._compared_behind(index, block)
+        texts = self._texts(index, "changed" if compared is None else "both")
+        if texts is None:
+            return None
+        with_, text = self._part(block, texts)
+        that_differ = "" if compared is None or block.name is None else f" {compared.that_differ(block.name)}"
+        return f"{with_}{A_ROW} {text}{that_differ}"
+
+    def of_subquery(self, subquery: Part, index: int) -> tuple[str, str] | None:
+        """Return a scalar subquery over a reference as it is now and as it was; None where that cannot be read."""
+        now, before = self._texts(index, "now"), self._texts(index, "before")
+        if now is None or before is None:
+            return None
+        return "".join(("(", *self._part(subquery, now), ")")), "".join(("(", *self._part(subquery, before), ")"))
+
+    def changed_rows(self, index: int) -> str | None:
+        """Return the rows of a reference that changed, in its place; None where they cannot be read."""
+        return self._changed_rows(self.asked.references[index], index)
+
+    def changed_rows_of_table(self, index: int) -> str | None:
+        """Return the same under the name of the first reference to the table, for all of these one text."""
+        return self._changed_rows(self.definition.references[self.stale[index].occurrences[0]], index)
+
+    def is_read_by_a_part(self, index: int) -> bool:
+        """Return whether FROM and WHERE around a reference read less than the whole text does."""
+        block = self.asked.blocks.get(index)
+        return block is not None and any(not block.start <= r.start < block.end for r in self.asked.references)
+
+    def count_places(self, base: BaseTableStatus) -> int:
+        """Return in how many ways the SELECTs read a table: copies of one read it in the same way."""
+        copies = [copy for origin in base.occurrences for copy in self.asked.copies_of(origin)]
+        blocks = [(copy, self.asked.blocks.get(copy)) for copy in copies]
+        return len({copy if b is None else self.asked.sql[b.start : b.end] for copy, b in blocks})
+
+    def _texts(self, asked: int, wanted: _Version, emptied: Collection[int] = ()) -> _Texts | None:
+        """Return what stands for each reference while one is asked; None if one of them cannot be read."""
+        texts = {reference: self._read(reference, asked, wanted, emptied) for reference in self._live}
+        read = {reference: text for reference, text in texts.items() if text is not None}
+        return read if len(read) == len(texts) else None
+
+    @cached_property
+    def _live(self) -> tuple[TableReference, ...]:
+        """Return the references that are read at a snapshot."""
+        return tuple(r for r in self.asked.references if not r.pinned and self.bases.of(r).source is not None)
+
+    @property
+    def _dialect(self) -> Dialect:
+        return Dialect(self.bases.catalog_name, pushable=False)
+
+    def _read(self, reference: TableReference, asked: int, wanted: _Version, emptied: Collection[int]) -> str | None:
+        """Return what stands for a reference while another, or the same, is asked; None if it cannot be read.
+
+        Of the one that is asked, `wanted` is read.
+        """
+        source = self.bases.of(reference).source
+        if source is None:
+            return None
+        if reference.index == asked and wanted == "changed":
+            return self.changed_rows(asked)
+        if reference.index == asked and wanted == "both":
+            compared = self._compared_rows(asked)
+            return None if compared is None else compared.both_versions(self._dialect)
+        if reference.index in emptied:
+            return read_pinned(reference, source, (), self._dialect)
+        is_now = wanted == "now" if reference.index == asked else reference.index < asked
+        if is_now or reference.index not in self.stale:
+            return read_pinned(reference, source, None, self._dialect)
+        before = before_change(self.stale[reference.index], source)
+        return None if before is None else read_pinned(reference, before, None, self._dialect)
+
+    def _changed_rows(self, named: TableReference, index: int) -> str | None:
+        now = self.bases.of(self.asked.references[index]).source
+        return None if now is None else changed_rows(self.definition, named, self.stale[index], now, self._dialect)
+
+    def _compared_behind(self, index: int, block: Part) -> RowChanges | None:
+        """Return the versions to compare behind a WHERE; None where the changed rows are what it is asked over.
+
+        Nothing in FROM and WHERE may see the sign that both versions have beside their columns.
+        """
+        beside = [r for r in self.asked.references if block.start <= r.start < block.end and r.index != index]
+        origins, bases = (self.asked.origins[r.index] for r in beside), self.status.by_occurrence
+        joined = [bases[origin] for origin in origins if origin in bases]
+        is_seen = block.name is None or SIGN in self.definition.mentions
+        if is_seen or not block.filters or not is_compared_behind(self.stale[index], joined):
+            return None
+        return self._compared_rows(index)
+
+    def _compared_rows(self, index: int) -> RowChanges | None:
+        reference = self.asked.references[index]
+        now = self.bases.of(reference).source
+        return None if now is None else compared_rows(self.definition, reference, self.stale[index], now)
+
+    def _part(self, part: Part, texts: _Texts) -> tuple[str, str]:
+        """Return the WITH that a part of the text needs, and the part, with what stands for the references in them."""
+        sql = self.asked.sql
+        return part_of(sql, texts, 0, part.with_end), part_of(sql, texts, part.start, part.end, part.left_out)
