@@ -201,7 +201,15 @@ def test_many_disjuncts_cut_down_reading_in_one(count: int, terms: int) -> None:
     assert all(any(rows.intersect(one) == one for rows in filters) for one in region)
 
 
-def test_disjuncts_without_a_column_in_common_stay() -> None:
-    apart = tuple(where(id=Domain.of(n), v=Domain.of(n)) for n in range(101))
-    rows = (*apart, where(region=Domain.of("EU")))
+def test_many_disjuncts_keep_every_column_and_transform() -> None:
+    """What a predicate reads decides whether Iceberg may see it."""
+    pairs = tuple(where(id=Domain.of(n), v=Domain.of(n)) for n in range(101))
+    bucketed = TupleDomain.where({ColumnKey("id", "bucket[4]"): Domain.of(1), ColumnKey("v"): Domain.of(7)})
+    found = in_few_terms((*pairs, bucketed))
+    both = where(id=Domain.of(*range(101)), v=Domain.of(*range(101)))
+    assert {*found} == {both, bucketed}
+
+
+def test_disjuncts_of_too_many_kinds_stay() -> None:
+    rows = tuple(TupleDomain.where({ColumnKey("id", f"bucket[{n}]"): Domain.of(1)}) for n in range(2, 103))
     assert in_few_terms(rows) == rows

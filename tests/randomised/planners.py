@@ -208,7 +208,7 @@ class Planner:
         to_ask = references_to_ask(definition, status, request)
         if session.own_keys_first and not to_ask.only_whether:
             to_ask = _with_own_keys(to_ask, definition, status)
-        if to_ask != ToAsk():
+        if not to_ask.is_nothing:
             request = replace(request, answers={**request.answers, **ask(questions, to_ask)})
         return plan_refresh(definition, status, request)
 

@@ -45,7 +45,7 @@ def jars_with_local_files(jars: Sequence[str], repositories: str | None) -> tupl
         try:
             return local_jars(with_it, repositories), True
         except JarsUnavailable as error:
-            _logger.debug(f"Spark does without {ARTIFACT}: {error}")
+            _logger.info(f"Spark writes local files without {ARTIFACT}, more slowly: {error}")
     return local_jars(jars, repositories), False
 
 

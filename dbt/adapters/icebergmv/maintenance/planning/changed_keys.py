@@ -76,6 +76,11 @@ class ToAsk:
     own_keys: tuple[int, ...] = ()
     only_whether: bool = False
 
+    @property
+    def is_nothing(self) -> bool:
+        """Return whether no reference should."""
+        return not (self.needed or self.narrower or self.own_keys)
+
 
 @dataclass(frozen=True)
 class Questions:

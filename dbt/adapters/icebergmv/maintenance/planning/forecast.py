@@ -143,7 +143,7 @@ def _as_files_say(definition: ViewDefinition, status: MaterializedViewStatus, re
     reaches = merges_reached_rows(definition, status, request) and _has_keys_below(definition, status)
     to_ask = references_to_ask(definition, status, request)
     to_ask, pays = as_far_as_it_pays(definition.asked, status, to_ask, request.policy)
-    if reaches or to_ask != ToAsk():
+    if reaches or not to_ask.is_nothing:
         kinds = _kinds_of_answers(definition, status, to_ask, pays, "merge" if reaches else plan.kind)
         return Forecast(plan, kinds, (*values, *_keys_asked(definition, status, to_ask, pays)))
     if values and not isinstance(plan, NoOp):

@@ -123,8 +123,6 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
     if needed and (reads_too_much(compared.values(), status) or not definition.rewritable >= needed.keys()):
         return ToAsk()
     known_roughly, known_by_bounds = ({*found} - needed.keys() for found in (narrower, own_keys))
-    if not (needed or known_roughly or known_by_bounds):
-        return ToAsk()
     return ToAsk(tuple(sorted(needed)), tuple(sorted(known_roughly)), tuple(sorted(known_by_bounds)), merges)
 
 

@@ -96,7 +96,7 @@ class Reaching:
         self, below: ViewDefinition, status: MaterializedViewStatus, columns: Sequence[Column], to_ask: ToAsk
     ) -> dict[int, Answer]:
         """Return which of the rows the references reach that should be asked."""
-        if to_ask == ToAsk():
+        if to_ask.is_nothing:
             return {}
         keys = _keys(below, columns, to_ask.needed)
         tracked = frozenset(c.name for c in keys if _is_tracked(below, c.name, to_ask.needed))

@@ -17,7 +17,7 @@ REGION_LIMIT = 1000
 """Disjuncts beyond which a region is widened to one: Spark plans an OR of 2,000 two-column terms in about a second."""
 
 FEW_TERMS = 100
-"""Disjuncts beyond which what only cuts down reading is widened to one.
+"""Disjuncts beyond which what only cuts down reading is widened, to lists of values.
 
 Spark plans such a predicate at every place where a table is read, and again wherever it can be pushed or inferred: 400
 disjuncts at six tables took 15 s.
@@ -95,11 +95,16 @@ def base_filters(definition: ViewDefinition, region: Sequence[TupleDomain]) -> d
 
 
 def in_few_terms(rows: tuple[TupleDomain, ...]) -> tuple[TupleDomain, ...]:
-    """Return a superset: one disjunct, with a list of values a column, where there are many that share a column."""
-    if len(rows) <= FEW_TERMS:
+    """Return a superset in few disjuncts, where there are many: one for all that constrain the same columns.
+
+    Every column and transform that was constrained still is, for those who look at what a predicate reads.
+    """
+    alike: dict[tuple[ColumnKey, ...], list[TupleDomain]] = {}
+    for disjunct in rows:
+        alike.setdefault(tuple(key for key, _ in disjunct.constraints), []).append(disjunct)
+    if len(rows) <= FEW_TERMS or len(alike) > FEW_TERMS:
         return rows
-    union = column_wise_union(*rows)
-    return rows if union.is_all else (union,)
+    return tuple(column_wise_union(*some) for some in alike.values())
 
 
 def _to_base(disjunct: TupleDomain, tracks: Mapping[str, tuple[Track, ...]]) -> TupleDomain:

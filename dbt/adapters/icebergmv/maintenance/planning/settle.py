@@ -211,7 +211,7 @@ def _planned(
     if reached is not None:
         return reached
     to_ask = references_to_ask(definition, status, request)
-    if to_ask != ToAsk():
+    if not to_ask.is_nothing:
         answers = ask(questions(definition.asked), to_ask)
         request = replace(request, answers={**request.answers, **answers})
     return plan_refresh(definition, status, request)
