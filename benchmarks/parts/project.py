@@ -33,8 +33,14 @@ def write_project(folder: Path, name: str, files: Mapping[str, str], variables: 
 
 def dbt(folder: Path, *arguments: str) -> Any:
     """Run a dbt command, which must succeed, and return its result."""
+    result, problem = attempt(folder, *arguments)
+    assert problem is None, problem
+    return result
+
+
+def attempt(folder: Path, *arguments: str) -> tuple[Any, Any]:
+    """Run a dbt command, and return its result and what was wrong (None: nothing)."""
     options = ["--project-dir", str(folder), "--profiles-dir", str(folder), "--log-path", f"{folder}/logs", "--quiet"]
     answer = dbtRunner().invoke([*arguments, *options, "--no-send-anonymous-usage-stats", "--no-version-check"])
     messages = [r.message for r in getattr(answer.result, "results", None) or ()]
-    assert answer.success, answer.exception or messages
-    return answer.result
+    return answer.result, None if answer.success else answer.exception or messages

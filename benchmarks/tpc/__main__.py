@@ -24,11 +24,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dbt.cli.main import dbtRunner
 from pyspark.sql import SparkSession
 
 from benchmarks.parts.bags import differences
-from benchmarks.parts.project import dbt, write_project
+from benchmarks.parts.project import attempt, dbt, write_project
 from benchmarks.tpc.rounds import PARTITIONS, ROUNDS
 from benchmarks.tpc.texts import selects
 
@@ -95,14 +94,12 @@ def _built(folder: Path, views: Mapping[str, str]) -> Iterator[tuple[str, str]]:
         if SparkSession.active().catalog.tableExists(f"lake.rebuilt.{name}"):
             yield name, sql
             continue
-        arguments = ["run", "--select", name, "--project-dir", str(folder), "--profiles-dir", str(folder)]
-        answer = dbtRunner().invoke([*arguments, "--log-path", f"{folder}/logs", "--quiet", "--no-version-check"])
-        if answer.success:
+        _, problem = attempt(folder, "run", "--select", name)
+        if problem is None:
             _rebuild(name, sql)
             yield name, sql
         else:
-            messages = [r.message for r in getattr(answer.result, "results", None) or ()]
-            print(json.dumps({"view": name, "left_out": str(answer.exception or messages)[:500]}), flush=True)
+            print(json.dumps({"view": name, "left_out": str(problem)[:500]}), flush=True)
 
 
 def _measured(folder: Path, name: str, sql: str) -> dict[str, Any]:

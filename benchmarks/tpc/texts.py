@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
 
 import sqlglot
@@ -29,19 +29,13 @@ def _select(text: str, benchmark: str, tables: Collection[str]) -> str:
         if table.name.lower() in tables and not table.db:
             table.set("db", exp.to_identifier(benchmark))
             table.set("catalog", exp.to_identifier("lake"))
-    first = next(_leftmost(query))
+    # The SELECT that names the columns of a set operation is the leftmost.
+    first: exp.Expression = query
+    while not isinstance(first, exp.Select):
+        first = first.this
     names: set[str] = set()
-    columns = [_named(column, names) for column in first.expressions]
-    first.set("expressions", columns)
+    first.set("expressions", [_named(column, names) for column in first.expressions])
     return query.sql(dialect="spark", pretty=True)
-
-
-def _leftmost(query: exp.Query) -> Iterator[exp.Select]:
-    """Yield the SELECT that names the columns of a query."""
-    node: exp.Expression = query
-    while not isinstance(node, exp.Select):
-        node = node.this
-    yield node
 
 
 def _named(column: exp.Expression, names: set[str]) -> exp.Expression:

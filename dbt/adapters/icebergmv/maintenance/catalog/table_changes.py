@@ -91,16 +91,22 @@ class TableChange:
 class _Window:
     """The snapshots between two, the newest first: those undone from the one and those done to the other."""
 
+    start: Snapshot
+    target: Snapshot
     undone: tuple[Snapshot, ...]
     done: tuple[Snapshot, ...]
 
 
 @dataclass(frozen=True)
 class _WindowFiles:
-    """The files that the snapshots of a window added or removed, and what they appended if that is all they did."""
+    """The files that the snapshots of a window added or removed, and what they appended if that is all they did.
 
-    changed: tuple[ChangedFile, ...]
+    `differing`: see TableChange.
+    """
+
+    changed: tuple[DataFile, ...]
     appended: Appended | None
+    differing: frozenset[str]
 
 
 _FILES: Remembered[_WindowFiles] = Remembered(20_000, lambda w: 1 + len(w.changed))
@@ -152,21 +158,18 @@ def _change_since(
         files, all_files = _difference(table, start, target)
         change = _change_of(rows, [file for file, _ in files], all_files)
         is_whole = _file_count(start) != 0 and len(files) == len(all_files)
-        differing = columns_that_differ(files, schema.fields)
-        return replace(change, replaced=True, is_whole=is_whole, differing=differing)
+        return replace(change, replaced=True, is_whole=is_whole, differing=columns_that_differ(files, schema.fields))
     straight = not window.undone and recorded.schema_id == now.schema_id
-    found = _files_of(table, window, start, target, straight)
-    changed = [file for file, _ in found.changed]
-    change = _change_of(rows, changed, _unchanged_files(table, window, start), found.appended)
-    is_whole, differing = _is_whole(window, changed, start, target), columns_that_differ(found.changed, schema.fields)
-    return replace(change, is_whole=is_whole, differing=differing)
+    found = _files_of(table, schema, window, straight)
+    change = _change_of(rows, found.changed, _unchanged_files(table, window), found.appended)
+    return replace(change, is_whole=_is_whole(window, found.changed), differing=found.differing)
 
 
-def _is_whole(window: _Window, changed: Sequence[DataFile], start: Snapshot, target: Snapshot) -> bool:
+def _is_whole(window: _Window, changed: Sequence[DataFile]) -> bool:
     """Return whether the changed files are all those of both snapshots, by what their summaries count."""
     if any(operation(s) == Operation.REPLACE for s in (*window.undone, *window.done)):
         return False
-    before, after = _file_count(start), _file_count(target)
+    before, after = _file_count(window.start), _file_count(window.target)
     if not before or after is None:
         return False
     return len({_file_key(f) for f in changed}) == len(changed) == before + after
@@ -179,17 +182,19 @@ def _file_count(snapshot: Snapshot) -> int | None:
     return sum(map(int, counts)) if all(map(str.isdecimal, counts)) else None
 
 
-def _files_of(table: Table, window: _Window, start: Snapshot, target: Snapshot, straight: bool) -> _WindowFiles:
+def _files_of(table: Table, schema: Schema, window: _Window, straight: bool) -> _WindowFiles:
     """Return the changed files of a window; manifests are opened once for it, whatever columns are tracked."""
 
     def find_out() -> _WindowFiles:
-        appends = AppendWindow(table.io, start) if straight else None
+        appends = AppendWindow(table.io, window.start) if straight else None
         changed = tuple(_changed_files(table, window, appends))
-        return _WindowFiles(changed, None if appends is None else appends.appended)
+        differing = columns_that_differ(changed, schema.fields)
+        return _WindowFiles(tuple(f for f, _ in changed), None if appends is None else appends.appended, differing)
 
     if not table.metadata_location:
         return find_out()
-    return _FILES.get((table.metadata_location, start.snapshot_id, target.snapshot_id, straight), find_out)
+    key = (table.metadata_location, schema.schema_id, window.start.snapshot_id, window.target.snapshot_id, straight)
+    return _FILES.get(key, find_out)
 
 
 def partitions_of(table: Table, snapshot_id: int) -> set[PartitionKey]:
@@ -255,29 +260,32 @@ def _window(metadata: TableMetadata, start: Snapshot, target: Snapshot) -> _Wind
     if not common:
         return None
     undone, done = (tuple(s for s in side if s.snapshot_id not in common) for side in (from_start, from_target))
-    return _Window(undone, done)
+    return _Window(start, target, undone, done)
 
 
 def _changed_files(table: Table, window: _Window, appends: AppendWindow | None = None) -> Iterator[ChangedFile]:
     """Yield the files that came or went, and note the snapshots in `appends`; a `replace` changes no row."""
     fetch_changes(table.io, (s for s in (*window.undone, *window.done) if operation(s) != Operation.REPLACE))
-    for snapshot in (*window.undone, *reversed(window.done)):
+    undone = ((snapshot, ManifestEntryStatus.DELETED) for snapshot in window.undone)
+    done = ((snapshot, ManifestEntryStatus.ADDED) for snapshot in reversed(window.done))
+    for snapshot, came in (*undone, *done):
         replaced = operation(snapshot) == Operation.REPLACE
         manifests = () if replaced and appends is None else manifests_of(table.io, snapshot)
         entries = [] if replaced else list(changed_entries(table.io, manifests, snapshot.snapshot_id))
         if appends is not None:
             appends.add(snapshot, manifests, entries)
-        came = ManifestEntryStatus.DELETED if snapshot in window.undone else ManifestEntryStatus.ADDED
         yield from ((e.data_file, e.status == came) for e in entries)
 
 
-def _unchanged_files(table: Table, window: _Window, start: Snapshot) -> Iterator[DataFile]:
+def _unchanged_files(table: Table, window: _Window) -> Iterator[DataFile]:
     """Yield the other files that delete files of the window can be about: what compaction wrote, what there was."""
     for snapshot in (*window.done, *window.undone):
         if operation(snapshot) == Operation.REPLACE:
             manifests = [m for m in manifests_of(table.io, snapshot) if m.content == ManifestContent.DATA]
             yield from (e.data_file for e in changed_entries(table.io, manifests, snapshot.snapshot_id))
-    yield from live_files(table.io, (m for m in manifests_of(table.io, start) if m.content == ManifestContent.DATA))
+    yield from live_files(
+        table.io, (m for m in manifests_of(table.io, window.start) if m.content == ManifestContent.DATA)
+    )
 
 
 def _live_files(table: Table, snapshot: Snapshot) -> Iterator[DataFile]:

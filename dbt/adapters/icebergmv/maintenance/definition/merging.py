@@ -56,8 +56,7 @@ def merging_of(
 
 def _read_whole(select: exp.Select) -> int | None:
     """Return the reference that a SELECT reads alone and without a WHERE, so that every row of it is in a group."""
-    from_ = select.args["from_"]
-    table = from_.this
+    table = select.args["from_"].this
     is_alone = isinstance(table, exp.Table) and not any(table.args.get(a) for a in ("joins", "pivots", "sample"))
     is_filtered = any(select.args.get(a) for a in ("joins", "laterals", "where", "having", "pivots", "sample"))
     return table.meta.get(CTE_INDEX) if is_alone and not is_filtered else None

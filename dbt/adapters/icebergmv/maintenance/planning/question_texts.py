@@ -76,7 +76,8 @@ class QuestionTexts:
         now, before = self._texts(index, "now"), self._texts(index, "before")
         if now is None or before is None:
             return None
-        return "".join(("(", *self._part(subquery, now), ")")), "".join(("(", *self._part(subquery, before), ")"))
+        (with_now, text_now), (with_before, text_before) = self._part(subquery, now), self._part(subquery, before)
+        return f"({with_now}{text_now})", f"({with_before}{text_before})"
 
     def changed_rows(self, index: int) -> str | None:
         """Return the rows of a reference that changed, in its place; None where they cannot be read."""

@@ -99,10 +99,12 @@ def in_few_terms(rows: tuple[TupleDomain, ...]) -> tuple[TupleDomain, ...]:
 
     Every column and transform that was constrained still is, for those who look at what a predicate reads.
     """
+    if len(rows) <= FEW_TERMS:
+        return rows
     alike: dict[tuple[ColumnKey, ...], list[TupleDomain]] = {}
     for disjunct in rows:
         alike.setdefault(tuple(key for key, _ in disjunct.constraints), []).append(disjunct)
-    if len(rows) <= FEW_TERMS or len(alike) > FEW_TERMS:
+    if len(alike) > FEW_TERMS:
         return rows
     return tuple(column_wise_union(*some) for some in alike.values())
 
