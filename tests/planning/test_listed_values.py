@@ -7,10 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk
+from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
+from dbt.adapters.icebergmv.maintenance.lake import Spark
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.cost import is_rough
 from dbt.adapters.icebergmv.maintenance.planning.forecast import forecast_of
-from dbt.adapters.icebergmv.maintenance.planning.listed_values import with_listed_values
+from dbt.adapters.icebergmv.maintenance.planning.listed_values import Listing
 from dbt.adapters.icebergmv.maintenance.planning.plan import Delta, Merge, NoOp, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
     PlanRequest,
@@ -18,15 +21,24 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
     references_to_ask,
     references_to_list,
 )
+from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange
+from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
-from tests.support.bases import analysed, change, partition_rows, sized, status
+from tests.support.bare_tables import bare_table
+from tests.support.bases import COLUMNS, analysed, change, partition_rows, sized, status
+from tests.support.stub_catalog import StubCatalog
 
 BY_REGION = analysed("SELECT u.region, sum(t.v) AS s FROM t JOIN u ON t.id = u.id GROUP BY u.region")
 FRESH = change(status="fresh")
 FILES = replace(change([TupleDomain.all()], unit="file"), changed_rows=2000)
 RENAMED = status(sized(FRESH, 5_000_000), sized(FILES, 1000, "u", 1))
+BASES = BaseTables(
+    StubCatalog({}, {f"ns.{t}": bare_table(t, {c: kind for c, (kind, _) in COLUMNS.items()}, (), (1, 2)) for t in "tu"})
+)
+SEVEN = ListedRows({"id": "int"}, ((7,),), (1,))
 Rows = Sequence[Sequence[object]]
 
 
@@ -38,11 +50,16 @@ def listed(rows: Rows, found: MaterializedViewStatus = RENAMED) -> tuple[Materia
         asked.append(sql)
         return rows
 
-    return with_listed_values(BY_REGION, found, {1}, "lake", spark), asked
+    return listing(spark).status(BY_REGION, found, {1}), asked
+
+
+def listing(spark: Spark) -> Listing:
+    """Return what lists rows in a process that knows none yet."""
+    return Listing("lake", spark, Remembered(100))
 
 
 def test_values_describe_the_change() -> None:
-    found, asked = listed([(7, "c7", 1), (7, "c7_", 1), (8, None, 1)])
+    found, asked = listed([(7, None, None, "c7", 1, -1), (7, None, None, "c7_", 1, 1), (8, None, None, None, 1, 1)])
     assert found.base_tables[0] == RENAMED.base_tables[0]
     (values,) = found.base_tables[1].change.constraints.data_disjuncts
     assert values.domains == {
@@ -51,7 +68,9 @@ def test_values_describe_the_change() -> None:
         ColumnKey("v"): Domain.of(1),
     }
     assert not is_rough(found.base_tables[1])
-    assert len(asked) == 1 and asked[0].startswith("SELECT DISTINCT `id`, `region`, `v` FROM (")
+    assert len(asked) == 1 and asked[0].startswith(
+        "SELECT `id`, unix_micros(`ts`), unix_date(`d`), `region`, `v`, icebergmv_sign FROM (SELECT "
+    )
     plan = plan_refresh(BY_REGION, found, PlanRequest("incremental"))
     assert isinstance(plan, Overwrite)
     assert plan.region == (TupleDomain.where({ColumnKey("region"): Domain.of("c7", "c7_", None)}),)
@@ -63,7 +82,7 @@ def test_values_describe_the_change() -> None:
 
 
 def test_before_a_merge_it_is_asked_whether_the_rows_reach_anything() -> None:
-    found, _ = listed([(7, "c7", 1)])
+    found, _ = listed([(7, None, None, "c7", 1, 1)])
     assert references_to_ask(BY_REGION, found, PlanRequest("auto", merges=True)) == ToAsk((), (1,), only_whether=True)
     assert references_to_ask(BY_REGION, found, PlanRequest("incremental")) == ToAsk()
 
@@ -74,9 +93,11 @@ def test_without_a_changed_row_nothing_is_done() -> None:
         assert isinstance(plan_refresh(BY_REGION, found, PlanRequest("auto", merges=merges)), NoOp)
 
 
-@pytest.mark.parametrize(
-    "rows", [[(n, str(n), n) for n in range(1001)], [(1, "\ufffd", 1)]], ids=["too many", "not a known text"]
-)
+TOO_MANY = [(n, None, None, str(n), n, 1) for n in range(1001)]
+NOT_A_KNOWN_TEXT = [(1, None, None, "\ufffd", 1, 1)]
+
+
+@pytest.mark.parametrize("rows", [TOO_MANY, NOT_A_KNOWN_TEXT], ids=["too many", "not a known text"])
 def test_what_cannot_be_listed_stays_as_files_say(rows: Rows) -> None:
     assert listed(rows)[0] == RENAMED
 
@@ -85,15 +106,77 @@ def test_what_fails_stays_as_files_say() -> None:
     def spark(sql: str) -> Rows:
         raise ValueError("no such table")
 
-    assert with_listed_values(BY_REGION, RENAMED, {1}, "lake", spark) == RENAMED
+    assert listing(spark).status(BY_REGION, RENAMED, {1}) == RENAMED
+
+
+def test_rows_are_found_out_once_for_all_views() -> None:
+    questions: list[str] = []
+
+    def spark(sql: str) -> Rows:
+        questions.append(sql)
+        return [(7, None, None, "c7", 1, -1), (7, None, None, "c7", 2, 1)]
+
+    lister = listing(spark)
+    by_v = lister.status(BY_REGION, RENAMED, {1})
+    assert by_v.base_tables[1].listed == ListedRows(
+        {"id": "int", "region": "string", "v": "int"}, ((7, "c7", 1), (7, "c7", 2)), (-1, 1)
+    )
+    # The second view reads no column that differs.
+    other = analysed("SELECT u.region, count(*) AS s FROM t JOIN u ON t.id = u.id GROUP BY u.region")
+    unchanged = lister.status(other, RENAMED, {1})
+    assert unchanged.base_tables[1].listed == ListedRows({"id": "int", "region": "string"}, (), ())
+    assert isinstance(plan_refresh(other, unchanged, PlanRequest("auto")), NoOp)
+    assert len(questions) == 1
+    recorded = RENAMED.base_tables[1].recorded
+    assert recorded is not None
+    later = replace(RENAMED.base_tables[1], recorded=replace(recorded, version=TableVersion("uuid", None, 0)))
+    lister.status(BY_REGION, status(RENAMED.base_tables[0], later), {1})
+    assert len(questions) == 2
+
+
+def test_a_failure_is_asked_again() -> None:
+    answers: list[Rows | Exception] = [ValueError("no such table"), [(7, None, None, "c7", 1, 1)]]
+
+    def spark(sql: str) -> Rows:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    lister = listing(spark)
+    lister.status(BY_REGION, RENAMED, {1})
+    assert answers == []
+
+
+def test_a_table_of_many_changed_rows_is_asked_for_the_columns_of_one_view() -> None:
+    many = replace(FILES, changed_rows=600_000)
+    rows = [(7, "c7", 1, 1)]
+    found, asked = listed(rows, status(sized(FRESH, 50_000_000), sized(many, 300_000, "u", 1)))
+    assert asked[0].startswith("SELECT `id`, `region`, `v`, icebergmv_sign FROM")
+    assert found.base_tables[1].listed == ListedRows(
+        {"id": "int", "region": "string", "v": "int"}, ((7, "c7", 1),), (1,)
+    )
+
+
+def test_questions_have_listed_rows_as_literals() -> None:
+    joined = analysed("SELECT t.v, count(*) AS n FROM t JOIN u ON t.id = u.id WHERE u.region = 'c7' GROUP BY t.v")
+    listed_status = listing(lambda sql: [(7, None, None, "c7", 1, -1), (None, None, None, "c'8", 1, 1)]).status(
+        joined, RENAMED, {1}
+    )
+    columns = [Column("v", "int"), Column("n", "bigint")]
+    questions = Questions(joined, joined.asked, BASES, listed_status, columns)
+    asked = questions.question(1)
+    values = "(7, 'c7', 1), (CAST(NULL AS int), 'c\\'8', 1)"
+    assert asked is not None
+    assert f"(SELECT * FROM VALUES {values} AS icebergmv_changed(`id`, `region`, `v`)) AS `u`" in asked
 
 
 def test_only_the_references_named_are_listed() -> None:
     both = status(sized(FILES, 5_000_000), RENAMED.base_tables[1])
-    found, asked = listed([(7, "c7", 1)], both)
+    found, asked = listed([(7, None, None, "c7", 1, 1)], both)
     assert found.base_tables[0] == both.base_tables[0] and len(asked) == 1
     fresh = status(sized(FILES, 5_000_000), sized(FRESH, 1000, "u", 1))
-    assert listed([(7, "c7", 1)], fresh) == (fresh, [])
+    assert listed([(7, None, None, "c7", 1, 1)], fresh) == (fresh, [])
 
 
 SMALL_BESIDE_LARGE: dict[str, tuple[MaterializedViewStatus, PlanRequest, set[int]]] = {
@@ -116,15 +199,16 @@ def test_new_rows_of_a_small_table_are_listed_for_an_append() -> None:
     found = status(sized(FRESH, 5_000_000), sized(new, 1000, "u", 1))
     assert plan_refresh(joined, found, PlanRequest("auto")).kind == "append"
     assert references_to_list(joined, found, PlanRequest("auto")) == {1}
-    with_values = with_listed_values(joined, found, {1}, "lake", lambda sql: [(7, "c7", 1)])
+    with_values = listing(lambda sql: [(7, None, None, "c7", 1, 1)]).status(joined, found, {1})
     plan = plan_refresh(joined, with_values, PlanRequest("auto"))
     assert plan.kind == "append" and plan.base_filters[0] == (TupleDomain.where({ColumnKey("id"): Domain.of(7)}),)
 
 
 @pytest.mark.parametrize("is_listed", [True, False])
 def test_what_is_listed_is_not_known_roughly(is_listed: bool) -> None:
-    day = replace(change([partition_rows([("identity", "d")], (10,))]), is_listed=is_listed)
-    assert is_rough(sized(replace(day, replaced=True), 1000)) is not is_listed
+    day = change([partition_rows([("identity", "d")], (10,))])
+    base = replace(sized(replace(day, replaced=True), 1000), listed=SEVEN if is_listed else None)
+    assert is_rough(base) is not is_listed
 
 
 def test_every_kind_is_foretold_that_the_values_may_lead_to() -> None:

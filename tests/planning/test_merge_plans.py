@@ -28,6 +28,7 @@ from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.hidden_columns import shown
+from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 from tests.support.bare_tables import bare_table
 from tests.support.bases import analysed, base_status, change, partition_rows, sized, status
@@ -225,8 +226,9 @@ def test_partitions_are_counted(
     changed = change([partition_rows([("identity", "v")], (n,)) for n in range(days)])
     base = replace(base_status(changed), base=BaseTable(T, source))
     assert changed_nearly_everywhere(status(base)) == found
-    for other in (replace(changed, unit="file"), replace(changed, is_listed=True)):
-        assert changed_nearly_everywhere(status(replace(base, change=other))) == frozenset()
+    rows = ListedRows({"v": "int"}, ((1,),), (1,))
+    for other in (replace(base, change=replace(changed, unit="file")), replace(base, listed=rows)):
+        assert changed_nearly_everywhere(status(other)) == frozenset()
 
 
 def test_a_small_table_beside_a_large_one() -> None:

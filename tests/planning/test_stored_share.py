@@ -13,6 +13,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 from dbt.adapters.icebergmv.maintenance.planning import stored_share
 from dbt.adapters.icebergmv.maintenance.planning.stored_share import share_within, shares_within_bounds
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain, Value
+from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from tests.support.bases import analysed, change, sized, status
 
@@ -95,8 +96,8 @@ LARGE = sized(NEW, 5_000_000)
 def test_references_with_bounds_have_shares(stored: StoredRows) -> None:
     by_n = analysed("SELECT id AS n, median(v) AS m FROM t GROUP BY id")
     assert shares_within_bounds(by_n, status(LARGE), stored, ()) == {0: pytest.approx(0.75, abs=0.01)}
-    listed, small = replace(NEW, is_listed=True), sized(NEW, 1000)
-    for other in (sized(listed, 5_000_000), sized(replace(NEW, unit="day"), 5_000_000), small):
+    listed, small = replace(LARGE, listed=ListedRows({"id": "int"}, ((1,),), (1,))), sized(NEW, 1000)
+    for other in (listed, sized(replace(NEW, unit="day"), 5_000_000), small):
         assert shares_within_bounds(by_n, status(other), stored, ()) == {}
 
 

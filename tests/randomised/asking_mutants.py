@@ -199,6 +199,11 @@ def own_keys(ask: Ask) -> Mutant:
     return Mutant((GROUPED, COUNTED), Planner(ask=ask), own_keys_first=True)
 
 
+def some_went(rows: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    """Return listed rows of which every second one has the other sign."""
+    return [(*row[:-1], -int(str(row[-1])) if n % 2 else row[-1]) for n, row in enumerate(rows)]
+
+
 def listed(change: Callable[[Run], Run]) -> Mutant:
     """Return a mutant that lists the values of changed rows in a wrong way."""
     return Mutant((GROUPED, COUNTED, TWICE), Planner(listing=change), lists=True)
@@ -252,6 +257,7 @@ ASKING_MUTANTS: dict[str, Mutant] = {
     ),
     "a value NULL is not listed": listed(lambda run: lambda sql: without_null(run(sql))),
     "a row is not listed": listed(lambda run: lambda sql: run(sql)[1:]),
+    "every second row that came is counted as one that went": listed(lambda run: lambda sql: some_went(run(sql))),
     # FROM and WHERE around a table.
     "FROM and WHERE over rows that came alone": little_said(only_more),
     "FROM and WHERE over rows that went alone": little_said(only_less),

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
+from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableChange, TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
@@ -17,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Questions, ToAsk, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValues, Run, evaluated
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
-from dbt.adapters.icebergmv.maintenance.planning.listed_values import with_listed_values
+from dbt.adapters.icebergmv.maintenance.planning.listed_values import Listing
 from dbt.adapters.icebergmv.maintenance.planning.plan import RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
     PlanRequest,
@@ -167,7 +168,9 @@ class Planner:
         status = MaterializedViewStatus(tuple(bases), self.clock(moved))
         if session.lists:
             every, run = range(len(definition.references)), _strict(self.listing(session.run))
-            status = with_listed_values(definition, status, every, session.bases.catalog_name, run)
+            # Ids of snapshots are the same in all histories.
+            listing = Listing(session.bases.catalog_name, run, Remembered(0))
+            status = listing.status(definition, status, every)
 
         def live(base: BaseTableStatus, column: str) -> Domain | None:
             table = base.base.name[2]
@@ -230,6 +233,8 @@ def _base(
         len(disjuncts),
         appended_since=BEFORE if is_append and disjuncts else None,
         changed_rows=len(rows.removed + rows.added),
+        # Changed rows are listed in all columns, unless they are many.
+        changed_bytes=2**40 if len(rows.added) % 4 == 3 else 0,
         # Of some changes the planner knows only that the table was made anew.
         replaced=len(rows.removed) % 3 == 2,
     )

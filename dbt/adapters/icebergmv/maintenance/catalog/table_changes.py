@@ -67,7 +67,7 @@ class TableChange:
     their number. `changed_rows` is how many rows the files hold or delete that came or went, `changed_bytes` the size
     of these files.
     `replaced`: the table was made anew, so its files say little about which rows changed. `is_whole`: no file of before
-    is left. `is_listed`: `constraints` list the values that the changed rows hold, whatever their files say.
+    is left.
     `differing` are the columns that hold other values than before, as far as metrics of files show it.
     """
 
@@ -83,7 +83,6 @@ class TableChange:
     changed_bytes: int = 0
     replaced: bool = False
     is_whole: bool = False
-    is_listed: bool = False
     differing: frozenset[str] = frozenset()
 
 

@@ -175,9 +175,13 @@ class Questions:
         if len(followed) < len(keys):
             return None
         values: dict[str, Domain] = {}
+        listed = self._texts.stale[copies[0]].listed
         for column in dict.fromkeys(track.column for _, track in followed):
             value = internal_form(types[column], identifier(column))
-            found = values_of(f"SELECT DISTINCT {value} FROM {changed}", run)
+            if listed is None:
+                found = values_of(f"SELECT DISTINCT {value} FROM {changed}", run)
+            else:
+                found = listed.values_of(column)
             if isinstance(found, NotListed):
                 return None
             values[column] = found
@@ -242,6 +246,9 @@ class Questions:
 
     def _without_rows(self, index: int, run: Spark) -> Answer | None:
         """Return that a reference reaches nothing if no row of its table changed."""
+        listed = self._texts.stale[index].listed
+        if listed is not None:
+            return None if listed.rows else ()
         changed = self._texts.changed_rows_of_table(index)
         return None if changed is None else none_of(f"SELECT 1 FROM {changed}", run)
 

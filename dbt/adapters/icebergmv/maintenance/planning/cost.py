@@ -71,7 +71,7 @@ def is_rough(base: BaseTableStatus) -> bool:
     months or years, and one changed day of it would be a whole year for the views above it.
     """
     change = base.change
-    return change.appended_since is None and not change.is_listed and (change.unit in _WIDE or change.replaced)
+    return change.appended_since is None and base.listed is None and (change.unit in _WIDE or change.replaced)
 
 
 def is_within_bounds(base: BaseTableStatus, status: MaterializedViewStatus) -> bool:
@@ -80,7 +80,7 @@ def is_within_bounds(base: BaseTableStatus, status: MaterializedViewStatus) -> b
     Unless rows come in the order of their keys, the bounds of few rows are those of the whole table. Where all tables
     are small, so is what is within them.
     """
-    return base.change.unit == "file" and not base.change.is_listed and _rows_in_all(status) > FEW_ROWS
+    return base.change.unit == "file" and base.listed is None and _rows_in_all(status) > FEW_ROWS
 
 
 def reads_too_much(bases: Iterable[BaseTableStatus], status: MaterializedViewStatus) -> bool:
@@ -96,8 +96,11 @@ def is_cheap_to_ask(base: BaseTableStatus, status: MaterializedViewStatus) -> bo
 def rows_to_ask(base: BaseTableStatus) -> int:
     """Return how many rows are read to find those that changed: new ones, or those of changed files, or both versions.
 
-    Where partitions and bounds do not say where a change is, the whole table is read, before and after it.
+    Where partitions and bounds do not say where a change is, the whole table is read, before and after it. Nothing is
+    read for rows that are listed.
     """
+    if base.listed is not None and base.listed.literals is not None:
+        return len(base.listed.rows)
     if base.change.appended_since is not None:
         return base.change.appended_rows
     if base.change.constraints.narrowed is None:
@@ -206,7 +209,7 @@ def changed_nearly_everywhere(status: MaterializedViewStatus) -> frozenset[Table
 
 
 def _is_nearly_all(base: BaseTableStatus) -> bool:
-    if base.change.unit == "file" or base.change.is_listed or base.base.source is None:
+    if base.change.unit == "file" or base.listed is not None or base.base.source is None:
         return False
     partitions = _count_partitions(base.base.source)
     return partitions is not None and base.change.changed_partitions >= partitions * NEARLY_EVERYWHERE

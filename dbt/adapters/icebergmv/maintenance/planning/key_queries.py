@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Sized
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -62,7 +62,7 @@ def ask(question: str, choices: Sequence[Sequence[Column]], run: Spark, last: Se
     alone = min(dict.fromkeys(c for some in choices for c in some), key=lambda c: len(values[c]), default=None)
     fewest = () if alone is None else (alone,)
     for some in dict.fromkeys(map(tuple, (*choices, fewest, last))):
-        most = _most_keys(some)
+        most = most_keys(some)
         few = _projected(rows, [columns.index(c) for c in some])
         if not some or len(few) > most:
             continue
@@ -82,7 +82,8 @@ def _distinct(
     return rows_of(f"SELECT DISTINCT {values} FROM (\n{question}\n) LIMIT {most + 1}", run)
 
 
-def _most_keys(columns: Sequence[object]) -> int:
+def most_keys(columns: Sized) -> int:
+    """Return how many rows of some columns may be listed in a predicate."""
     return max(1, min(MOST_KEYS, _MOST_TERMS // max(1, len(columns))))
 
 
@@ -115,19 +116,7 @@ def values_of(query: str, run: Spark) -> Domain | NotListed:
         return rows
     if len(rows) > MOST_KEYS:
         return TOO_MANY
-    return Domain.of(*(_value(row[0]) for row in rows)) if are_texts_known(rows) else NOT_UTF8
-
-
-def values_of_columns(rows: str, columns: Sequence[str], run: Spark) -> list[Domain] | None:
-    """Return the values that some rows, a FROM item, have in each column; None if they are too many to be listed.
-
-    `columns` are in the form that a Domain holds values in. Without any row no column has a value.
-    """
-    most = _most_keys(columns)
-    found = rows_of(f"SELECT DISTINCT {', '.join(columns)} FROM {rows} LIMIT {most + 1}", run)
-    if isinstance(found, NotListed) or len(found) > most or not are_texts_known(found):
-        return None
-    return [Domain.of(*{_value(row[n]) for row in found}) for n in range(len(columns))]
+    return Domain.of(*(value_of(row[0]) for row in rows)) if are_texts_known(rows) else NOT_UTF8
 
 
 def are_texts_known(rows: Sequence[Sequence[object]]) -> bool:
@@ -136,10 +125,11 @@ def are_texts_known(rows: Sequence[Sequence[object]]) -> bool:
 
 
 def _region(values: Mapping[ColumnKey, object]) -> TupleDomain:
-    return TupleDomain.where({key: Domain.of(_value(value)) for key, value in values.items()})
+    return TupleDomain.where({key: Domain.of(value_of(value)) for key, value in values.items()})
 
 
-def _value(value: object) -> Value | None:
+def value_of(value: object) -> Value | None:
+    """Return a value in the form that a Domain holds it in, as Spark gave it."""
     if value is None or isinstance(value, bool | int | str):
         return value
     raise TypeError(f"Cannot use a {type(value).__name__} as a key")

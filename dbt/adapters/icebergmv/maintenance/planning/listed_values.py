@@ -1,56 +1,142 @@
-"""Lists the values that the changed rows of small tables hold, before anything is planned.
+"""Lists the changed rows of small tables before anything is planned.
 
 Beside tables so large that to read them is dear, the changed rows of a small one are read first. The values that they
 hold describe the change from then on, instead of its files: output columns follow them, and from an equality of a join
-Spark infers them for the other side, so that large tables are not read beyond them either.
+Spark infers them for the other side, so that large tables are not read beyond them either. Questions have the rows as
+literals.
+
+What two snapshots hold does not change, so the rows of a table are found out once for all views of a process, in all
+columns; each view looks at those that it reads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeAlias
 
+from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.lake import Spark
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import values_of_columns
-from dbt.adapters.icebergmv.maintenance.planning.row_changes import changed_rows, columns_read
-from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, TupleDomain
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
+    MOST_KEYS,
+    NotListed,
+    are_texts_known,
+    most_keys,
+    rows_of,
+    value_of,
+)
+from dbt.adapters.icebergmv.maintenance.planning.row_changes import (
+    SIGN,
+    are_few,
+    columns_read,
+    comparable_columns,
+    counted_rows,
+)
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, identifier
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
+from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
+Known: TypeAlias = Remembered[ListedRows | None]
+"""The changed rows of tables between two snapshots; None where they are too many."""
 
-def with_listed_values(
-    definition: ViewDefinition,
-    status: MaterializedViewStatus,
-    references: Collection[int],
-    catalog_name: str,
-    run: Spark,
-) -> MaterializedViewStatus:
-    """Return the status in which these references say which values their changed rows hold, where these are few.
-
-    Without a changed row they say that no row can be affected.
-    """
-    dialect = Dialect(catalog_name, pushable=False)
-    tables = (
-        _listed(definition, base, dialect, run) if base in status.stale and base.is_among(references) else base
-        for base in status.base_tables
-    )
-    return replace(status, base_tables=tuple(tables))
+_OF_THIS_PROCESS: Known = Remembered(100_000, lambda found: 1 if found is None else 1 + len(found.rows))
+_AS_TEXT = {"binary": "hex({})"}
 
 
-def _listed(definition: ViewDefinition, base: BaseTableStatus, dialect: Dialect, run: Spark) -> BaseTableStatus:
-    source, reference = base.base.source, definition.references[base.occurrences[0]]
-    changed = None if source is None else changed_rows(definition, reference, base, source, dialect)
-    if source is None or changed is None:
-        return base
-    types = columns_read(definition, source, base.occurrences)
-    columns = {c.name: types[identifier(c.name)] for c in source.table_schema.fields if identifier(c.name) in types}
-    forms = {name: form for name, of in columns.items() if (form := internal_form(of, identifier(name))) is not None}
-    values = values_of_columns(changed, tuple(forms.values()), run) if forms else None
-    if values is None:
-        return base
-    rows = TupleDomain.where({ColumnKey(name): domain for name, domain in zip(forms, values, strict=True)})
-    constraints = StaleDataConstraints(() if rows.is_none else (rows,))
-    return replace(base, change=replace(base.change, constraints=constraints, is_listed=True))
+@dataclass(frozen=True)
+class Listing:
+    """What lists changed rows: Spark, the catalog whose functions it knows, and what this process knows already."""
+
+    catalog_name: str
+    run: Spark
+    known: Known = _OF_THIS_PROCESS
+
+    def status(
+        self, definition: ViewDefinition, status: MaterializedViewStatus, references: Collection[int]
+    ) -> MaterializedViewStatus:
+        """Return the status in which the tables of these references list their changed rows, where these are few.
+
+        Without a changed row they say that no row can be affected.
+        """
+        one = _OfOne(self, definition)
+        wanted = [base for base in status.stale if base.is_among(references)]
+        return replace(
+            status, base_tables=tuple(one.of(base) if base in wanted else base for base in status.base_tables)
+        )
+
+
+@dataclass(frozen=True)
+class _OfOne:
+    """Lists the changed rows of tables that one definition reads."""
+
+    listing: Listing
+    definition: ViewDefinition
+
+    def of(self, base: BaseTableStatus) -> BaseTableStatus:
+        """Return the status of a stale table with its changed rows; as it is where they cannot be listed."""
+        source = base.base.source
+        read = None if source is None else columns_read(self.definition, source, base.occurrences)
+        if source is None or not read or not _have_values(read):
+            return base
+        every = comparable_columns(source)
+        rows = self._for_all_views(base, source, every) if are_few(base) else None
+        if rows is None and not (are_few(base) and every == read):
+            rows = self._found(base, source, read)
+        rows = None if rows is None else rows.of_columns(read)
+        if rows is None or len(rows.rows) > most_keys(rows.domain_columns):
+            return base
+        constraints = StaleDataConstraints((rows.values,) if rows.rows else ())
+        return replace(base, change=replace(base.change, constraints=constraints), listed=rows)
+
+    def _for_all_views(
+        self, base: BaseTableStatus, source: IcebergSource, columns: Mapping[str, str]
+    ) -> ListedRows | None:
+        """Return the changed rows in all columns; what several views want at the same time is found out once."""
+        before = None if base.recorded is None else base.recorded.version
+        key = (source.storage, before, source.version, *columns.items())
+        try:
+            return self.listing.known.get(key, partial(self._asked, base, source, columns))
+        except _Unknown:
+            return None
+
+    def _found(self, base: BaseTableStatus, source: IcebergSource, columns: Mapping[str, str]) -> ListedRows | None:
+        try:
+            return self._asked(base, source, columns)
+        except _Unknown:
+            return None
+
+    def _asked(self, base: BaseTableStatus, source: IcebergSource, columns: Mapping[str, str]) -> ListedRows | None:
+        """Return the changed rows in some columns; None if they are too many. Raises _Unknown if nobody can say it."""
+        reference = self.definition.references[base.occurrences[0]]
+        dialect = Dialect(self.listing.catalog_name, pushable=False)
+        counted = counted_rows(columns, reference, base, source, dialect)
+        if counted is None:
+            raise _Unknown
+        forms = ", ".join(_form(identifier(name), of) for name, of in columns.items())
+        found = rows_of(f"SELECT {forms}, {SIGN} FROM {counted} LIMIT {MOST_KEYS + 1}", self.listing.run)
+        if isinstance(found, NotListed) or not are_texts_known(found):
+            raise _Unknown
+        if len(found) > MOST_KEYS:
+            return None
+        rows = tuple(tuple(map(value_of, row[:-1])) for row in found)
+        return ListedRows(columns, rows, tuple(int(str(row[-1])) for row in found))
+
+
+class _Unknown(Exception):
+    """Rows cannot be listed now, perhaps another time."""
+
+
+def _have_values(columns: Mapping[str, str]) -> bool:
+    """Return whether a Domain holds the values of some of the columns."""
+    return any(internal_form(of, "") is not None for of in columns.values())
+
+
+def _form(column: str, spark_type: str) -> str:
+    """Return what a listed row holds of a column."""
+    form = internal_form(spark_type, column)
+    return _AS_TEXT.get(spark_type, "CAST({} AS string)").format(column) if form is None else form

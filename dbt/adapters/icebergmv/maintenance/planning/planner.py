@@ -107,7 +107,7 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
         # A merge writes the storage anew, so it is asked first whether it has anything to add.
         if merges and reaches_a_group(definition, base):
             continue
-        is_open = is_rough(base) or (merges and base.change.is_listed)
+        is_open = is_rough(base) or (merges and base.listed is not None)
         has_keys = not merges and is_appended(base)
         for use in _uses(definition, base):
             if _is_untracked(definition, base, use, request):

@@ -33,7 +33,7 @@ def affected_rows(
     """Return the output rows that the changes of a base can affect through one of its occurrences."""
     tracks = definition.tracks_of(occurrence)
     mapped = [_to_output(d, tracks, partitioning) for d in base.change.constraints.data_disjuncts]
-    if base.change.unit == "file" and not base.change.is_listed:
+    if base.change.unit == "file" and base.listed is None:
         mapped = [_on_partitions(m, partitioning) for m in mapped]
     return [in_terms_of(m, partitioning) for m in mapped]
 

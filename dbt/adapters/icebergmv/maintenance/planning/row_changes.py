@@ -5,7 +5,7 @@ What both snapshots hold cancels: a row of a file that was written again is no c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
@@ -31,15 +31,21 @@ _COUNTED = frozenset(["boolean", "int", "bigint", "string", "binary", "date", "t
 
 
 def columns_read(definition: ViewDefinition, source: IcebergSource, references: Iterable[int]) -> dict[str, str]:
-    """Return the columns that some references to a table read, quoted, with their types; none if not to be compared."""
+    """Return the columns that some references to a table read, with their types; none if not to be compared."""
     in_full = definition.read_in_full is None or not definition.read_in_full.isdisjoint(references)
     read = {
-        identifier(c.name): c.type
-        for c in schema_columns(source.table_schema)
-        if in_full or c.name.lower() in definition.mentions
+        c.name: c.type for c in schema_columns(source.table_schema) if in_full or c.name.lower() in definition.mentions
     }
-    comparable = all(t in _COUNTED or t.startswith("decimal(") for t in read.values())
-    return read if comparable else {}
+    return read if all(map(_is_comparable, read.values())) else {}
+
+
+def comparable_columns(source: IcebergSource) -> dict[str, str]:
+    """Return the columns of a table by which rows can be compared, with their types."""
+    return {c.name: c.type for c in schema_columns(source.table_schema) if _is_comparable(c.type)}
+
+
+def _is_comparable(spark_type: str) -> bool:
+    return spark_type in _COUNTED or spark_type.startswith("decimal(")
 
 
 def are_few(base: BaseTableStatus) -> bool:
@@ -54,15 +60,17 @@ def can_be_cancelled(definition: ViewDefinition, source: IcebergSource, referenc
 
 
 def reaches_a_group(definition: ViewDefinition, base: BaseTableStatus) -> bool:
-    """Return whether a change reaches the groups of a view for all that metrics of files show, so nobody need be asked.
+    """Return whether a change reaches the groups of a view for all that is known of it, so nobody need be asked.
 
-    Every row of the table is in a group, and of a column that is read the values are others than before.
+    Every row of the table is in a group; and changed rows are listed, or metrics of files show that a column that is
+    read has other values than before.
     """
     merging, source = definition.merging, base.base.source
     if merging is None or merging.compared is not None or source is None or [*base.occurrences] != [merging.whole]:
         return False
-    differing = {identifier(name) for name in base.change.differing}
-    return not differing.isdisjoint(columns_read(definition, source, base.occurrences))
+    if base.listed is not None:
+        return bool(base.listed.rows)
+    return not base.change.differing.isdisjoint(columns_read(definition, source, base.occurrences))
 
 
 def before_change(base: BaseTableStatus, now: IcebergSource) -> IcebergSource | None:
@@ -78,7 +86,7 @@ def is_appended(base: BaseTableStatus) -> bool:
 
 def rows_touched(base: BaseTableStatus) -> tuple[TupleDomain, ...] | None:
     """Return the rows to which a change is cut down; new rows are read alone anyway, unless their values are known."""
-    is_known = base.change.is_listed or not is_appended(base)
+    is_known = base.listed is not None or not is_appended(base)
     return base.change.constraints.narrowed if is_known else None
 
 
@@ -89,6 +97,8 @@ def changed_rows(
 
     After nothing but appends these are the rows that came. None if the snapshots cannot be compared.
     """
+    if base.listed is not None and base.listed.literals is not None:
+        return reference.named(_as_written(base.listed.columns, base.listed.literals))
     changes, since = _row_changes(definition, reference, base, now), base.change.appended_since
     if changes is not None and since is not None and is_appended(base):
         return read_appended(reference, now, since, changes.wanted, dialect)
@@ -100,9 +110,37 @@ def compared_rows(
 ) -> RowChanges | None:
     """Return both versions of the rows of a stale table that may have changed, to be compared.
 
-    None if there is nothing to compare, because rows were only added, or if the snapshots cannot be compared.
+    None if there is nothing to compare, because rows were only added or are listed, or if the snapshots cannot be
+    compared.
     """
-    return None if is_appended(base) else _row_changes(definition, reference, base, now)
+    is_written = base.listed is not None and base.listed.literals is not None
+    return None if is_written or is_appended(base) else _row_changes(definition, reference, base, now)
+
+
+def counted_rows(
+    columns: Mapping[str, str], reference: TableReference, base: BaseTableStatus, now: IcebergSource, dialect: Dialect
+) -> str | None:
+    """Return the rows that one of two snapshots of a stale table has more often, each once, with its SIGN added up.
+
+    Rows are told apart by some columns. None if the snapshots cannot be compared.
+    """
+    before, since = before_change(base, now), base.change.appended_since
+    if not columns or before is None:
+        return None
+    changes = RowChanges(reference, before, now, columns, rows_touched(base))
+    if since is None or not is_appended(base):
+        return changes.counted(dialect)
+    new = read_appended(replace(reference, has_alias=True), now, since, changes.wanted, dialect)
+    return changes.counted_in(f"SELECT *, 1 AS {SIGN} FROM {new}")
+
+
+def _as_written(columns: Mapping[str, str], rows: Sequence[Sequence[str]]) -> str:
+    """Return rows of literals as a relation: Spark sees when it plans a query which of them a predicate leaves."""
+    if not rows:
+        empty = ", ".join(f"CAST(NULL AS {of}) AS {identifier(name)}" for name, of in columns.items())
+        return f"(SELECT {empty} WHERE false)"
+    values = ", ".join(f"({', '.join(row)})" for row in rows)
+    return f"(SELECT * FROM VALUES {values} AS {_CHANGED}({', '.join(map(identifier, columns))}))"
 
 
 def _row_changes(
@@ -130,8 +168,20 @@ class RowChanges:
 
     def each_once(self, dialect: Dialect) -> str:
         """Return the rows that one of the versions has more often, each once."""
-        items = ", ".join(f"max({c}) AS {c}" if of in _FLOATS else c for c, of in self.columns.items())
-        return self._in_place(f"SELECT {items} FROM ({self._both(dialect)}) {self._that_differ()}")
+        return self._in_place(f"SELECT {self._items} FROM ({self._both(dialect)}) {self._that_differ()}")
+
+    def counted(self, dialect: Dialect) -> str:
+        """Return the same with how many more of each row the later version has."""
+        return self.counted_in(self._both(dialect))
+
+    def counted_in(self, signed: str) -> str:
+        """Return the same of a query that gives rows with a SIGN."""
+        return f"(SELECT {self._items}, sum({SIGN}) AS {SIGN} FROM ({signed}) {self._that_differ()})"
+
+    @property
+    def _items(self) -> str:
+        names = ((identifier(name), of) for name, of in self.columns.items())
+        return ", ".join(f"max({c}) AS {c}" if of in _FLOATS else c for c, of in names)
 
     def both_versions(self, dialect: Dialect) -> str:
         """Return the rows of both versions, which `that_differ` compares once FROM and WHERE around them are passed."""
@@ -142,12 +192,12 @@ class RowChanges:
         return self._that_differ(f"{identifier(name)}.")
 
     def _that_differ(self, qualifier: str = "") -> str:
-        columns = ((f"{qualifier}{c}", of) for c, of in self.columns.items())
+        columns = ((f"{qualifier}{identifier(name)}", of) for name, of in self.columns.items())
         groups = ", ".join(f"CAST({c} AS string)" if of in _FLOATS else c for c, of in columns)
         return f"GROUP BY {groups} HAVING sum({qualifier}{SIGN}) <> 0"
 
     def _both(self, dialect: Dialect) -> str:
-        names = ", ".join(self.columns)
+        names = ", ".join(map(identifier, self.columns))
         return " UNION ALL ".join(
             f"SELECT {names}, {sign} AS {SIGN} FROM {self._read(source, dialect)}"
             for source, sign in ((self.now, 1), (self.before, -1))
@@ -162,7 +212,7 @@ class RowChanges:
         return self._difference(self.before, self.now, dialect)
 
     def _difference(self, more: IcebergSource, less: IcebergSource, dialect: Dialect) -> str:
-        names = ", ".join(self.columns)
+        names = ", ".join(map(identifier, self.columns))
         first, second = (f"SELECT {names} FROM {self._read(source, dialect)}" for source in (more, less))
         return self._in_place(f"{first} EXCEPT ALL {second}")
 

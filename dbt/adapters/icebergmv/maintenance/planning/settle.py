@@ -34,7 +34,7 @@ from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
-from dbt.adapters.icebergmv.maintenance.planning.listed_values import with_listed_values
+from dbt.adapters.icebergmv.maintenance.planning.listed_values import Listing
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
     PlanRequest,
@@ -155,8 +155,8 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     until = monotonic() + (most_seconds_asked(view.state.full_seconds) if options.policy == "auto" else inf)
     to_list = references_to_list(view.definition, view.status, _request(view, options, unfit))
     if to_list:
-        catalog = view.bases.catalog_name
-        view = replace(view, status=with_listed_values(view.definition, view.status, to_list, catalog, lake.spark))
+        listing = Listing(view.bases.catalog_name, lake.spark)
+        view = replace(view, status=listing.status(view.definition, view.status, to_list))
     if view.rebuild is None and isinstance(first_plan(view, options), Overwrite | Full):
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
     request = request_of(view, options, hidden, unfit)

@@ -10,18 +10,23 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables, IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange, clock_change
+from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState
 from dbt.adapters.icebergmv.maintenance.status.schema_change import changed_meaning
 
 
 @dataclass(frozen=True)
 class BaseTableStatus:
-    """One base table (all its occurrences) against what the last refresh read."""
+    """One base table (all its occurrences) against what the last refresh read.
+
+    `listed` are the rows that changed, in the columns that the view reads, if Spark has named them.
+    """
 
     base: BaseTable
     occurrences: tuple[int, ...]
     recorded: BaseTableState | None
     change: TableChange
+    listed: ListedRows | None = None
 
     def is_among(self, references: Collection[int]) -> bool:
         """Return whether one of some references reads the table."""
