@@ -106,3 +106,26 @@ def test_every_copy_of_a_common_table_expression_has_its_own() -> None:
     asked = definition.asked
     texts = [asked.sql[p.start : p.end] for i in asked.copies_of(0) for p in [asked.blocks[i]]]
     assert texts == ["FROM t WHERE v > 2"] * 2
+
+
+WITHOUT_SUBQUERIES: dict[str, str] = {
+    "SELECT id FROM t WHERE v > 2 AND id IN (SELECT id FROM u) AND (SELECT max(v) FROM u) > v": (
+        "FROM t WHERE v > 2 AND  true  AND  true"
+    ),
+    "SELECT id FROM t WHERE v > 2 AND (NOT EXISTS (SELECT 1 FROM u WHERE u.id = t.id) OR v = 5)": (
+        "FROM t WHERE v > 2 AND ( true )"
+    ),
+    "SELECT id FROM w WHERE EXISTS (SELECT 1 FROM t WHERE t.id = w.id AND t.v IN (SELECT v FROM u) AND t.v > 2)": (
+        "FROM t WHERE  true  AND  true  AND t.v > 2"
+    ),
+    "SELECT id FROM t WHERE v > 2": "",
+    "SELECT id FROM t": "",
+}
+
+
+@pytest.mark.parametrize("sql", WITHOUT_SUBQUERIES)
+def test_what_is_asked_first(sql: str) -> None:
+    asked = analysed(sql).asked
+    (part,) = (p for i, p in asked.blocks.items() if asked.references[i].name == "t")
+    text = part_of(asked.sql, {}, part.start, part.end, part.left_out_first) if part.left_out_first else ""
+    assert text.strip() == WITHOUT_SUBQUERIES[sql]

@@ -28,6 +28,7 @@ from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
+from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 from tests.support.bases import analysed, change, partition_rows, sized, status
 from tests.support.stub_catalog import StubCatalog
 
@@ -154,6 +155,54 @@ def test_keys_of_one_column_are_cut_down_by_the_bounds_of_others() -> None:
     plan = plan_refresh(definition, wide, replace(BOUNDED, answers={0: keys}))
     assert isinstance(plan, Overwrite)
     assert plan.region == (TupleDomain.where({ColumnKey("id"): Domain.of(3, 7), ColumnKey("d"): Domain.of(20)}),)
+
+
+def test_bounds_that_take_many_words_do_not_cut_keys_down() -> None:
+    definition = analysed("SELECT id, d, median(v) AS m FROM t GROUP BY id, d")
+    ids, days = [*range(100)], range(20)
+    files = [
+        TupleDomain.where({ColumnKey("d"): Domain.of(d), ColumnKey("id"): Domain.between(Range(d, 1000))}) for d in days
+    ]
+    wide = status(sized(replace(NEW_ROWS, constraints=change(files).constraints), MANY))
+    keys = (TupleDomain.where({ColumnKey("id"): Domain.of(*ids)}),)
+    plan = plan_refresh(definition, wide, replace(BOUNDED, answers={0: keys}))
+    assert isinstance(plan, Overwrite)
+    assert plan.region == keys
+
+
+@pytest.mark.parametrize(
+    ("listed", "stored", "policy", "kind"),
+    [(8, 10, "auto", "full"), (7, 10, "auto", "overwrite"), (8, None, "auto", "overwrite")],
+)
+def test_keys_of_nearly_all_stored_rows_are_no_overwrite(
+    listed: int, stored: int | None, policy: RefreshPolicy, kind: str
+) -> None:
+    definition = analysed("SELECT id, region, median(v) AS m FROM t GROUP BY id, region")
+    keys = (
+        TupleDomain.where({ColumnKey("id"): Domain.of(*range(3)), ColumnKey("region"): Domain.of("a", None)}),
+        TupleDomain.where({ColumnKey("id"): Domain.of(*range(10, 4 + listed)), ColumnKey("region"): Domain.of("b")}),
+    )
+    request = PlanRequest(policy, answers={0: keys}, stored_rows=stored)
+    plan = plan_refresh(definition, status(sized(ONE_DAY, MANY)), request)
+    assert plan.kind == kind
+    if kind == "full":
+        assert "nearly everything" in plan.reason
+
+
+def test_subqueries_in_where_are_asked_last() -> None:
+    definition = analysed("SELECT sum(v) AS s FROM t WHERE v > 2 AND id IN (SELECT id FROM u)")
+    bases = [sized(replace(ONE_DAY, changed_rows=50), MANY), sized(change(status="fresh"), 10, "u", 1)]
+    tables: Any = Tables({b.base.name[2]: b.base for b in bases})
+    questions = Questions(definition, definition.asked, tables, status(*bases), ())
+    for gives_rows, expected in ((False, [False]), (True, [False, True])):
+        said: list[str] = []
+
+        def spark(sql: str, said: list[str] = said, gives_rows: bool = gives_rows) -> Sequence[Sequence[object]]:
+            said.append(sql)
+            return [[1]] if gives_rows and len(said) == 1 else []
+
+        assert questions.answers(ToAsk((0,), only_whether=True), spark) == {0: ()}
+        assert ["IN (SELECT" in sql for sql in said] == expected
 
 
 def test_no_more_is_read_for_the_keys_of_new_rows_than_these_rows() -> None:
@@ -434,7 +483,7 @@ def test_changed_rows_are_compared_before_anything_sees_the_sign(name: str) -> N
     assert "HAVING sum(icebergmv_sign) <> 0) AS icebergmv_changed) AS" in said[0]
 
 
-@pytest.mark.parametrize(("others", "is_behind"), [(100_000, True), (MANY, False)])
+@pytest.mark.parametrize(("others", "is_behind"), [(50_000, True), (50_001, False)])
 def test_rows_are_compared_before_they_join_many(others: int, is_behind: bool) -> None:
     definition = analysed("SELECT t.region, sum(t.v) AS s FROM t, u WHERE t.id = u.id GROUP BY t.region")
     bases = [sized(replace(ONE_DAY, changed_rows=50_000), MANY), sized(change(status="fresh"), others, "u", 1)]

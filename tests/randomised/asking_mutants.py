@@ -199,7 +199,7 @@ def own_keys(ask: Ask) -> Mutant:
     return Mutant((GROUPED, COUNTED), Planner(ask=ask), own_keys_first=True)
 
 
-def some_went(rows: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
+def some_went(rows: Sequence[Sequence[object]]) -> list[tuple[object, ...]]:
     """Return listed rows of which every second one has the other sign."""
     return [(*row[:-1], -int(str(row[-1])) if n % 2 else row[-1]) for n, row in enumerate(rows)]
 

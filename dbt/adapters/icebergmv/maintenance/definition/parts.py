@@ -39,7 +39,8 @@ class Part:
     """The place of a part in a text, and where the WITH ends that it may need in front of it (0: it needs none).
 
     `left_out` takes terms out of its WHERE: those that read a row around it, of which nothing is known when it is asked
-    alone. `name` is that of the table around which it is, if its columns can be named so and no `*` shows all of them.
+    alone. `left_out_first` takes out those with subqueries besides, if there are any: the rest is asked much faster.
+    `name` is that of the table around which it is, if its columns can be named so and no `*` shows all of them.
     `filters`: it has a WHERE.
     """
 
@@ -47,6 +48,7 @@ class Part:
     end: int
     with_end: int
     left_out: tuple[TextEdit, ...] = ()
+    left_out_first: tuple[TextEdit, ...] = ()
     name: str | None = None
     filters: bool = False
 
@@ -72,11 +74,13 @@ def _block(table: exp.Table, parsed: ParsedSql, sql: str) -> Part | None:
     if first is None or behind is None or with_end is None or any(part.find(exp.Pivot) for part in read):
         return None
     has_star = any(part.find(exp.Star) for part in read)
+    tied, with_subqueries = _tied_terms(select), _terms_with_subqueries(select)
     part = Part(
         tokens[first].start,
         tokens[behind - 1].end + 1,
         with_end,
-        _tied_terms(select, parsed, sql),
+        _without_terms(tied, parsed, sql),
+        _without_terms([*tied, *with_subqueries], parsed, sql) if with_subqueries else (),
         None if table.alias_column_names or has_star else table.alias_or_name,
         select.args.get("where") is not None,
     )
@@ -91,19 +95,29 @@ def _read_of(select: exp.Select) -> list[exp.Expr]:
     return [part for parts in found for part in (parts if isinstance(parts, list) else [parts]) if part is not None]
 
 
-def _tied_terms(select: exp.Select, parsed: ParsedSql, sql: str) -> tuple[TextEdit, ...]:
-    """Return the edits that leave out the terms of WHERE that read a row around a subquery.
+def _without_terms(terms: Sequence[exp.Expr], parsed: ParsedSql, sql: str) -> tuple[TextEdit, ...]:
+    """Return the edits that leave out terms of a WHERE; none where a place in the text is in doubt."""
+    different = dict.fromkeys(map(id, terms))
+    return text_edits(parsed, sql, [Edit("no term", term) for term in different]) or ()
 
-    A term is known by a column whose qualifier is no name of the FROM. Where a place in the text is in doubt, no term
-    is left out.
+
+def _terms_with_subqueries(select: exp.Select) -> list[exp.Expr]:
+    """Return the terms of WHERE that hold a subquery."""
+    where = select.args.get("where")
+    return [] if where is None else [term for term in conjuncts(where.this) if term.find(exp.Query) is not None]
+
+
+def _tied_terms(select: exp.Select) -> list[exp.Expr]:
+    """Return the terms of WHERE that read a row around a subquery.
+
+    A term is known by a column whose qualifier is no name of the FROM.
     """
     where = select.args.get("where")
     if where is None or not _is_beside_a_row(select):
-        return ()
+        return []
     read = [select.args["from_"].this, *(j.this for j in select.args.get("joins") or ())]
     own = {item.alias_or_name.lower() for item in (*read, *(select.args.get("laterals") or ()))}
-    tied = [t for t in conjuncts(where.this) if any(c.table.lower() not in own for c in _qualified_in(t))]
-    return text_edits(parsed, sql, [Edit("no term", id(term)) for term in tied]) or ()
+    return [t for t in conjuncts(where.this) if any(c.table.lower() not in own for c in _qualified_in(t))]
 
 
 def _qualified_in(term: exp.Expr) -> Iterator[exp.Column]:

@@ -272,6 +272,9 @@ class Questions:
 
     def _is_block_empty(self, index: int, run: Spark) -> bool | None:
         """Return whether FROM and WHERE around a reference give no row; None where they cannot be asked alone."""
+        first = self._texts.of_block(index, first=True)
+        if first is not None and none_of(first, run) == ():
+            return True
         question = self._texts.of_block(index)
         found = None if question is None else none_of(question, run)
         return None if question is None or isinstance(found, NotListed) else found == ()

@@ -157,9 +157,10 @@ def cancelling_pays(delta: Delta, status: MaterializedViewStatus) -> bool:
 def is_compared_behind(base: BaseTableStatus, joined: Iterable[BaseTableStatus]) -> bool:
     """Return whether it costs less to compare the rows of a change behind a join with others than to join what is left.
 
-    That is so where all rows of the changed files are joined to few others; see `cancelling_pays`.
+    That is so where all rows of the changed files are joined to smaller tables; see `cancelling_pays`. A join of two
+    large ones may give many more rows than either has.
     """
-    return sum(map(_rows, joined)) <= rows_to_ask(base) * _JOINED_TO_MANY
+    return all(_rows(other) <= rows_to_ask(base) for other in joined)
 
 
 def asking_pays(asked: Asked, origins: Iterable[int], status: MaterializedViewStatus) -> bool:
@@ -222,6 +223,11 @@ def _count_partitions(source: IcebergSource) -> int | None:
     if snapshot is None or count_files(manifests) > _COUNTED_FILES:
         return None
     return len(partitions_of(source.table, snapshot.snapshot_id))
+
+
+def reads_many_rows(status: MaterializedViewStatus) -> bool:
+    """Return whether the base tables have so many rows that plans differ in what they cost."""
+    return _rows_in_all(status) > FEW_ROWS
 
 
 def _rows_in_all(status: MaterializedViewStatus) -> int:

@@ -8,8 +8,9 @@ reaches nothing.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
@@ -34,7 +35,7 @@ from dbt.adapters.icebergmv.maintenance.planning.deltas import (
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes, clock_unanswered, count, unknown, untracked
-from dbt.adapters.icebergmv.maintenance.planning.regions import REGION_LIMIT, affected_rows, base_filters
+from dbt.adapters.icebergmv.maintenance.planning.regions import FEW_TERMS, REGION_LIMIT, affected_rows, base_filters
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import is_appended, reaches_a_group
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify
@@ -55,7 +56,8 @@ class PlanRequest:
     references whose changes no output column follows, and of CLOCK, which output rows they reach. With `merges` the
     stored rows hold what groups are merged by. Of the base tables in `changed_nearly_everywhere` so many partitions
     changed that to overwrite what they affect costs more than to compute everything. `within_bounds` says of references
-    whose changes are known by column bounds alone about which share of the stored rows is within these.
+    whose changes are known by column bounds alone about which share of the stored rows is within these. `stored_rows`
+    is their number, where they are made of many rows.
     """
 
     policy: RefreshPolicy
@@ -69,6 +71,7 @@ class PlanRequest:
     merges: bool = False
     changed_nearly_everywhere: frozenset[TableName] = frozenset()
     within_bounds: Mapping[int, float] = field(default_factory=dict)
+    stored_rows: int | None = None
 
 
 def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:
@@ -228,14 +231,30 @@ def _not_everything(
 ) -> RefreshPlan:
     """Return a full refresh in place of an overwrite of nearly everything, which costs more."""
     stale = status.stale
-    is_everything = isinstance(plan, Overwrite) and any(
-        base.base.name in request.changed_nearly_everywhere
-        or request.within_bounds.get(use.index, 0.0) >= NEARLY_EVERYWHERE
-        for base in stale
-        for use in _uses(definition, base)
-        if not isinstance(request.answers.get(use.index), tuple)
+    uses = [(base, use.index) for base in stale for use in _uses(definition, base)]
+    is_everything = isinstance(plan, Overwrite) and (
+        any(
+            base.base.name in request.changed_nearly_everywhere
+            or request.within_bounds.get(index, 0.0) >= NEARLY_EVERYWHERE
+            for base, index in uses
+            if not isinstance(request.answers.get(index), tuple)
+        )
+        or any(_lists_nearly_all(request.answers.get(index), request) for _, index in uses)
     )
     return Full(f"cheaper than an overwrite of nearly everything ({changes(status)})") if is_everything else plan
+
+
+def _lists_nearly_all(answer: Answer | None, request: PlanRequest) -> bool:
+    """Return whether an answer lists nearly as many keys as there are stored rows."""
+    if not isinstance(answer, tuple) or not request.stored_rows:
+        return False
+    return sum(map(_count_keys, answer)) >= request.stored_rows * NEARLY_EVERYWHERE
+
+
+def _count_keys(rows: TupleDomain) -> int:
+    """Return how many keys are listed, one of each column: 0 where they are no lists."""
+    domains = [domain for _, domain in rows.constraints]
+    return prod(len(d.ranges) + d.null for d in domains) if domains and all(d.is_discrete for d in domains) else 0
 
 
 def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:
@@ -266,12 +285,17 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
 def _in_both(answer: Sequence[TupleDomain], affected: Sequence[TupleDomain]) -> list[TupleDomain]:
     """Return the rows that are reached and within bounds, which hold every affected row both.
 
-    Keys are of one column; bounds of others say more.
+    Keys are of one column; bounds of others say more. That is no use where it takes many more words.
     """
     if len(answer) * len(affected) > REGION_LIMIT:
         return list(answer)
-    both = (a.intersect(b) for a in answer for b in affected)
-    return [rows for rows in both if not rows.is_none]
+    both = [rows for rows in (a.intersect(b) for a in answer for b in affected) if not rows.is_none]
+    return both if _words(both) <= max(FEW_TERMS, 2 * _words(answer)) else list(answer)
+
+
+def _words(rows: Iterable[TupleDomain]) -> int:
+    """Return how many ranges and values a predicate of rows names."""
+    return sum(len(domain.ranges) + domain.null for one in rows for _, domain in one.constraints)
 
 
 def _uses(definition: ViewDefinition, base: BaseTableStatus) -> list[Occurrence]:

@@ -6,7 +6,7 @@ While one reference is asked, those before it are read as they are now, and thos
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, TypeAlias
 
@@ -55,14 +55,17 @@ class QuestionTexts:
         texts = self._texts(index, "changed", reach.emptied)
         return None if texts is None else splice(self.asked.sql, texts, reach.edits)
 
-    def of_block(self, index: int) -> str | None:
+    def of_block(self, index: int, *, first: bool = False) -> str | None:
         """Return FROM and WHERE around a reference, over its changed rows; None where they cannot be asked alone.
 
-        Where rows are compared with what they were, that is done behind WHERE, which mostly leaves few of them.
+        What is asked `first` has no subquery in its WHERE; None where the whole has none either. Where rows are
+        compared with what they were, that is done behind WHERE, which mostly leaves few of them.
         """
         block = self.asked.blocks.get(index)
-        if block is None:
+        if block is None or (first and not block.left_out_first):
             return None
+        if first:
+            block = replace(block, left_out=block.left_out_first)
         compared = self._compared_behind(index, block)
         texts = self._texts(index, "changed" if compared is None else "both")
         if texts is None:

@@ -23,6 +23,7 @@ from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, 
 from dbt.adapters.icebergmv.maintenance.planning.cost import (
     changed_nearly_everywhere,
     most_seconds_asked,
+    reads_many_rows,
     small_beside_large,
 )
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
@@ -188,7 +189,8 @@ def request_of(view: RefreshedView, options: PlanOptions, hidden: tuple[Column, 
     if without_regions(view.definition, view.status, request) is not None:
         return request
     shares = shares_within_bounds(view.definition, view.status, view.stored, request.partitioning)
-    return replace(request, within_bounds=shares)
+    stored_rows = view.stored.row_count if reads_many_rows(view.status) else None
+    return replace(request, within_bounds=shares, stored_rows=stored_rows)
 
 
 def _planned(

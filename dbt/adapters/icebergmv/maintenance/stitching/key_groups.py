@@ -38,13 +38,15 @@ class KeyColumn:
 class PartitionValue:
     """What a key column gets from a field of a base's partition: `value` of the field, and NULL if `adds_null`.
 
-    `is_computed`: by an expression of the user's, which makes keys of many types and costs more.
+    `is_computed`: by an expression of the user's, which makes keys of many types and costs more. `type` is the Spark
+    type of what the column itself is compared with, where that is known.
     """
 
     field: str
     value: Expression
     adds_null: bool
     is_computed: bool
+    type: str | None = None
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,11 @@ class KeyGroup:
     columns: tuple[KeyColumn, ...]
     sources: tuple[StaleSource, ...]
     filters: Mapping[int, tuple[BaseFilter, ...]]
+
+    def type_of(self, position: int) -> str | None:
+        """Return the Spark type of all keys of a column, if they are of one type that is known."""
+        types = {s.values[position].type for s in self.sources}
+        return types.pop() if len(types) == 1 else None
 
     @property
     def is_computed(self) -> bool:
@@ -182,9 +189,16 @@ def _candidates(
             for field, field_name in fields:
                 grain = common_grain(source, field, track, session_is_utc, catalog)
                 if grain is not None:
-                    value = PartitionValue(field_name, grain.value, grain.adds_null, _is_computed(track))
+                    key_type = _type_of(track, source) if grain.row == IDENTITY else None
+                    value = PartitionValue(field_name, grain.value, grain.adds_null, _is_computed(track), key_type)
                     found.setdefault(KeyColumn(name, grain.row), value)
     return found
+
+
+def _type_of(track: Track, source: IcebergSource) -> str | None:
+    """Return the Spark type of what a track makes of the column that it begins with; None where no step says it."""
+    steps = [step for step in track.function if not isinstance(step, OrNull)]
+    return steps[-1].result_type if steps else spark_type(source.table_schema.find_type(track.column))
 
 
 def union_names(source: IcebergSource) -> list[tuple[PartitionField, str]]:

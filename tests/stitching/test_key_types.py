@@ -1,0 +1,68 @@
+"""Of which types the keys of stale rows are, and how stored rows are compared with them."""
+
+from __future__ import annotations
+
+import pytest
+from pyiceberg.types import DateType, IcebergType, StringType, TimestamptzType
+
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.stitching import time_ranges
+from dbt.adapters.icebergmv.maintenance.stitching.key_groups import (
+    KeyColumn,
+    KeyGroup,
+    NotStitched,
+    PartitionValue,
+    StaleSource,
+    key_groups,
+)
+from dbt.adapters.icebergmv.maintenance.stitching.key_sql import IDENTITY
+from dbt.adapters.icebergmv.maintenance.stitching.reader_sql import Reader, without_keys
+from tests.support.bare_tables import bare_table
+from tests.support.bases import COLUMNS, analysed
+from tests.support.stub_catalog import StubCatalog
+
+PLAIN = "v.`k` = icebergmv_keys_0.k0"
+
+
+@pytest.mark.parametrize(
+    ("stored", "types", "join"),
+    [
+        (DateType(), ["date", "date"], "unix_date(v.`k`) = unix_date(icebergmv_keys_0.k0)"),
+        (TimestamptzType(), ["timestamp"], "unix_micros(v.`k`) = unix_micros(icebergmv_keys_0.k0)"),
+        (StringType(), ["string"], PLAIN),
+        # A day and a moment are compared as moments.
+        (DateType(), ["date", "timestamp"], PLAIN),
+        (DateType(), ["timestamp"], PLAIN),
+        (DateType(), [None], PLAIN),
+    ],
+)
+def test_times_are_looked_up_as_numbers(stored: IcebergType, types: list[str | None], join: str) -> None:
+    values = [PartitionValue("p", IDENTITY, adds_null=False, is_computed=False, type=of) for of in types]
+    sources = tuple(StaleSource(Occurrence(n), (value,)) for n, value in enumerate(values))
+    group = KeyGroup((KeyColumn("k", IDENTITY),), sources, {})
+    reader = Reader(("lake", "ns", "v"), ("lake", "ns", "s"), 1, (("k", stored),), "now", None, frozenset(["k"]))
+    assert without_keys(reader, group, 0) == f" LEFT ANTI JOIN icebergmv_keys_0 ON {join}"
+
+
+TYPES: dict[str, tuple[tuple[str, str], str | None]] = {
+    "SELECT d, count(*) AS n FROM t GROUP BY d": (("identity", "d"), "date"),
+    "SELECT date(ts) AS day, count(*) AS n FROM t GROUP BY date(ts)": (("day", "ts"), "date"),
+    "SELECT trunc(d, 'MONTH') AS m, count(*) AS n FROM t GROUP BY trunc(d, 'MONTH')": (("month", "d"), "date"),
+    "SELECT ts, count(*) AS n FROM t GROUP BY ts": (("identity", "ts"), "timestamp"),
+    "SELECT region, count(*) AS n FROM t GROUP BY region": (("identity", "region"), "string"),
+    "SELECT u.d, count(*) AS n FROM u LEFT JOIN t ON u.d = t.d GROUP BY u.d": (("identity", "d"), "date"),
+    # Read off the row of the view by an expression, whose type the column does not say.
+    "SELECT ts AS t0, count(*) AS n FROM t GROUP BY ts": (("day", "ts"), None),
+}
+
+
+@pytest.mark.parametrize("sql", TYPES)
+def test_types_of_keys(sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time_ranges, "manifests_of", lambda *_: ())
+    field, expected = TYPES[sql]
+    types = {name: kind for name, (kind, _) in COLUMNS.items()}
+    tables = {f"ns.{name}": bare_table(name, types, (field,), (1, 2)) for name in "tu"}
+    groups = key_groups(analysed(sql), BaseTables(StubCatalog({}, tables)), session_is_utc=True)
+    assert not isinstance(groups, NotStitched)
+    assert groups[0].type_of(0) == expected
