@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.randomised.grammar import Body, Builder, Relation, Source
-from tests.randomised.selects import ending
+from tests.randomised.selects import distinct, ending, grouped, projection, window
 
 _CAST_OF_KEY = {
     "d": "date_trunc('month', {0})",
@@ -102,6 +102,30 @@ def equated_inside(b: Builder, depth: int) -> Relation:
     text = f"{left.text} JOIN {inner} ON {left.alias}.{b.group} = {alias}.{b.group}"
     body = _body(b, left, within, f"{b.choices.pick([left, within]).alias}.{b.key}", text, where)
     return ending(b, body._replace(extra=(*body.extra, f"{alias}.n AS {b.name('k')}")))
+
+
+def shared_expression(b: Builder, depth: int) -> Relation:
+    """Return groups, or rows of a join, joined with themselves, as one period is with the one before it."""
+    inner = b.choices.weighted([(3, grouped), (2, window), (1, distinct), (2, projection)])
+    body = b.body(depth - 1) if b.choices.chance(0.5) else _joined_on_another(b, depth - 1)
+    once = b.cte(inner(b, body))
+    b.note("expression joined with itself", once.tables)
+    left, right = b.item(once), b.item(once)
+    condition = f"{left.alias}.{b.key} {b.one_of('=', '=', '<=>')} {right.alias}.{b.key}"
+    if b.choices.chance(0.4):
+        condition += f" AND {left.alias}.{b.group} = {right.alias}.{b.group}"
+    text = f"{left.text} {b.one_of('JOIN', 'JOIN', 'LEFT JOIN', 'FULL JOIN')} {right.text} ON {condition}"
+    key = f"{b.choices.pick([left, left, right]).alias}.{b.key}"
+    return ending(b, _body(b, left, right, key, text, b.where(left.alias)))
+
+
+def _joined_on_another(b: Builder, depth: int) -> Body:
+    """Return the body of a join in which the columns of one side are shown, and the other one is found by a column."""
+    left, right = b.source(depth - 1), b.source(depth - 1)
+    on = f"{left.alias}.{b.measure} = {right.alias}.{b.measure}"
+    tables = left.tables | right.tables
+    columns = (f"{left.alias}.{c}" for c in b.columns)
+    return Body(*columns, f"{left.text} JOIN {right.text} ON {on}", "", tables)
 
 
 def three_joined(b: Builder, depth: int) -> Relation:

@@ -34,6 +34,8 @@ PRODUCTIONS: list[Production] = [
     joins.inner_join,
     joins.inner_join,
     joins.three_joined,
+    joins.shared_expression,
+    joins.shared_expression,
     joins.using_join,
     joins.natural_join,
     joins.left_join,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 
 from sqlglot import exp
 
@@ -16,15 +16,18 @@ from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, par
 from dbt.adapters.icebergmv.maintenance.definition.parts import Part, blocks_of, scalar_subqueries
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import text_edits
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
-from dbt.adapters.icebergmv.maintenance.definition.rules.constants import tells_apart
+from dbt.adapters.icebergmv.maintenance.definition.rules.constants import tells_apart, without_literals
+from dbt.adapters.icebergmv.maintenance.definition.rules.table_uses import occurrences_in
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     CLOCK,
     Occurrence,
     Question,
     Scope,
+    Track,
     TrackedRelation,
 )
 from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
+from dbt.adapters.icebergmv.maintenance.definition.shared_ctes import TABLE, SharedText, shared_texts
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
     TableReference,
     TextEdit,
@@ -64,7 +67,8 @@ class Asked:
     same. `reach` holds the references whose changed rows can be asked what they reach; `scalars` those that only scalar
     subqueries read: as long as the value of one of these is the same, nothing is reached. `blocks` has the FROM and
     WHERE that read a reference: where they give no row over its changed rows, nothing is reached either. No row depends
-    on those in `ruled_out`.
+    on those in `ruled_out`. `shared` has the expression through which alone a reference of the view's text is read, if
+    it is used several times and its columns lead to such of the view.
     """
 
     sql: str
@@ -74,6 +78,7 @@ class Asked:
     scalars: Mapping[int, tuple[Part, ...]] = field(default_factory=dict)
     blocks: Mapping[int, Part] = field(default_factory=dict)
     ruled_out: frozenset[int] = frozenset()
+    shared: Mapping[int, SharedCte] = field(default_factory=dict)
 
     def copies_of(self, origin: int) -> tuple[int, ...]:
         """Return the references that are copies of one of the view's text, or the same, and that rows depend on."""
@@ -85,10 +90,33 @@ class Asked:
         answered = [self.reach[i].columns if i in self.reach else () for i in self.copies_of(origin)]
         return tuple(c for c in answered[0] if all(c in others for others in answered)) if answered else ()
 
+    def names_some(self, origin: int) -> bool:
+        """Return whether values of some column say what a reference reaches."""
+        return origin in self.shared or bool(self.columns_of(origin))
+
     def answers_some(self, origin: int) -> bool:
         """Return whether every copy of a reference answers some column, be it one that shows a literal."""
+        if origin in self.shared:
+            return True
         found = [self.reach.get(i) for i in self.copies_of(origin)]
         return bool(found) and all(reach is not None and bool(reach.columns or reach.literals) for reach in found)
+
+
+@dataclass(frozen=True)
+class SharedCte:
+    """A common table expression that is used several times: what can be asked of its own text, and where its rows lead.
+
+    `uses` says, for each use, by which columns of the view which of its columns are followed.
+    """
+
+    asked: Asked
+    uses: tuple[Mapping[str, tuple[Track, ...]], ...]
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Return its columns that lead to columns of the view from each use."""
+        followed = [frozenset(t.column for tracks in use.values() for t in tracks) for use in self.uses]
+        return frozenset[str]().union(*followed[:1]).intersection(*followed)
 
 
 def asked(sql: str, references: tuple[TableReference, ...], known: Known) -> Asked:
@@ -105,7 +133,66 @@ def asked(sql: str, references: tuple[TableReference, ...], known: Known) -> Ask
     relation = track(parsed.tree, scope_of(parsed, copies.sql, replace(known, columns=columns)))
     reach, ruled_out = reach_of(relation, found, parsed, copies.sql), frozenset(o.index for o in relation.ruled_out)
     scalars, blocks = scalar_subqueries(parsed, found), blocks_of(parsed, copies.sql)
-    return Asked(copies.sql, found, origins, reach, scalars, blocks, ruled_out)
+    shared = _shared(sql, references, known) if len(found) > len(references) else {}
+    return Asked(copies.sql, found, origins, reach, scalars, blocks, ruled_out, shared)
+
+
+def _shared(sql: str, references: tuple[TableReference, ...], known: Known) -> Mapping[int, SharedCte]:
+    """Return, for references, the outermost shared expression by which it is known what their changed rows reach."""
+    texts = [(text, cache(partial(_shared_cte, text, references, known))) for text in shared_texts(sql)]
+
+    def of_reference(reference: TableReference) -> SharedCte | None:
+        around = (analysed() for text, analysed in texts if text.holds(reference.start))
+        return next((cte for cte in around if cte is not None and _leads_on(cte, reference.index)), None)
+
+    inside = [r for r in references if any(text.holds(r.start) for text, _ in texts)]
+    return OnDemand({r.index: partial(of_reference, r) for r in inside})
+
+
+def _leads_on(cte: SharedCte, reference: int) -> bool:
+    """Return whether a column that answers what a reference in an expression reaches leads on from each use of it."""
+    return not cte.columns.isdisjoint(cte.asked.columns_of(reference))
+
+
+def _shared_cte(text: SharedText, references: tuple[TableReference, ...], known: Known) -> SharedCte | None:
+    own, around = parse(text.own), parse(text.around)
+    if not isinstance(own, ParsedSql) or not isinstance(around, ParsedSql) or not isinstance(around.tree, exp.Query):
+        return None
+    places = {r.start: r.index for r in references}
+    found = [(r, places.get(text.place(r.start))) for r in find_references(own.tree, known.default_namespace).tables]
+    its_own = tuple(replace(r, index=index) for r, index in found if index is not None)
+    columns = track(own.tree, scope_of(own, text.own, replace(known, columns=_by_place(found, known)))).columns
+    tables = find_references(around.tree, known.default_namespace).tables
+    shared = frozenset(r.index for r in tables if r.name == TABLE)
+    if len(its_own) < len(found) or columns is None or len(tables) - len(shared) != len(references):
+        return None
+    shown = tuple(ColumnInfo(c.name, c.type or f"of column {n}", None) for n, c in enumerate(columns))
+    others = iter(references)
+    by_index = {r.index: shown if r.index in shared else known.columns.get(next(others).index) for r in tables}
+    relation = track(around.tree, scope_of(around, text.around, replace(known, columns=by_index)))
+    uses = {o for o in occurrences_in(around.tree) | relation.occurrences if o.index in shared}
+    if not uses <= relation.occurrences or not uses.isdisjoint(relation.obstacles):
+        return None
+    return SharedCte(
+        asked(text.own, its_own, known), tuple(_followed(relation, use) for use in sorted(uses - relation.ruled_out))
+    )
+
+
+def _by_place(
+    found: Iterable[tuple[TableReference, int | None]], known: Known
+) -> Mapping[int, tuple[ColumnInfo, ...] | None]:
+    return {r.index: None if index is None else known.columns.get(index) for r, index in found}
+
+
+def _followed(relation: TrackedRelation, use: Occurrence) -> Mapping[str, tuple[Track, ...]]:
+    """Return, per column of the view, which columns of an expression it shows in one use of it, but for NULL."""
+    columns = without_literals(relation).columns or ()
+    found = {c.name: tuple(t for t in c.tracks if t.occurrence == use and _shows(t)) for c in columns}
+    return {name: tracks for name, tracks in found.items() if tracks}
+
+
+def _shows(track: Track) -> bool:
+    return all(step.only_adds_null for step in track.function)
 
 
 def scope_of(parsed: ParsedSql, sql: str, known: Known) -> Scope:

@@ -34,11 +34,13 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     Answer,
     NotListed,
     ask,
+    described,
     none_of,
     rows_of,
     values_of,
 )
 from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts
+from dbt.adapters.icebergmv.maintenance.planning.regions import to_output
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import is_appended
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
@@ -153,10 +155,34 @@ class Questions:
         own = self._own_keys(origin, run) if origin in self.own_keys_first else None
         if isinstance(own, tuple):
             return own
-        answer = self._reached_by(origin, run)
+        answer = self._through_cte(origin, run)
+        if answer is None:
+            answer = self._reached_by(origin, run)
         if not isinstance(answer, tuple) and origin not in self.own_keys_first and not self.only_whether:
             own = self._own_keys(origin, run)
         return own if isinstance(own, tuple) else answer
+
+    def _through_cte(self, origin: int, run: Spark) -> Answer | None:
+        """Return what a reference reaches by the rows of an expression around it that is used several times.
+
+        The expression is asked by itself which of its own rows change. Columns of the view follow these, in each of its
+        uses. None where there is none, or its columns are not known.
+        """
+        cte = None if self.only_whether else self.asked.shared.get(origin)
+        if cte is None:
+            return None
+        inside = replace(self, asked=cte.asked, columns=(), own_keys_first=frozenset())
+        columns = described(inside._texts.as_now, run)
+        if columns is None:
+            return None
+        wanted = {t.column for use in cte.uses for name in self.preferred for t in use.get(name, ())}
+        keys = [c for c in columns if c.name in cte.columns]
+        answer = replace(inside, columns=keys, preferred=frozenset(wanted))._reached_by(origin, run)
+        if not isinstance(answer, tuple):
+            return answer
+        partitioning = [(name, "identity") for name in self.preferred]
+        rows = [to_output(row, use, partitioning) for row in answer for use in cte.uses]
+        return NotListed("reach more than can be listed") if any(r.is_all for r in rows) else tuple(rows)
 
     def _own_keys(self, origin: int, run: Spark) -> Answer | None:
         """Return the output rows that columns say which are tracked: those with the values that changed rows have.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -167,19 +167,33 @@ def asking_pays(asked: Asked, origins: Iterable[int], status: MaterializedViewSt
     """Return whether it costs less to ask some references what they reach than to compute everything.
 
     There is a question for each copy of a reference, and it reads all other tables as often as the SELECT does, for a
-    table that is used several times also this one. What only a scalar subquery reads, it reads twice; what has its own
-    keys looked for first, it may not read at all.
+    table that is used several times also this one. What is in an expression that is used several times is asked in that
+    alone. What only a scalar subquery reads, it reads twice; what has its own keys looked for first, it may not read at
+    all.
     """
     bases, by_itself = status.by_occurrence, small_beside_large(status)
-    copies = [c for origin in origins if origin not in by_itself for c in asked.copies_of(origin)]
+    asked_for = [origin for origin in origins if origin not in by_itself]
+    copies = [c for origin in asked_for if origin not in asked.shared for c in asked.copies_of(origin)]
+    shared = [(cte.asked, c) for o in asked_for if (cte := asked.shared.get(o)) for c in cte.asked.copies_of(o)]
     if _rows_in_all(status) <= FEW_ROWS:
-        return len(copies) <= _MANY_QUESTIONS
-    read = ((copy, origin) for copy, origin in asked.origins.items() if copy not in asked.ruled_out)
-    of_copy = {copy: bases[origin] for copy, origin in read if origin in bases}
+        return len(copies) + len(shared) <= _MANY_QUESTIONS
+    of_copy = _tables_read(asked, bases)
     everything = sum(map(_rows, of_copy.values()))
     scalar = sum(2 * _rows(of_copy[c]) for c in copies if c in asked.scalars)
-    whole = sum(everything - _rows(of_copy[c]) + rows_to_ask(of_copy[c]) for c in copies if c not in asked.scalars)
-    return scalar + whole <= everything * _MOST_QUESTIONS
+    whole = sum(_rows_read(c, of_copy) for c in copies if c not in asked.scalars)
+    alone = sum(_rows_read(c, _tables_read(cte, bases)) for cte, c in shared)
+    return scalar + whole + alone <= everything * _MOST_QUESTIONS
+
+
+def _tables_read(asked: Asked, bases: Mapping[int, BaseTableStatus]) -> dict[int, BaseTableStatus]:
+    """Return the base table of each copy of a reference on which rows depend."""
+    read = ((copy, origin) for copy, origin in asked.origins.items() if copy not in asked.ruled_out)
+    return {copy: bases[origin] for copy, origin in read if origin in bases}
+
+
+def _rows_read(copy: int, tables: Mapping[int, BaseTableStatus]) -> int:
+    """Return how many rows are read where one of the tables is read for its changed rows alone."""
+    return sum(rows_to_ask(base) if c == copy else _rows(base) for c, base in tables.items())
 
 
 def most_seconds_asked(full_seconds: float | None) -> float:
@@ -198,8 +212,12 @@ def small_beside_large(status: MaterializedViewStatus) -> frozenset[int]:
         return frozenset()
     most = max(FEW_ROWS, total // _SMALL_BESIDE)
     small = (b for b in status.stale if _rows(b) <= most and rows_to_ask(b) <= 2 * most)
-    wanted = (b for b in small if total > MANY_ROWS or (b.change.appended_since is None and rows_to_ask(b) >= _rows(b)))
+    wanted = (b for b in small if total > MANY_ROWS or b.listed is not None or _is_written_again(b))
     return frozenset(index for base in wanted for index in base.occurrences)
+
+
+def _is_written_again(base: BaseTableStatus) -> bool:
+    return base.change.appended_since is None and rows_to_ask(base) >= _rows(base)
 
 
 def changed_nearly_everywhere(status: MaterializedViewStatus) -> frozenset[TableName]:

@@ -8,9 +8,10 @@ from typing import TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.errors import SparkLost, first_line
 from dbt.adapters.icebergmv.maintenance.lake import Spark
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, stored_type
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, Value
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify
+from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
 
@@ -107,6 +108,12 @@ def rows_of(query: str, run: Spark) -> Sequence[Sequence[object]] | NotListed:
     except Exception as error:
         # A clause that is left out may have kept an expression from failing.
         return NotListed(f"cannot be asked ({first_line(error)})")
+
+
+def described(query: str, run: Spark) -> tuple[Column, ...] | None:
+    """Return the columns of a query as Spark sees them; None where it does not."""
+    rows = rows_of(describe_query(query), run)
+    return None if isinstance(rows, NotListed) else tuple(Column(str(r[0]), stored_type(str(r[1]))) for r in rows)
 
 
 def values_of(query: str, run: Spark) -> Domain | NotListed:

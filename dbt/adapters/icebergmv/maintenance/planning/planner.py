@@ -151,7 +151,7 @@ def merges_reached_rows(definition: ViewDefinition, status: MaterializedViewStat
     if without_regions(definition, status, request) is not None or not _stands_still(status, request):
         return False
     to_ask = references_to_ask(definition, status, request)
-    return not to_ask.only_whether and any(not definition.asked.columns_of(index) for index in to_ask.needed)
+    return not to_ask.only_whether and not all(map(definition.asked.names_some, to_ask.needed))
 
 
 def without_regions(

@@ -49,6 +49,12 @@ class QuestionTexts:
         by_origin = {index: base for base in self.status.stale for index in base.occurrences}
         return {copy: by_origin[origin] for copy, origin in self.asked.origins.items() if origin in by_origin}
 
+    @property
+    def as_now(self) -> str:
+        """Return the text over the tables as they are now."""
+        sources = ((r, self.bases.of(r).source) for r in self._live)
+        return splice(self.asked.sql, {r: read_pinned(r, s, None, self._dialect) for r, s in sources if s is not None})
+
     def over_changed_rows(self, index: int) -> str | None:
         """Return the definition over the changed rows of a reference; None where these cannot be read."""
         reach = self.asked.reach[index]

@@ -19,7 +19,7 @@ from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, 
 from dbt.adapters.icebergmv.maintenance.planning.cost import most_rows, small_beside_large
 from dbt.adapters.icebergmv.maintenance.planning.deltas import has_former_version, recorded_snapshot
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValues, evaluated
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer, NotListed, rows_of
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer, NotListed, described
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import pinned_query
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Merge, NoOp, Overwrite, ReachedRows
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
@@ -29,9 +29,8 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
     references_to_ask,
 )
 from dbt.adapters.icebergmv.maintenance.planning.regions import base_filters, in_few_terms
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, stored_type
+from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
-from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
@@ -148,11 +147,8 @@ def _what(reference: TableReference) -> tuple[object, ...]:
 
 def _described(below: ViewDefinition, bases: BaseTables, run: Spark) -> tuple[Column, ...] | None:
     """Return the columns of the rows as Spark sees them."""
-    rows = rows_of(describe_query(pinned_query(below, bases, {})), run)
-    if isinstance(rows, NotListed):
-        return None
-    columns = tuple(Column(str(row[0]), stored_type(str(row[1]))) for row in rows)
-    return columns if [c.name for c in columns] == [c.name for c in below.columns or ()] else None
+    columns = described(pinned_query(below, bases, {}), run) or ()
+    return columns if columns and [c.name for c in columns] == [c.name for c in below.columns or ()] else None
 
 
 def _keys(below: ViewDefinition, columns: Sequence[Column], needed: Collection[int]) -> list[Column]:

@@ -32,13 +32,13 @@ def affected_rows(
 ) -> list[TupleDomain]:
     """Return the output rows that the changes of a base can affect through one of its occurrences."""
     tracks = definition.tracks_of(occurrence)
-    mapped = [_to_output(d, tracks, partitioning) for d in base.change.constraints.data_disjuncts]
+    mapped = [to_output(d, tracks, partitioning) for d in base.change.constraints.data_disjuncts]
     if base.change.unit == "file" and base.listed is None:
         mapped = [_on_partitions(m, partitioning) for m in mapped]
     return [in_terms_of(m, partitioning) for m in mapped]
 
 
-def _to_output(
+def to_output(
     disjunct: TupleDomain, tracks: Mapping[str, tuple[Track, ...]], partitioning: Partitioning
 ) -> TupleDomain:
     """Return the output rows that the base rows in a disjunct can affect; constraints that map nowhere are dropped."""
