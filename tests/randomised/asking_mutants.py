@@ -50,6 +50,11 @@ CTE_TWICE = view(
     "SELECT x.region, count(*) AS n FROM c x JOIN c y ON x.id = y.v GROUP BY x.region"
 )
 
+SHARED = view(
+    "WITH c AS (SELECT region, v, count(*) AS n FROM t0 GROUP BY region, v) "
+    "SELECT x.region, y.region AS other, x.v, y.n FROM c x JOIN c y ON x.v = y.v"
+)
+
 COUNTED_ABOVE = view("SELECT region, count(*) AS c FROM t0 WHERE v > 2 GROUP BY region")
 MISSING = view(
     "SELECT a.region, count(*) AS c FROM t0 a LEFT JOIN t1 b ON a.id = b.id WHERE b.id IS NULL GROUP BY a.region"
@@ -131,6 +136,18 @@ def first_copies(asked: Asked, of: ViewDefinition) -> Asked:
     """Take it for granted that only the first use of a common table expression reaches anything."""
     first = {asked.copies_of(r.index)[0] for r in of.references}
     return replace(asked, references=tuple(r for r in asked.references if r.index in first))
+
+
+def first_uses(asked: Asked, of: ViewDefinition) -> Asked:
+    """Follow the rows of a shared expression from its first use alone."""
+    shared = {index: replace(cte, uses=cte.uses[:1]) for index, cte in asked.shared.items()}
+    return replace(asked, shared=shared)
+
+
+def shown_elsewhere(asked: Asked, of: ViewDefinition) -> Asked:
+    """Take the column of the view that another use shows for the one of this use."""
+    shared = {index: replace(cte, uses=cte.uses[1:] * 2) for index, cte in asked.shared.items()}
+    return replace(asked, shared=shared)
 
 
 def always_the_same(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
@@ -272,6 +289,9 @@ ASKING_MUTANTS: dict[str, Mutant] = {
     # What else is known of a SELECT.
     "a column equal to an answered one is answered": Mutant((EQUATED,), reaching(with_equal_columns), first=38),
     "one use of a common table expression is asked": Mutant((CTE_TWICE,), asking(first_copies)),
+    "the first use of a shared expression is followed": Mutant((SHARED,), asking(first_uses)),
+    "the last use of a shared expression is followed": Mutant((SHARED,), asking(shown_elsewhere)),
+    "rows that went are not asked of a shared expression": Mutant((SHARED,), Planner(ask=said(only_more))),
     "a scalar subquery is always the same": Mutant((ABOVE,), Planner(ask=always_the_same)),
     "a total that fewer rows make is none": Mutant((TOTAL,), Planner(ask=said(only_more))),
 }
