@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.planning import changed_keys
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
-from dbt.adapters.icebergmv.maintenance.planning.cost import asking_pays, most_seconds_asked
+from dbt.adapters.icebergmv.maintenance.planning.cost import asking_pays, most_seconds_asked, nearly_all_keys
 from dbt.adapters.icebergmv.maintenance.planning.forecast import forecast_of
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_DEAR, TOO_LATE, TOO_MANY, NotListed
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp, Overwrite
@@ -28,7 +29,6 @@ from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
-from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 from tests.support.bases import analysed, change, partition_rows, sized, status
 from tests.support.stub_catalog import StubCatalog
 
@@ -170,23 +170,36 @@ def test_bounds_that_take_many_words_do_not_cut_keys_down() -> None:
     assert plan.region == keys
 
 
-@pytest.mark.parametrize(
-    ("listed", "stored", "policy", "kind"),
-    [(8, 10, "auto", "full"), (7, 10, "auto", "overwrite"), (8, None, "auto", "overwrite")],
-)
-def test_keys_of_nearly_all_stored_rows_are_no_overwrite(
-    listed: int, stored: int | None, policy: RefreshPolicy, kind: str
-) -> None:
-    definition = analysed("SELECT id, region, median(v) AS m FROM t GROUP BY id, region")
-    keys = (
-        TupleDomain.where({ColumnKey("id"): Domain.of(*range(3)), ColumnKey("region"): Domain.of("a", None)}),
-        TupleDomain.where({ColumnKey("id"): Domain.of(*range(10, 4 + listed)), ColumnKey("region"): Domain.of("b")}),
-    )
-    request = PlanRequest(policy, answers={0: keys}, stored_rows=stored)
-    plan = plan_refresh(definition, status(sized(ONE_DAY, MANY)), request)
-    assert plan.kind == kind
-    if kind == "full":
-        assert "nearly everything" in plan.reason
+NEARLY: dict[str, tuple[str, int, bool]] = {
+    "all but two groups": ("SELECT id, region, median(v) AS m FROM t GROUP BY id, region", 8, True),
+    "all but three": ("SELECT id, region, median(v) AS m FROM t GROUP BY id, region", 7, False),
+    # Of these keys some are no group of the view.
+    "groups that HAVING may leave out": (
+        "SELECT id, region, median(v) AS m FROM t GROUP BY id, region HAVING median(v) > 5",
+        100,
+        False,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NEARLY)
+def test_keys_of_nearly_all_stored_rows_are_a_full_refresh(name: str) -> None:
+    sql, listed, is_full = NEARLY[name]
+    definition, base = analysed(sql), sized(ONE_DAY, MANY)
+    columns = (Column("id", "int"), Column("region", "string"))
+    most = nearly_all_keys(status(base), 10)
+    questions = Questions(definition, definition.asked, OneTable(base), status(base), columns, nearly_all=most)  # type: ignore[arg-type]
+    answers = questions.answers(ToAsk((0,)), lambda sql: [(n, None if n % 2 else "EU") for n in range(listed)])
+    plan = plan_refresh(definition, status(base), PlanRequest("auto", answers=answers))
+    assert plan.kind == ("full" if is_full else "overwrite")
+    if is_full:
+        assert "reach nearly all rows of the view" in plan.reason
+
+
+def test_where_little_is_read_no_keys_are_nearly_all() -> None:
+    assert nearly_all_keys(status(sized(ONE_DAY, 1000)), 10) == inf
+    assert nearly_all_keys(status(sized(ONE_DAY, MANY)), None) == inf
+    assert nearly_all_keys(status(sized(ONE_DAY, MANY)), 0) == inf
 
 
 def test_subqueries_in_where_are_asked_last() -> None:
@@ -263,7 +276,8 @@ def of_itself(copies: int) -> ViewDefinition:
 
 PAYS = {
     "one question": (1, 10_000, True),
-    "two of three uses of a large table": (3, MANY, True),
+    "one of two uses of a large table": (2, MANY, True),
+    "two of three uses of a large table": (3, MANY, False),
     "many uses of a large table": (4, MANY, False),
     "some uses of a small table": (4, 1000, True),
     "many uses of a small table": (5, 1000, False),

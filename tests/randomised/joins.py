@@ -124,8 +124,8 @@ def _joined_on_another(b: Builder, depth: int) -> Body:
     left, right = b.source(depth - 1), b.source(depth - 1)
     on = f"{left.alias}.{b.measure} = {right.alias}.{b.measure}"
     tables = left.tables | right.tables
-    columns = (f"{left.alias}.{c}" for c in b.columns)
-    return Body(*columns, f"{left.text} JOIN {right.text} ON {on}", "", tables)
+    key, group, measure = (f"{left.alias}.{c}" for c in b.columns)
+    return Body(key, group, measure, f"{left.text} JOIN {right.text} ON {on}", "", tables)
 
 
 def three_joined(b: Builder, depth: int) -> Relation:

@@ -29,11 +29,13 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.cost import rows_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
+    NEARLY_ALL,
     TOO_DEAR,
     TOO_LATE,
     Answer,
     NotListed,
     ask,
+    count_keys,
     described,
     none_of,
     rows_of,
@@ -91,7 +93,8 @@ class Questions:
     `preferred` are columns by which fewer and larger parts of the view are replaced; they are asked for where all
     answered columns have too many values. For references in `own_keys_first` it is dear to run the definition, so keys
     are first looked for in the changed rows themselves. After `until`, a moment of `time.monotonic`, nothing more is
-    asked. `many_compared`: of so many rows that are compared it is first asked whether FROM and WHERE leave any.
+    asked. `many_compared`: of so many rows that are compared it is first asked whether FROM and WHERE leave any. From
+    `nearly_all` keys of stored rows, to compute everything costs less.
     """
 
     definition: ViewDefinition
@@ -104,6 +107,7 @@ class Questions:
     only_whether: bool = False
     until: float = inf
     many_compared: int = MANY_COMPARED
+    nearly_all: float = inf
 
     def answers(self, to_ask: ToAsk, run: Spark) -> dict[int, Answer]:
         """Return what the references reach. Of the needed ones none is asked after one that cannot say it."""
@@ -158,7 +162,9 @@ class Questions:
         answer = self._through_cte(origin, run)
         if answer is None:
             answer = self._reached_by(origin, run)
-        if not isinstance(answer, tuple) and origin not in self.own_keys_first and not self.only_whether:
+        if isinstance(answer, tuple) or answer is NEARLY_ALL:
+            return answer
+        if origin not in self.own_keys_first and not self.only_whether:
             own = self._own_keys(origin, run)
         return own if isinstance(own, tuple) else answer
 
@@ -177,7 +183,8 @@ class Questions:
             return None
         wanted = {t.column for use in cte.uses for name in self.preferred for t in use.get(name, ())}
         keys = [c for c in columns if c.name in cte.columns]
-        answer = replace(inside, columns=keys, preferred=frozenset(wanted))._reached_by(origin, run)
+        inside = replace(inside, columns=keys, preferred=frozenset(wanted), nearly_all=inf)
+        answer = inside._reached_by(origin, run)
         if not isinstance(answer, tuple):
             return answer
         partitioning = [(name, "identity") for name in self.preferred]
@@ -340,7 +347,11 @@ class Questions:
             return none_of(f"SELECT 1 FROM (\n{question}\n)", run)
         joined = self._join_keys(self.asked.origins.get(index, index))
         fewer = ([c for c in keys if c.name in names] for names in (joined, self.preferred))
-        return ask(question, [keys, *fewer], run, last=literals)
+        answer = ask(question, [keys, *fewer], run, last=literals)
+        # Where something was left out of the text, there are keys among them that the view does not have.
+        if not isinstance(answer, tuple) or reach.edits:
+            return answer
+        return NEARLY_ALL if count_keys(answer) >= self.nearly_all else answer
 
 
 def clock_answer(terms: Sequence[Questions] | None, run: Spark) -> Answer:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
+from math import prod
 from typing import TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.errors import SparkLost, first_line
@@ -31,6 +32,8 @@ class NotListed:
 
 
 TOO_MANY = NotListed(f"reach more than {MOST_KEYS} keys")
+
+NEARLY_ALL = NotListed("reach nearly all rows of the view, and to compute all costs less than to overwrite these")
 
 TOO_DEAR = NotListed("take longer to ask than everything takes to compute")
 
@@ -124,6 +127,11 @@ def values_of(query: str, run: Spark) -> Domain | NotListed:
     if len(rows) > MOST_KEYS:
         return TOO_MANY
     return Domain.of(*(value_of(row[0]) for row in rows)) if are_texts_known(rows) else NOT_UTF8
+
+
+def count_keys(region: Iterable[TupleDomain]) -> int:
+    """Return how many keys a region lists, each of one value a column."""
+    return sum(prod(len(domain.ranges) + domain.null for _, domain in rows.constraints) for rows in region)
 
 
 def are_texts_known(rows: Sequence[Sequence[object]]) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import prod
 
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
@@ -56,8 +55,7 @@ class PlanRequest:
     references whose changes no output column follows, and of CLOCK, which output rows they reach. With `merges` the
     stored rows hold what groups are merged by. Of the base tables in `changed_nearly_everywhere` so many partitions
     changed that to overwrite what they affect costs more than to compute everything. `within_bounds` says of references
-    whose changes are known by column bounds alone about which share of the stored rows is within these. `stored_rows`
-    is their number, where they are made of many rows.
+    whose changes are known by column bounds alone about which share of the stored rows is within these.
     """
 
     policy: RefreshPolicy
@@ -71,7 +69,6 @@ class PlanRequest:
     merges: bool = False
     changed_nearly_everywhere: frozenset[TableName] = frozenset()
     within_bounds: Mapping[int, float] = field(default_factory=dict)
-    stored_rows: int | None = None
 
 
 def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:
@@ -231,30 +228,14 @@ def _not_everything(
 ) -> RefreshPlan:
     """Return a full refresh in place of an overwrite of nearly everything, which costs more."""
     stale = status.stale
-    uses = [(base, use.index) for base in stale for use in _uses(definition, base)]
-    is_everything = isinstance(plan, Overwrite) and (
-        any(
-            base.base.name in request.changed_nearly_everywhere
-            or request.within_bounds.get(index, 0.0) >= NEARLY_EVERYWHERE
-            for base, index in uses
-            if not isinstance(request.answers.get(index), tuple)
-        )
-        or any(_lists_nearly_all(request.answers.get(index), request) for _, index in uses)
+    is_everything = isinstance(plan, Overwrite) and any(
+        base.base.name in request.changed_nearly_everywhere
+        or request.within_bounds.get(use.index, 0.0) >= NEARLY_EVERYWHERE
+        for base in stale
+        for use in _uses(definition, base)
+        if not isinstance(request.answers.get(use.index), tuple)
     )
     return Full(f"cheaper than an overwrite of nearly everything ({changes(status)})") if is_everything else plan
-
-
-def _lists_nearly_all(answer: Answer | None, request: PlanRequest) -> bool:
-    """Return whether an answer lists nearly as many keys as there are stored rows."""
-    if not isinstance(answer, tuple) or not request.stored_rows:
-        return False
-    return sum(map(_count_keys, answer)) >= request.stored_rows * NEARLY_EVERYWHERE
-
-
-def _count_keys(rows: TupleDomain) -> int:
-    """Return how many keys are listed, one of each column: 0 where they are no lists."""
-    domains = [domain for _, domain in rows.constraints]
-    return prod(len(d.ranges) + d.null for d in domains) if domains and all(d.is_discrete for d in domains) else 0
 
 
 def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:

@@ -23,7 +23,7 @@ from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, 
 from dbt.adapters.icebergmv.maintenance.planning.cost import (
     changed_nearly_everywhere,
     most_seconds_asked,
-    reads_many_rows,
+    nearly_all_keys,
     small_beside_large,
 )
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
@@ -189,8 +189,7 @@ def request_of(view: RefreshedView, options: PlanOptions, hidden: tuple[Column, 
     if without_regions(view.definition, view.status, request) is not None:
         return request
     shares = shares_within_bounds(view.definition, view.status, view.stored, request.partitioning)
-    stored_rows = view.stored.row_count if reads_many_rows(view.status) else None
-    return replace(request, within_bounds=shares, stored_rows=stored_rows)
+    return replace(request, within_bounds=shares)
 
 
 def _planned(
@@ -200,9 +199,11 @@ def _planned(
     ask = partial(_ask, lake, request.policy, until)
     definition, status = view.definition, view.status
     preferred = frozenset(column for column, _ in request.partitioning)
+    nearly_all = nearly_all_keys(status, view.stored.row_count) if request.policy == "auto" else inf
 
     def questions(asked: Asked) -> Questions:
-        return Questions(definition, asked, view.bases, status, columns, preferred, small_beside_large(status))
+        first = small_beside_large(status)
+        return Questions(definition, asked, view.bases, status, columns, preferred, first, nearly_all=nearly_all)
 
     before = clock_to_ask(definition, status, request)
     if before is not None:
