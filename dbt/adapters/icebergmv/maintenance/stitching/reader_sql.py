@@ -226,8 +226,9 @@ def without_keys(reader: Reader, group: KeyGroup, number: int) -> str:
         return f" LEFT ANTI JOIN {keys} ON {_same_key(group, number)}"
     column = group.columns[0].column
     row = group.columns[0].row.of(f"v.{identifier(column)}")
-    stored, key_type = dict(reader.columns)[column], group.type_of(0)
-    form = _AS_NUMBERS.get(key_type or "", "{}") if key_type == spark_type(stored) else "{}"
+    shown, key_type = dict(reader.columns).get(column), group.type_of(0)
+    is_of_one_type = shown is not None and key_type == spark_type(shown)
+    form = _AS_NUMBERS.get(key_type or "", "{}") if is_of_one_type else "{}"
     without = f" LEFT ANTI JOIN {keys} ON {form.format(row)} = {form.format(f'{keys}.k0')}"
     if column in reader.never_null:
         return without
