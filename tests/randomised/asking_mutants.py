@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from unittest.mock import patch
 
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Reach
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
@@ -13,6 +14,7 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import TextE
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Questions, ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import Run
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
+from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from tests.randomised.mutants import Mutant, view
 from tests.randomised.planners import Ask, Planner, answers_of, little_of
@@ -53,6 +55,12 @@ CTE_TWICE = view(
 SHARED = view(
     "WITH c AS (SELECT region, v, count(*) AS n FROM t0 GROUP BY region, v) "
     "SELECT x.region, y.region AS other, x.v, y.n FROM c x JOIN c y ON x.v = y.v"
+)
+
+HEADED = view(
+    "WITH h AS (SELECT id, region, v FROM t0), "
+    "c AS (SELECT h.region, h.v, h.id, b.v AS bv FROM h LEFT JOIN t1 b ON h.id = b.id) "
+    "SELECT x.bv, x.region, y.v FROM c x JOIN c y ON x.bv = y.bv AND x.id = y.id"
 )
 
 COUNTED_ABOVE = view("SELECT region, count(*) AS c FROM t0 WHERE v > 2 GROUP BY region")
@@ -136,6 +144,12 @@ def first_copies(asked: Asked, of: ViewDefinition) -> Asked:
     """Take it for granted that only the first use of a common table expression reaches anything."""
     first = {asked.copies_of(r.index)[0] for r in of.references}
     return replace(asked, references=tuple(r for r in asked.references if r.index in first))
+
+
+def in_the_order_of_each_text(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
+    """Read as they are now what comes first in the text that is asked, be it in another order than in the view."""
+    with patch.object(QuestionTexts, "_step", lambda _, index: index):
+        return answers_of(questions, to_ask, run)
 
 
 def first_uses(asked: Asked, of: ViewDefinition) -> Asked:
@@ -289,6 +303,9 @@ ASKING_MUTANTS: dict[str, Mutant] = {
     # What else is known of a SELECT.
     "a column equal to an answered one is answered": Mutant((EQUATED,), reaching(with_equal_columns), first=38),
     "one use of a common table expression is asked": Mutant((CTE_TWICE,), asking(first_copies)),
+    "each text is asked in an order of its own": Mutant(
+        (HEADED,), Planner(ask=in_the_order_of_each_text), seeds=1000, first=571
+    ),
     "the first use of a shared expression is followed": Mutant((SHARED,), asking(first_uses)),
     "the last use of a shared expression is followed": Mutant((SHARED,), asking(shown_elsewhere)),
     "rows that went are not asked of a shared expression": Mutant((SHARED,), Planner(ask=said(only_more))),

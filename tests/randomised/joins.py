@@ -105,9 +105,14 @@ def equated_inside(b: Builder, depth: int) -> Relation:
 
 
 def shared_expression(b: Builder, depth: int) -> Relation:
-    """Return groups, or rows of a join, joined with themselves, as one period is with the one before it."""
+    """Return groups, or rows of a join, joined with themselves, as one period is with the one before it.
+
+    What is in front of the expression may be read beside it too.
+    """
+    head = b.cte(b.query(depth - 2)) if b.choices.chance(0.4) else None
     inner = b.choices.weighted([(3, grouped), (2, window), (1, distinct), (2, projection)])
-    body = b.body(depth - 1) if b.choices.chance(0.5) else _joined_on_another(b, depth - 1)
+    simple = head is None and b.choices.chance(0.5)
+    body = b.body(depth - 1) if simple else _joined_on_another(b, depth - 1, head)
     once = b.cte(inner(b, body))
     b.note("expression joined with itself", once.tables)
     left, right = b.item(once), b.item(once)
@@ -115,17 +120,23 @@ def shared_expression(b: Builder, depth: int) -> Relation:
     if b.choices.chance(0.4):
         condition += f" AND {left.alias}.{b.group} = {right.alias}.{b.group}"
     text = f"{left.text} {b.one_of('JOIN', 'JOIN', 'LEFT JOIN', 'FULL JOIN')} {right.text} ON {condition}"
+    if head is not None and b.choices.chance(0.7):
+        beside = b.item(head)
+        text += (
+            f" {b.one_of('JOIN', 'LEFT JOIN')} {beside.text} ON {left.alias}.{b.measure} = {beside.alias}.{b.measure}"
+        )
     key = f"{b.choices.pick([left, left, right]).alias}.{b.key}"
     return ending(b, _body(b, left, right, key, text, b.where(left.alias)))
 
 
-def _joined_on_another(b: Builder, depth: int) -> Body:
+def _joined_on_another(b: Builder, depth: int, other: Relation | None) -> Body:
     """Return the body of a join in which the columns of one side are shown, and the other one is found by a column."""
-    left, right = b.source(depth - 1), b.source(depth - 1)
+    left = b.source(depth - 1)
+    right = b.source(depth - 1) if other is None else b.item(other)
     on = f"{left.alias}.{b.measure} = {right.alias}.{b.measure}"
-    tables = left.tables | right.tables
     key, group, measure = (f"{left.alias}.{c}" for c in b.columns)
-    return Body(key, group, measure, f"{left.text} JOIN {right.text} ON {on}", "", tables)
+    text = f"{left.text} {b.one_of('JOIN', 'JOIN', 'LEFT JOIN')} {right.text} ON {on}"
+    return Body(key, group, measure, text, "", left.tables | right.tables)
 
 
 def three_joined(b: Builder, depth: int) -> Relation:

@@ -198,6 +198,8 @@ class Planner:
         )
         if not session.appends:
             questions = replace(questions, many_compared=0)
+        if session.own_keys_first:
+            questions = replace(questions, asked=replace(questions.asked, shared={}))
         before = clock_to_ask(definition, status, request)
         if before is not None:
             request = replace(request, answers={CLOCK.index: self.ask_clock(questions, before, session.run)})

@@ -16,7 +16,7 @@ from tests.randomised.histories import make_case
 from tests.randomised.planners import Situation
 from tests.randomised.soak import fresh_seed, play
 
-HISTORIES = range(108, 140)
+HISTORIES = range(108, 172)
 
 
 @pytest.mark.slow

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from tests.randomised.choices import Choices
 from tests.randomised.database import Database
-from tests.randomised.histories import make_case, run
+from tests.randomised.histories import Case, make_case, run
 from tests.randomised.planners import RIGHT
-from tests.randomised.tables import TABLES
+from tests.randomised.tables import DAYS, TABLES, Change, Row, Spec
 from tests.randomised.views import View
+from tests.support import bases
+from tests.support.bare_tables import bare_table
+from tests.support.stub_catalog import StubCatalog
 
 VIEWS = {
     # WHERE makes a column equal to one that is answered; where the condition is left out, it is not equal.
@@ -58,6 +67,13 @@ VIEWS = {
         0,
         3,
     ),
+    # One table is asked in an expression alone, the other in the whole text, where they are in another order.
+    "WITH h AS (SELECT id, region, v FROM t0), "
+    "c AS (SELECT h.region, h.v, h.id, b.v AS bv FROM h LEFT JOIN t1 b ON h.id = b.id) "
+    "SELECT x.bv, x.region, y.v FROM c x JOIN c y ON x.bv = y.bv AND x.id = y.id": (571, 610, 728),
+    # Two columns of an expression that is used twice have one name.
+    "WITH c AS (SELECT a.id, b.id, a.region FROM t0 a JOIN t1 b ON a.v = b.v) "
+    "SELECT x.p, y.q FROM c AS x(p, q, r) JOIN c AS y(p, q, r) ON x.r = y.r": (57, 68),
     # A common table expression with the name of the table that it reads.
     "WITH t0 AS (SELECT region, v, id FROM t0 WHERE v > 0) SELECT a.region, b.v FROM t0 a JOIN t0 b ON a.id = b.v": (
         0,
@@ -73,3 +89,45 @@ def test_no_row_is_wrong(sql: str, database: Database) -> None:
         refreshed = list(run(database, make_case(Choices(seed), view), RIGHT))
         assert [r.wrong for r in refreshed if r.wrong is not None] == []
         assert refreshed
+
+
+def test_rows_that_come_together_are_asked_in_one_order(database: Database) -> None:
+    """Of two tables one is asked in a shared expression, the other in the whole text; a pair of rows is new."""
+    sql = (
+        "WITH h AS (SELECT id, v FROM t1), c AS (SELECT a.region, a.v, h.v AS hv FROM t0 a JOIN h ON a.id = h.id) "
+        "SELECT x.region, y.region AS o, x.v FROM c x JOIN c y ON x.region = y.region JOIN h z ON z.v = x.v"
+    )
+
+    def row(number: int, key: int, v: int) -> Row:
+        return (key, None, DAYS[0], "a", v, 0.5, number)
+
+    old, new = {"t0": row(0, 0, 0), "t1": row(1, 2, 3)}, {"t0": row(2, 1, 3), "t1": row(3, 1, 3)}
+    step = {table: Change((), (new[table],), (old[table], new[table])) for table in old}
+    specs = dict.fromkeys(old, Spec((), False))
+    case = Case(View(sql, frozenset(old), (), "d"), specs, {table: (one,) for table, one in old.items()}, (step,))
+    (refreshed,) = run(database, case, RIGHT)
+    assert (refreshed.plan.kind, refreshed.wrong) == ("overwrite", None)
+
+
+def test_columns_are_called_as_spark_calls_them() -> None:
+    """With RIGHT JOIN USING the name of the right side is shown, which may be written otherwise."""
+    sql = (
+        "WITH c AS (SELECT id, region, count(*) AS n FROM t GROUP BY id, region) "
+        "SELECT * FROM c x RIGHT JOIN (SELECT ID, n AS m FROM c) y USING (id)"
+    )
+    found = bases.analysed(sql)
+    renamed = replace(
+        found, columns=tuple(replace(c, name="ID" if c.name == "id" else c.name) for c in found.columns or ())
+    )
+    one = bases.status(bases.sized(bases.change([TupleDomain.all()], unit="file"), 10))
+    table = bare_table("t", {name: kind for name, (kind, _) in bases.COLUMNS.items()}, (), (1, 2))
+    tables = BaseTables(StubCatalog({}, {"ns.t": table}))
+    questions = Questions(renamed, renamed.asked, tables, one, (Column("ID", "int"),))
+
+    def spark(sql: str) -> list[tuple[object, ...]]:
+        return [("id", "int"), ("region", "string"), ("n", "bigint")] if sql.startswith("DESCRIBE") else [(7,)]
+
+    assert set(questions.answers(ToAsk((0,)), spark)) == {0}
+    answer = questions.answers(ToAsk((0,)), spark)[0]
+    assert isinstance(answer, tuple)
+    assert {key.column for rows in answer for key, _ in rows.constraints} == {"ID"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+_TEXT = re.compile(r"'(?:[^'\\]|\\.)*'", re.DOTALL)
 _ESCAPES = re.compile(r"\\(u([0-9a-f]{4})|.)", re.DOTALL)
 _OPTIONS = r" WITH \((?:(?:, )?`(?:snapshot-property\.[^`]*|distribution-mode)` = '(?:[^'\\]|\\.)*')*\)"
 _REPLACE = re.compile(
@@ -50,9 +51,40 @@ _TYPES = {"timestamp": "TIMESTAMPTZ", "timestamp_ntz": "TIMESTAMP", "string": "V
 _SUFFIXES = {"BD": "", "L": "::BIGINT", "D": "::DOUBLE", "F": "::FLOAT"}
 
 
+_INLINED = "SELECT inline(array("
+_STRUCT = "named_struct("
+
+
 def to_duckdb(sql: str) -> str:
     """Return Spark SQL as rendered by the engine in DuckDB's words."""
-    return _TOKENS.sub(_translate, sql)
+    return _TOKENS.sub(_translate, _with_values(sql))
+
+
+def _with_values(sql: str) -> str:
+    """Return SQL with VALUES in place of arrays of structs that are made rows."""
+    while (start := sql.find(_INLINED)) >= 0:
+        structs, end = _arguments(sql, start + len(_INLINED))
+        rows = [_arguments(struct, len(_STRUCT))[0] for struct in structs]
+        names = ", ".join(f"`{name[1:-1]}`" for name in rows[0][::2])
+        values = ", ".join(f"({', '.join(row[1::2])})" for row in rows)
+        sql = f"{sql[:start]}SELECT * FROM (VALUES {values}) AS v({names}){sql[end + 2 :]}"
+    return sql
+
+
+def _arguments(sql: str, start: int) -> tuple[list[str], int]:
+    """Return the arguments behind an opened parenthesis, and where it is closed."""
+    found, begun, depth, place = [], start, 0, start
+    while depth >= 0:
+        text = _TEXT.match(sql, place)
+        if text is not None:
+            place = text.end()
+            continue
+        depth += {"(": 1, ")": -1}.get(sql[place], 0)
+        if (sql[place] == "," and depth == 0) or depth < 0:
+            found.append(sql[begun:place].strip())
+            begun = place + 1
+        place += 1
+    return found, place - 1
 
 
 def to_duckdb_statements(sql: str) -> list[str]:

@@ -96,10 +96,16 @@ class Asked:
 
     def answers_some(self, origin: int) -> bool:
         """Return whether every copy of a reference answers some column, be it one that shows a literal."""
-        if origin in self.shared:
-            return True
-        found = [self.reach.get(i) for i in self.copies_of(origin)]
-        return bool(found) and all(reach is not None and bool(reach.columns or reach.literals) for reach in found)
+        found = [self._answers(i) for i in self.copies_of(origin)]
+        return origin in self.shared or (bool(found) and all(found))
+
+    def may_answer(self, origin: int) -> bool:
+        """Return whether some copy of a reference answers some column: the others may turn out to reach nothing."""
+        return origin in self.shared or any(map(self._answers, self.copies_of(origin)))
+
+    def _answers(self, copy: int) -> bool:
+        reach = self.reach.get(copy)
+        return reach is not None and bool(reach.columns or reach.literals)
 
 
 @dataclass(frozen=True)
@@ -165,6 +171,8 @@ def _shared_cte(text: SharedText, references: tuple[TableReference, ...], known:
     tables = find_references(around.tree, known.default_namespace).tables
     shared = frozenset(r.index for r in tables if r.name == TABLE)
     if len(its_own) < len(found) or columns is None or len(tables) - len(shared) != len(references):
+        return None
+    if len({c.name.lower() for c in columns}) < len(columns):
         return None
     shown = tuple(ColumnInfo(c.name, c.type or f"of column {n}", None) for n, c in enumerate(columns))
     others = iter(references)

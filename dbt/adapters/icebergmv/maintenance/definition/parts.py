@@ -102,9 +102,11 @@ def _without_terms(terms: Sequence[exp.Expr], parsed: ParsedSql, sql: str) -> tu
 
 
 def _terms_with_subqueries(select: exp.Select) -> list[exp.Expr]:
-    """Return the terms of WHERE that hold a subquery."""
+    """Return the terms of WHERE that hold a subquery; none where no other term is left."""
     where = select.args.get("where")
-    return [] if where is None else [term for term in conjuncts(where.this) if term.find(exp.Query) is not None]
+    terms = [] if where is None else list(conjuncts(where.this))
+    found = [term for term in terms if term.find(exp.Query) is not None]
+    return found if len(found) < len(terms) else []
 
 
 def _tied_terms(select: exp.Select) -> list[exp.Expr]:

@@ -2,7 +2,8 @@
 
 The question is the definition over the changed rows alone (see definition/rules/answers.py); the distinct values of its
 answered columns are the region. Where several tables changed, the references are asked one after the other: those
-before it are read as they are now, those after it as they were, so that the steps lead from the old rows to the new.
+before it in the text of the view are read as they are now, those after it as they were, so that the steps lead from the
+old rows to the new.
 A table that only a scalar subquery reads reaches nothing as long as the value of that is the same.
 
 The clock is asked before all tables (see definition/moved_clock.py). Its questions read every table as it was, and lead
@@ -187,8 +188,12 @@ class Questions:
         answer = inside._reached_by(origin, run)
         if not isinstance(answer, tuple):
             return answer
+        names = {c.name.lower(): c.name for c in self.definition.columns or ()}
+        uses = [
+            {names[name.lower()]: found for name, found in use.items() if name.lower() in names} for use in cte.uses
+        ]
         partitioning = [(name, "identity") for name in self.preferred]
-        rows = [to_output(row, use, partitioning) for row in answer for use in cte.uses]
+        rows = [to_output(row, use, partitioning) for row in answer for use in uses]
         return NotListed("reach more than can be listed") if any(r.is_all for r in rows) else tuple(rows)
 
     def _own_keys(self, origin: int, run: Spark) -> Answer | None:
@@ -312,6 +317,10 @@ class Questions:
         found = None if question is None else none_of(question, run)
         return None if question is None or isinstance(found, NotListed) else found == ()
 
+    def _is_new(self, index: int) -> bool:
+        base = self._texts.stale.get(index)
+        return base is not None and is_appended(base)
+
     def _is_asked_first(self, index: int) -> bool:
         """Return whether FROM and WHERE around a reference are asked before the whole text, which takes longer."""
         base, block = self._texts.stale[index], self.asked.blocks.get(index)
@@ -348,8 +357,9 @@ class Questions:
         joined = self._join_keys(self.asked.origins.get(index, index))
         fewer = ([c for c in keys if c.name in names] for names in (joined, self.preferred))
         answer = ask(question, [keys, *fewer], run, last=literals)
-        # Where something was left out of the text, there are keys among them that the view does not have.
-        if not isinstance(answer, tuple) or reach.edits:
+        # Where something was left out of the text, there are keys among them that the view does not have; new rows may
+        # have keys that it does not have yet.
+        if not isinstance(answer, tuple) or reach.edits or self._is_new(index):
             return answer
         return NEARLY_ALL if count_keys(answer) >= self.nearly_all else answer
 

@@ -142,7 +142,8 @@ def _as_files_say(definition: ViewDefinition, status: MaterializedViewStatus, re
     values = tuple(f"what {name} makes of the values that changed" for name in names)
     reaches = merges_reached_rows(definition, status, request) and _has_keys_below(definition, status)
     to_ask = references_to_ask(definition, status, request)
-    to_ask, pays = as_far_as_it_pays(definition.asked, status, to_ask, request.policy)
+    to_ask, text = as_far_as_it_pays(definition.asked, status, to_ask, request.policy)
+    pays = text is not None
     if reaches or not to_ask.is_nothing:
         kinds = _kinds_of_answers(definition, status, to_ask, pays, "merge" if reaches else plan.kind)
         return Forecast(plan, kinds, (*values, *_keys_asked(definition, status, to_ask, pays)))
@@ -182,7 +183,7 @@ def _kinds_of_answers(
         return ("merge", "overwrite", "none", "full")
     stale = {i for b in status.stale for i in b.occurrences}
     if pays:
-        has_keys = any(definition.asked.answers_some(i) or definition.tracked_columns(i) for i in to_ask.needed)
+        has_keys = any(definition.asked.may_answer(i) or definition.tracked_columns(i) for i in to_ask.needed)
     else:
         has_keys = any(all(map(definition.tracks_of, definition.uses_of(i))) for i in to_ask.needed)
     is_all = stale <= {*to_ask.needed}
@@ -193,7 +194,7 @@ def _has_keys_below(definition: ViewDefinition, status: MaterializedViewStatus) 
     """Return whether some stale table may say which of the rows below the aggregate its changes reach."""
     below = definition_below(definition)
     stale = [i for b in status.stale for i in b.occurrences]
-    return below is not None and any(below.asked.answers_some(i) or below.tracked_columns(i) for i in stale)
+    return below is not None and any(below.asked.may_answer(i) or below.tracked_columns(i) for i in stale)
 
 
 def _keys_asked(definition: ViewDefinition, status: MaterializedViewStatus, to_ask: ToAsk, pays: bool) -> Iterator[str]:

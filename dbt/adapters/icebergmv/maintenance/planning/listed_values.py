@@ -42,9 +42,10 @@ from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
 Known: TypeAlias = Remembered[ListedRows | None]
-"""The changed rows of tables between two snapshots; None where they are too many."""
+"""The changed rows of tables between two snapshots; None where they are too many, or hold what is not UTF-8."""
 
-_OF_THIS_PROCESS: Known = Remembered(100_000, lambda found: 1 if found is None else 1 + len(found.rows))
+_CHARACTERS = 10_000_000
+_OF_THIS_PROCESS: Known = Remembered(_CHARACTERS, lambda found: 100 if found is None else 100 + found.characters)
 _AS_TEXT = {"binary": "hex({})"}
 
 
@@ -119,9 +120,9 @@ class _OfOne:
             raise _Unknown
         forms = ", ".join(_form(identifier(name), of) for name, of in columns.items())
         found = rows_of(f"SELECT {forms}, {SIGN} FROM {counted} LIMIT {MOST_KEYS + 1}", self.listing.run)
-        if isinstance(found, NotListed) or not are_texts_known(found):
+        if isinstance(found, NotListed):
             raise _Unknown
-        if len(found) > MOST_KEYS:
+        if len(found) > MOST_KEYS or not are_texts_known(found):
             return None
         rows = tuple(tuple(map(value_of, row[:-1])) for row in found)
         return ListedRows(columns, rows, tuple(int(str(row[-1])) for row in found))

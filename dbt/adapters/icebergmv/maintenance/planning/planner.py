@@ -128,14 +128,18 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
 
 def as_far_as_it_pays(
     asked: Asked, status: MaterializedViewStatus, to_ask: ToAsk, policy: RefreshPolicy
-) -> tuple[ToAsk, bool]:
-    """Return what is asked of a text, and whether it pays to run the text for it.
+) -> tuple[ToAsk, Asked | None]:
+    """Return what is asked of a text, and in which texts; None where no text is worth to be run for it.
 
-    What is known roughly is not asked where that would make all of it too dear: the refresh would be full instead.
+    The whole text knows best what is reached: a WHERE may leave nothing of an expression that is asked by itself. What
+    is known roughly is not asked where that would make all of it too dear: the refresh would be full instead.
     """
-    if policy != "auto" or asking_pays(asked, (*to_ask.needed, *to_ask.narrower), status):
-        return to_ask, True
-    return replace(to_ask, narrower=()), asking_pays(asked, to_ask.needed, status)
+    whole, needed = replace(asked, shared={}), replace(to_ask, narrower=())
+    for wanted in (to_ask, needed):
+        for text in (whole, asked):
+            if asking_pays(text, (*wanted.needed, *wanted.narrower), status):
+                return wanted, text
+    return (needed, None) if policy == "auto" else (to_ask, asked)
 
 
 def merges_reached_rows(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> bool:

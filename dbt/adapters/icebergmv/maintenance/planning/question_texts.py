@@ -1,6 +1,8 @@
 """The texts of questions: the SELECT of a view, or a part of it, over the changed rows of one of its tables.
 
-While one reference is asked, those before it are read as they are now, and those after it as they were.
+While one reference is asked, those before it are read as they are now, and those after it as they were. Their order is
+that of the view's text, for copies and parts of it too: references of one view may be asked in several texts, and all
+have to be the same steps from the old rows to the new.
 """
 
 from __future__ import annotations
@@ -137,11 +139,15 @@ class QuestionTexts:
             return None if compared is None else compared.both_versions(self._dialect)
         if reference.index in emptied:
             return read_pinned(reference, source, (), self._dialect)
-        is_now = wanted == "now" if reference.index == asked else reference.index < asked
+        is_now = wanted == "now" if reference.index == asked else self._step(reference.index) < self._step(asked)
         if is_now or reference.index not in self.stale:
             return read_pinned(reference, source, None, self._dialect)
         before = before_change(self.stale[reference.index], source)
         return None if before is None else read_pinned(reference, before, None, self._dialect)
+
+    def _step(self, index: int) -> tuple[int, int]:
+        """Return the place of a reference in the order in which they are asked; the clock comes first."""
+        return self.asked.origins.get(index, index), index
 
     def _changed_rows(self, named: TableReference, index: int) -> str | None:
         now = self.bases.of(self.asked.references[index]).source

@@ -14,8 +14,9 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import Table
 from dbt.adapters.icebergmv.maintenance.planning.cost import rows_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_appended, read_pinned
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
-from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, identifier
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, identifier, string_literal
 from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource, at_snapshot
+from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 
 _FEW_ROWS, _FEW_BYTES = 500_000, 16 * 1024 * 1024
@@ -98,7 +99,7 @@ def changed_rows(
     After nothing but appends these are the rows that came. None if the snapshots cannot be compared.
     """
     if base.listed is not None and base.listed.literals is not None:
-        return reference.named(_as_written(base.listed.columns, base.listed.literals))
+        return reference.named(_as_written(base.listed, base.listed.literals, dialect))
     changes, since = _row_changes(definition, reference, base, now), base.change.appended_since
     if changes is not None and since is not None and is_appended(base):
         return read_appended(reference, now, since, changes.wanted, dialect)
@@ -134,13 +135,20 @@ def counted_rows(
     return changes.counted_in(f"SELECT *, 1 AS {SIGN} FROM {new}")
 
 
-def _as_written(columns: Mapping[str, str], rows: Sequence[Sequence[str]]) -> str:
-    """Return rows of literals as a relation: Spark sees when it plans a query which of them a predicate leaves."""
+def _as_written(listed: ListedRows, rows: Sequence[Sequence[str]], dialect: Dialect) -> str:
+    """Return listed rows as a relation of literals.
+
+    The predicate says nothing new of them. From an equality of a join Spark infers it for the other side, which it does
+    not from VALUES: a predicate of these it evaluates before.
+    """
     if not rows:
-        empty = ", ".join(f"CAST(NULL AS {of}) AS {identifier(name)}" for name, of in columns.items())
+        empty = ", ".join(f"CAST(NULL AS {of}) AS {identifier(name)}" for name, of in listed.columns.items())
         return f"(SELECT {empty} WHERE false)"
-    values = ", ".join(f"({', '.join(row)})" for row in rows)
-    return f"(SELECT * FROM VALUES {values} AS {_CHANGED}({', '.join(map(identifier, columns))}))"
+    names = [*map(string_literal, listed.columns)]
+    structs = (", ".join(f"{n}, {v}" for n, v in zip(names, row, strict=True)) for row in rows)
+    values = f"SELECT inline(array({', '.join(f'named_struct({struct})' for struct in structs)}))"
+    where = disjunction([listed.values], listed.columns, dialect)
+    return f"(SELECT * FROM ({values}) AS {_CHANGED} WHERE {where})"
 
 
 def _row_changes(

@@ -223,8 +223,10 @@ def _planned(
 def _ask(lake: Lake, policy: RefreshPolicy, until: float, questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:
     """Return what references reach or, where to ask that takes longer than it saves, whether they reach anything."""
     questions = replace(questions, until=until)
-    to_ask, pays = as_far_as_it_pays(questions.asked, questions.status, to_ask, policy)
-    return questions.answers(to_ask, lake.spark) if pays else questions.cheap_answers(to_ask, lake.spark)
+    to_ask, text = as_far_as_it_pays(questions.asked, questions.status, to_ask, policy)
+    if text is None:
+        return questions.cheap_answers(to_ask, lake.spark)
+    return replace(questions, asked=text).answers(to_ask, lake.spark)
 
 
 def settle_build(lake: Lake, view: NewView | LostView, misfit: Misfit) -> Settled:

@@ -16,6 +16,8 @@ ListedValue: TypeAlias = Value | None
 _MOST_LITERALS = 2000
 """Beyond so many values Spark parses a text longer than it compares the rows once more."""
 
+_MOST_CHARACTERS = 100_000
+
 
 @dataclass(frozen=True)
 class ListedRows:
@@ -47,6 +49,11 @@ class ListedRows:
         return {name: of for name, of in self.columns.items() if internal_form(of, "") is not None}
 
     @property
+    def characters(self) -> int:
+        """Return how long the values are together, about."""
+        return sum(len(str(value)) for row in self.rows for value in row)
+
+    @property
     def values(self) -> TupleDomain:
         """Return the values of each column, as the rows that have one of them in every column."""
         return TupleDomain.where({ColumnKey(name): self.values_of(name) for name in self.domain_columns})
@@ -59,7 +66,9 @@ class ListedRows:
     @property
     def literals(self) -> Sequence[Sequence[str]] | None:
         """Return the rows as SQL; None if they are too many, or a value is not known but for being another one."""
-        if len(self.domain_columns) < len(self.columns) or len(self.rows) * len(self.columns) > _MOST_LITERALS:
+        if len(self.domain_columns) < len(self.columns) or self.characters > _MOST_CHARACTERS:
+            return None
+        if len(self.rows) * len(self.columns) > _MOST_LITERALS:
             return None
         return [[_literal(v, of) for v, of in zip(row, self.columns.values(), strict=True)] for row in self.rows]
 
