@@ -14,7 +14,12 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.planning import changed_keys
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
-from dbt.adapters.icebergmv.maintenance.planning.cost import asking_pays, most_seconds_asked, nearly_all_keys
+from dbt.adapters.icebergmv.maintenance.planning.cost import (
+    asking_pays,
+    most_seconds_asked,
+    nearly_all_keys,
+    small_beside_large,
+)
 from dbt.adapters.icebergmv.maintenance.planning.forecast import forecast_of
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_DEAR, TOO_LATE, TOO_MANY, NotListed
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp, Overwrite
@@ -261,7 +266,7 @@ def test_what_is_known_roughly_makes_nothing_else_too_dear() -> None:
     assert to_ask == ToAsk((4,), (0, 1, 2, 3))
     whole = replace(of_many.asked, shared={})
     assert as_far_as_it_pays(of_many.asked, bases, to_ask, "auto") == (ToAsk((4,)), whole)
-    assert as_far_as_it_pays(of_many.asked, bases, to_ask, "incremental") == (ToAsk((4,)), whole)
+    assert as_far_as_it_pays(of_many.asked, bases, to_ask, "incremental") == (to_ask, of_many.asked)
     assert "and u" not in forecast_of(of_many, bases, request).questions[0]
     # Nothing at all is asked of what is only known roughly.
     by_time = analysed(sql.replace("u ON a.id = u.id", "t AS u ON a.ts = u.ts"))
@@ -289,7 +294,7 @@ PAYS = {
 def test_all_questions_together_have_to_pay(name: str) -> None:
     copies, rows, pays = PAYS[name]
     base = sized(replace(ONE_DAY, changed_rows=1000), rows)
-    assert asking_pays(of_itself(copies).asked, (0,), status(base)) is pays
+    assert asking_pays(of_itself(copies).asked, (0,), status(base), frozenset()) is pays
 
 
 @pytest.mark.parametrize(("rows", "pays"), [(10, True), (200_000, True), (1_000_000, False)])
@@ -297,7 +302,7 @@ def test_small_tables_beside_a_large_one_are_asked_for_their_own_keys(rows: int,
     star = analysed("SELECT a.id FROM t a JOIN t b ON a.id = b.id JOIN t c ON a.id = c.id JOIN t d ON a.id = d.id")
     small = [sized(replace(ONE_DAY, changed_rows=10), rows, f"u{n}", n) for n in (1, 2, 3)]
     bases = status(sized(change(status="fresh"), MANY), *small)
-    assert asking_pays(star.asked, (1, 2, 3), bases) is pays
+    assert asking_pays(star.asked, (1, 2, 3), bases, small_beside_large(bases)) is pays
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+import pytest
+
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
-from dbt.adapters.icebergmv.maintenance.planning.cost import asking_pays
+from dbt.adapters.icebergmv.maintenance.planning.cost import asking_pays, small_beside_large
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_MANY
+from dbt.adapters.icebergmv.maintenance.planning.planner import as_far_as_it_pays
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
@@ -79,5 +82,42 @@ def test_to_ask_it_alone_pays_where_the_whole_text_would_not() -> None:
     )
     base = status(sized(DAY, MANY))
     assert many.asked.shared.keys() == {0}
-    assert asking_pays(many.asked, [0], base)
-    assert not asking_pays(replace(many.asked, shared={}), [0], base)
+    assert asking_pays(many.asked, [0], base, frozenset())
+    assert not asking_pays(replace(many.asked, shared={}), [0], base, frozenset())
+    assert as_far_as_it_pays(many.asked, base, ToAsk((0,)), "auto") == (ToAsk((0,)), many.asked)
+
+
+IN_WHICH_TEXT: dict[str, tuple[str, int, bool]] = {
+    "two uses of a large table, which the whole text answers": (
+        "WITH m AS (SELECT t.region, sum(t.v * u.v) AS s FROM t JOIN u ON t.id = u.id GROUP BY t.region) "
+        "SELECT a.region, b.s FROM m a JOIN m b ON a.region = b.region",
+        0,
+        False,
+    ),
+    # Without the condition nothing is known of a pair.
+    "two uses, which the whole text does not answer": (
+        "WITH m AS (SELECT t.region, sum(t.v * u.v) AS s FROM t JOIN u ON t.id = u.id GROUP BY t.region) "
+        "SELECT a.region, b.region AS other FROM m a JOIN m b ON a.s > b.s",
+        0,
+        True,
+    ),
+    # No column follows the small table, so the facts would be read for each use.
+    "four uses of a small table beside a large one": (
+        "WITH m AS (SELECT t.region, sum(t.v * u.v) AS s FROM t JOIN u ON t.id = u.id GROUP BY t.region) "
+        "SELECT a.region, b.s, c.s AS s2, d.s AS s3 FROM m a JOIN m b ON a.region = b.region "
+        "JOIN m c ON a.region = c.region JOIN m d ON a.region = d.region",
+        1,
+        True,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", IN_WHICH_TEXT)
+def test_in_which_text_a_table_is_asked(name: str) -> None:
+    sql, changed, by_itself = IN_WHICH_TEXT[name]
+    asked, day = analysed(sql).asked, replace(DAY, changed_rows=10)
+    changes = [day if number == changed else change(status="fresh") for number in range(2)]
+    bases = status(sized(changes[0], MANY), sized(changes[1], 1000, "u", 1))
+    assert small_beside_large(bases) == {1} & {changed} and asked.shared.keys() == {0, 1}
+    _, text = as_far_as_it_pays(asked, bases, ToAsk((changed,)), "auto")
+    assert text == (asked if by_itself else replace(asked, shared={}))

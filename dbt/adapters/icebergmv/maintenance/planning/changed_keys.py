@@ -122,7 +122,9 @@ class Questions:
                 found[origin] = answer
             if not isinstance(answer, tuple):
                 return found
-        found |= self._answered_in_time(to_ask.narrower, self._answer_of, run)
+        # Without an answer as much would be overwritten.
+        narrowing = replace(self, nearly_all=inf)
+        found |= narrowing._answered_in_time(to_ask.narrower, narrowing._answer_of, run)
         return found | self._answered_in_time(to_ask.own_keys, self._own_keys, run)
 
     def _answered_in_time(self, origins: Sequence[int], ask_one: _AskOne, run: Spark) -> dict[int, Answer]:
@@ -173,7 +175,7 @@ class Questions:
         """Return what a reference reaches by the rows of an expression around it that is used several times.
 
         The expression is asked by itself which of its own rows change. Columns of the view follow these, in each of its
-        uses. None where there is none, or its columns are not known.
+        uses. None where there is none.
         """
         cte = None if self.only_whether else self.asked.shared.get(origin)
         if cte is None:
@@ -181,7 +183,7 @@ class Questions:
         inside = replace(self, asked=cte.asked, columns=(), own_keys_first=frozenset())
         columns = described(inside._texts.as_now, run)
         if columns is None:
-            return None
+            return NotListed("cannot be asked: the columns of an expression around it are not known")
         wanted = {t.column for use in cte.uses for name in self.preferred for t in use.get(name, ())}
         keys = [c for c in columns if c.name in cte.columns]
         inside = replace(inside, columns=keys, preferred=frozenset(wanted), nearly_all=inf)
@@ -216,7 +218,7 @@ class Questions:
         listed = self._texts.stale[copies[0]].listed
         for column in dict.fromkeys(track.column for _, track in followed):
             value = internal_form(types[column], identifier(column))
-            if listed is None:
+            if listed is None or column not in listed.domain_columns:
                 found = values_of(f"SELECT DISTINCT {value} FROM {changed}", run)
             else:
                 found = listed.values_of(column)

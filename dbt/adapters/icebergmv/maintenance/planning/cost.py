@@ -166,15 +166,17 @@ def is_compared_behind(base: BaseTableStatus, joined: Iterable[BaseTableStatus])
     return all(_rows(other) <= rows_to_ask(base) for other in joined)
 
 
-def asking_pays(asked: Asked, origins: Iterable[int], status: MaterializedViewStatus) -> bool:
+def asking_pays(
+    asked: Asked, origins: Iterable[int], status: MaterializedViewStatus, by_itself: frozenset[int]
+) -> bool:
     """Return whether it costs less to ask some references what they reach than to compute everything.
 
     There is a question for each copy of a reference, and it reads all other tables as often as the SELECT does, for a
     table that is used several times also this one. What is in an expression that is used several times is asked in that
-    alone. What only a scalar subquery reads, it reads twice; what has its own keys looked for first, it may not read at
-    all.
+    alone. What only a scalar subquery reads, it reads twice. References in `by_itself` have their own keys looked for
+    first, so it may not read them at all.
     """
-    bases, by_itself = status.by_occurrence, small_beside_large(status)
+    bases = status.by_occurrence
     asked_for = [origin for origin in origins if origin not in by_itself]
     copies = [c for origin in asked_for if origin not in asked.shared for c in asked.copies_of(origin)]
     shared = [(cte.asked, c) for o in asked_for if (cte := asked.shared.get(o)) for c in cte.asked.copies_of(o)]

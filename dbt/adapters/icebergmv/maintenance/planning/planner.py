@@ -131,13 +131,17 @@ def as_far_as_it_pays(
 ) -> tuple[ToAsk, Asked | None]:
     """Return what is asked of a text, and in which texts; None where no text is worth to be run for it.
 
-    The whole text knows best what is reached: a WHERE may leave nothing of an expression that is asked by itself. What
-    is known roughly is not asked where that would make all of it too dear: the refresh would be full instead.
+    The whole text is asked where it says as much as an expression in it says by itself: it names no rows that the
+    SELECT around the expression leaves out. With the policy `auto` what is known roughly is not asked where that would
+    make all of it too dear: the refresh would be full instead.
     """
     whole, needed = replace(asked, shared={}), replace(to_ask, narrower=())
-    for wanted in (to_ask, needed):
-        for text in (whole, asked):
-            if asking_pays(text, (*wanted.needed, *wanted.narrower), status):
+    for wanted in (to_ask, needed) if policy == "auto" else (to_ask,):
+        references = (*wanted.needed, *wanted.narrower)
+        shared = [index for index in references if index in asked.shared]
+        says_as_much = all(map(whole.answers_some, shared)) and asking_pays(whole, shared, status, frozenset())
+        for text in (whole, asked) if says_as_much else (asked,):
+            if asking_pays(text, references, status, small_beside_large(status)):
                 return wanted, text
     return (needed, None) if policy == "auto" else (to_ask, asked)
 

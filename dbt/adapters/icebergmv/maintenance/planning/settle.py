@@ -208,7 +208,8 @@ def _planned(
     before = clock_to_ask(definition, status, request)
     if before is not None:
         terms = definition.asked_since(before)
-        answer = clock_answer(None if terms is None else [questions(term) for term in terms], lake.spark)
+        asked_of_clock = None if terms is None else [replace(questions(term), nearly_all=inf) for term in terms]
+        answer = clock_answer(asked_of_clock, lake.spark)
         request = replace(request, answers={CLOCK.index: answer})
     reached = Reaching(definition, view.bases, status, lake.spark, ask).plan(request)
     if reached is not None:
