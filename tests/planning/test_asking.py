@@ -201,6 +201,20 @@ def test_keys_of_nearly_all_stored_rows_are_a_full_refresh(name: str) -> None:
         assert "reach nearly all rows of the view" in plan.reason
 
 
+@pytest.mark.parametrize(
+    ("seconds", "rows", "pays"), [(1.4, MANY, False), (1.5, MANY, True), (None, MANY, True), (0.1, 1000, True)]
+)
+def test_three_questions_take_longer_than_a_short_full_refresh(seconds: float | None, rows: int, pays: bool) -> None:
+    star = analysed(
+        "SELECT b.region, count(*) AS n FROM t AS a JOIN u AS b ON a.id = b.id JOIN u AS c ON a.v = c.v "
+        "JOIN u AS d ON a.d = d.d GROUP BY b.region"
+    )
+    dims = [sized(replace(ANYWHERE, changed_rows=10), 10, "u", number) for number in (1, 2, 3)]
+    bases = status(sized(change(status="fresh"), rows), *dims)
+    _, text = as_far_as_it_pays(star.asked, bases, ToAsk((1, 2, 3)), PlanRequest("auto", full_seconds=seconds))
+    assert (text is not None) is pays
+
+
 def test_where_little_is_read_no_keys_are_nearly_all() -> None:
     assert nearly_all_keys(status(sized(ONE_DAY, 1000)), 10) == inf
     assert nearly_all_keys(status(sized(ONE_DAY, MANY)), None) == inf
@@ -265,8 +279,8 @@ def test_what_is_known_roughly_makes_nothing_else_too_dear() -> None:
     to_ask = references_to_ask(of_many, bases, request)
     assert to_ask == ToAsk((4,), (0, 1, 2, 3))
     whole = replace(of_many.asked, shared={})
-    assert as_far_as_it_pays(of_many.asked, bases, to_ask, "auto") == (ToAsk((4,)), whole)
-    assert as_far_as_it_pays(of_many.asked, bases, to_ask, "incremental") == (to_ask, of_many.asked)
+    assert as_far_as_it_pays(of_many.asked, bases, to_ask, PlanRequest("auto")) == (ToAsk((4,)), whole)
+    assert as_far_as_it_pays(of_many.asked, bases, to_ask, PlanRequest("incremental")) == (to_ask, of_many.asked)
     assert "and u" not in forecast_of(of_many, bases, request).questions[0]
     # Nothing at all is asked of what is only known roughly.
     by_time = analysed(sql.replace("u ON a.id = u.id", "t AS u ON a.ts = u.ts"))

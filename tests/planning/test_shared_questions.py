@@ -10,7 +10,7 @@ import pytest
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.cost import asking_pays, small_beside_large
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_MANY
-from dbt.adapters.icebergmv.maintenance.planning.planner import as_far_as_it_pays
+from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, as_far_as_it_pays
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
@@ -84,7 +84,7 @@ def test_to_ask_it_alone_pays_where_the_whole_text_would_not() -> None:
     assert many.asked.shared.keys() == {0}
     assert asking_pays(many.asked, [0], base, frozenset())
     assert not asking_pays(replace(many.asked, shared={}), [0], base, frozenset())
-    assert as_far_as_it_pays(many.asked, base, ToAsk((0,)), "auto") == (ToAsk((0,)), many.asked)
+    assert as_far_as_it_pays(many.asked, base, ToAsk((0,)), PlanRequest("auto")) == (ToAsk((0,)), many.asked)
 
 
 IN_WHICH_TEXT: dict[str, tuple[str, int, bool]] = {
@@ -119,5 +119,5 @@ def test_in_which_text_a_table_is_asked(name: str) -> None:
     changes = [day if number == changed else change(status="fresh") for number in range(2)]
     bases = status(sized(changes[0], MANY), sized(changes[1], 1000, "u", 1))
     assert small_beside_large(bases) == {1} & {changed} and asked.shared.keys() == {0, 1}
-    _, text = as_far_as_it_pays(asked, bases, ToAsk((changed,)), "auto")
+    _, text = as_far_as_it_pays(asked, bases, ToAsk((changed,)), PlanRequest("auto"))
     assert text == (asked if by_itself else replace(asked, shared={}))

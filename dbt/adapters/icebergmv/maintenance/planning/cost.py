@@ -47,6 +47,7 @@ _WIDE = frozenset({"file", "month", "year"})
 _SECONDS_ASKED = 15.0
 """Questions may always take so long; they may take half as long as the last full refresh, if that is more."""
 
+_SECONDS_A_QUESTION = 0.5
 _MANY_QUESTIONS = 4
 """So many questions are asked of small tables. Each takes as long as the whole SELECT, whatever it reads."""
 
@@ -202,6 +203,16 @@ def _rows_read(asked: Asked, copy: int, tables: Mapping[int, BaseTableStatus]) -
     emptied = frozenset[int]() if reach is None else reach.emptied
     others = sum(_rows(base) for c, base in tables.items() if c != copy and c not in emptied)
     return others + rows_to_ask(tables[copy])
+
+
+def there_is_time(references: int, status: MaterializedViewStatus, full_seconds: float | None) -> bool:
+    """Return whether so many references are asked in less time than the last full refresh took.
+
+    However few rows a question reads, Spark plans and compiles it.
+    """
+    if full_seconds is None or references <= _FEW_QUERIES or _rows_in_all(status) <= FEW_ROWS:
+        return True
+    return references * _SECONDS_A_QUESTION <= full_seconds
 
 
 def most_seconds_asked(full_seconds: float | None) -> float:

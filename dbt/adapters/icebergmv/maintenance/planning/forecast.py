@@ -142,7 +142,7 @@ def _as_files_say(definition: ViewDefinition, status: MaterializedViewStatus, re
     values = tuple(f"what {name} makes of the values that changed" for name in names)
     reaches = merges_reached_rows(definition, status, request) and _has_keys_below(definition, status)
     to_ask = references_to_ask(definition, status, request)
-    to_ask, text = as_far_as_it_pays(definition.asked, status, to_ask, request.policy)
+    to_ask, text = as_far_as_it_pays(definition.asked, status, to_ask, request)
     pays = text is not None
     if reaches or not to_ask.is_nothing:
         kinds = _kinds_of_answers(definition, status, to_ask, pays, "merge" if reaches else plan.kind)

@@ -25,6 +25,7 @@ from dbt.adapters.icebergmv.maintenance.planning.cost import (
     merge_pays,
     reads_too_much,
     small_beside_large,
+    there_is_time,
 )
 from dbt.adapters.icebergmv.maintenance.planning.deltas import (
     appended_deltas,
@@ -56,6 +57,7 @@ class PlanRequest:
     stored rows hold what groups are merged by. Of the base tables in `changed_nearly_everywhere` so many partitions
     changed that to overwrite what they affect costs more than to compute everything. `within_bounds` says of references
     whose changes are known by column bounds alone about which share of the stored rows is within these.
+    `full_seconds` is how long the last full refresh took.
     """
 
     policy: RefreshPolicy
@@ -69,6 +71,7 @@ class PlanRequest:
     merges: bool = False
     changed_nearly_everywhere: frozenset[TableName] = frozenset()
     within_bounds: Mapping[int, float] = field(default_factory=dict)
+    full_seconds: float | None = None
 
 
 def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:
@@ -127,23 +130,26 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
 
 
 def as_far_as_it_pays(
-    asked: Asked, status: MaterializedViewStatus, to_ask: ToAsk, policy: RefreshPolicy
+    asked: Asked, status: MaterializedViewStatus, to_ask: ToAsk, request: PlanRequest
 ) -> tuple[ToAsk, Asked | None]:
-    """Return what is asked of a text, and in which texts; None where no text is worth to be run for it.
+    """Return what is asked of a text, and in which text; None where no text is worth to be run for it.
 
     The whole text is asked where it says as much as an expression in it says by itself: it names no rows that the
     SELECT around the expression leaves out. With the policy `auto` what is known roughly is not asked where that would
     make all of it too dear: the refresh would be full instead.
     """
     whole, needed = replace(asked, shared={}), replace(to_ask, narrower=())
-    for wanted in (to_ask, needed) if policy == "auto" else (to_ask,):
+    is_auto = request.policy == "auto"
+    for wanted in (to_ask, needed) if is_auto else (to_ask,):
         references = (*wanted.needed, *wanted.narrower)
         shared = [index for index in references if index in asked.shared]
         says_as_much = all(map(whole.answers_some, shared)) and asking_pays(whole, shared, status, frozenset())
+        if is_auto and not there_is_time(len(references), status, request.full_seconds):
+            continue
         for text in (whole, asked) if says_as_much else (asked,):
             if asking_pays(text, references, status, small_beside_large(status)):
                 return wanted, text
-    return (needed, None) if policy == "auto" else (to_ask, asked)
+    return (needed, None) if is_auto else (to_ask, asked)
 
 
 def merges_reached_rows(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> bool:

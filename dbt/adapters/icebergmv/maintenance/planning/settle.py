@@ -196,7 +196,7 @@ def _planned(
     lake: Lake, view: RefreshedView, columns: Sequence[Column], request: PlanRequest, until: float
 ) -> RefreshPlan:
     """Return the plan, made with what Spark says of the clock, if it moved, and then of the changed rows."""
-    ask = partial(_ask, lake, request.policy, until)
+    ask = partial(_ask, lake, request, until)
     definition, status = view.definition, view.status
     preferred = frozenset(column for column, _ in request.partitioning)
     nearly_all = nearly_all_keys(status, view.stored.row_count) if request.policy == "auto" else inf
@@ -221,10 +221,10 @@ def _planned(
     return plan_refresh(definition, status, request)
 
 
-def _ask(lake: Lake, policy: RefreshPolicy, until: float, questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:
+def _ask(lake: Lake, request: PlanRequest, until: float, questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:
     """Return what references reach or, where to ask that takes longer than it saves, whether they reach anything."""
     questions = replace(questions, until=until)
-    to_ask, text = as_far_as_it_pays(questions.asked, questions.status, to_ask, policy)
+    to_ask, text = as_far_as_it_pays(questions.asked, questions.status, to_ask, request)
     if text is None:
         return questions.cheap_answers(to_ask, lake.spark)
     return replace(questions, asked=text).answers(to_ask, lake.spark)
@@ -273,4 +273,5 @@ def _request(view: RefreshedView, options: PlanOptions, misfit: str | None) -> P
         partitioning=[(f.column, f.transform) for f in stored_partitioning(view.storage)],
         incremental=options.incremental,
         appends=options.appends,
+        full_seconds=view.state.full_seconds,
     )
