@@ -148,7 +148,7 @@ def first_copies(asked: Asked, of: ViewDefinition) -> Asked:
 
 def in_the_order_of_each_text(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
     """Read as they are now what comes first in the text that is asked, be it in another order than in the view."""
-    with patch.object(QuestionTexts, "_step", lambda _, index: index):
+    with patch.object(QuestionTexts, "step", lambda _, index: index):
         return answers_of(questions, to_ask, run)
 
 

@@ -139,13 +139,13 @@ class QuestionTexts:
             return None if compared is None else compared.both_versions(self._dialect)
         if reference.index in emptied:
             return read_pinned(reference, source, (), self._dialect)
-        is_now = wanted == "now" if reference.index == asked else self._step(reference.index) < self._step(asked)
+        is_now = wanted == "now" if reference.index == asked else self.step(reference.index) < self.step(asked)
         if is_now or reference.index not in self.stale:
             return read_pinned(reference, source, None, self._dialect)
         before = before_change(self.stale[reference.index], source)
         return None if before is None else read_pinned(reference, before, None, self._dialect)
 
-    def _step(self, index: int) -> tuple[int, int]:
+    def step(self, index: int) -> tuple[int, int]:
         """Return the place of a reference in the order in which they are asked; the clock comes first."""
         return self.asked.origins.get(index, index), index
 
