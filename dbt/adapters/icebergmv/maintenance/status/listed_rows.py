@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, Value
@@ -48,7 +49,7 @@ class ListedRows:
         """Return the columns whose values a Domain holds."""
         return {name: of for name, of in self.columns.items() if internal_form(of, "") is not None}
 
-    @property
+    @cached_property
     def characters(self) -> int:
         """Return how long the values are together, about."""
         return sum(len(str(value)) for row in self.rows for value in row)
@@ -63,7 +64,7 @@ class ListedRows:
         place = [*self.columns].index(name)
         return Domain.of(*{row[place] for row in self.rows})
 
-    @property
+    @cached_property
     def literals(self) -> Sequence[Sequence[str]] | None:
         """Return the rows as SQL; None if they are too many, or a value is not known but for being another one."""
         if len(self.domain_columns) < len(self.columns) or self.characters > _MOST_CHARACTERS:

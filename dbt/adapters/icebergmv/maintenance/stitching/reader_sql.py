@@ -12,7 +12,7 @@ from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import taken_back
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, splice
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified, string_literal
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type, spark_type
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type, internal_form, spark_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
 from dbt.adapters.icebergmv.maintenance.stitching.base_reads import gated, in_place_of, needed_by
@@ -32,8 +32,6 @@ from dbt.adapters.icebergmv.maintenance.stitching.key_groups import KeyGroup, fo
 
 _WHOLE = ("icebergmv_whole", f"SELECT 1 AS one FROM {NOW} WHERE state <=> {EVERYTHING}")
 _CHECKED = "icebergmv_checked"
-_AS_NUMBERS: Mapping[str, str] = {"date": "unix_date({})", "timestamp": "unix_micros({})"}
-"""Spark looks up a number several times faster than a date or a timestamp, whose rows it hashes (HashJoin.scala)."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +217,8 @@ def fresh_arm(reader: Reader, groups: Sequence[KeyGroup]) -> str:
 def without_keys(reader: Reader, group: KeyGroup, number: int) -> str:
     """Return the joins that leave out the stored rows with a stale key of a group.
 
-    Spark looks up one plain key much faster than a null-safe one, so NULL is asked for by itself.
+    Spark looks up one plain key much faster than a null-safe one, so NULL is asked for by itself; and a number several
+    times faster than a date or a timestamp, whose rows it hashes (HashJoin.scala).
     """
     keys = _keys(number)
     if len(group.columns) > 1:
@@ -227,9 +226,9 @@ def without_keys(reader: Reader, group: KeyGroup, number: int) -> str:
     column = group.columns[0].column
     row = group.columns[0].row.of(f"v.{identifier(column)}")
     shown, key_type = dict(reader.columns).get(column), group.type_of(0)
-    is_of_one_type = shown is not None and key_type == spark_type(shown)
-    form = _AS_NUMBERS.get(key_type or "", "{}") if is_of_one_type else "{}"
-    without = f" LEFT ANTI JOIN {keys} ON {form.format(row)} = {form.format(f'{keys}.k0')}"
+    same_type = key_type if shown is not None and key_type == spark_type(shown) else ""
+    stored, key = (internal_form(same_type or "", value) or value for value in (row, f"{keys}.k0"))
+    without = f" LEFT ANTI JOIN {keys} ON {stored} = {key}"
     if column in reader.never_null:
         return without
     null_key = f"(SELECT 1 AS one FROM {keys} WHERE k0 IS NULL) AS n{number}"
