@@ -11,7 +11,7 @@ columns; each view looks at those that it reads.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
@@ -84,32 +84,20 @@ class _OfOne:
         read = None if source is None else columns_read(self.definition, source, base.occurrences)
         if source is None or not read or not _have_values(read):
             return base
-        every = comparable_columns(source)
-        rows = self._for_all_views(base, source, every) if are_few(base) else None
+        every, asked = comparable_columns(source), partial(self._asked, base, source)
+        rows = None
+        if are_few(base):
+            # What several views want at the same time is found out once.
+            before = None if base.recorded is None else base.recorded.version
+            key = (source.storage, before, source.version, *every.items())
+            rows = _unless_unknown(lambda: self.listing.known.get(key, partial(asked, every)))
         if rows is None and not (are_few(base) and every == read):
-            rows = self._found(base, source, read)
+            rows = _unless_unknown(partial(asked, read))
         rows = None if rows is None else rows.of_columns(read)
         if rows is None or len(rows.rows) > most_keys(rows.domain_columns):
             return base
         constraints = StaleDataConstraints((rows.values,) if rows.rows else ())
         return replace(base, change=replace(base.change, constraints=constraints), listed=rows)
-
-    def _for_all_views(
-        self, base: BaseTableStatus, source: IcebergSource, columns: Mapping[str, str]
-    ) -> ListedRows | None:
-        """Return the changed rows in all columns; what several views want at the same time is found out once."""
-        before = None if base.recorded is None else base.recorded.version
-        key = (source.storage, before, source.version, *columns.items())
-        try:
-            return self.listing.known.get(key, partial(self._asked, base, source, columns))
-        except _Unknown:
-            return None
-
-    def _found(self, base: BaseTableStatus, source: IcebergSource, columns: Mapping[str, str]) -> ListedRows | None:
-        try:
-            return self._asked(base, source, columns)
-        except _Unknown:
-            return None
 
     def _asked(self, base: BaseTableStatus, source: IcebergSource, columns: Mapping[str, str]) -> ListedRows | None:
         """Return the changed rows in some columns; None if they are too many. Raises _Unknown if nobody can say it."""
@@ -130,6 +118,13 @@ class _OfOne:
 
 class _Unknown(Exception):
     """Rows cannot be listed now, perhaps another time."""
+
+
+def _unless_unknown(find_out: Callable[[], ListedRows | None]) -> ListedRows | None:
+    try:
+        return find_out()
+    except _Unknown:
+        return None
 
 
 def _have_values(columns: Mapping[str, str]) -> bool:
