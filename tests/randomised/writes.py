@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from unittest.mock import patch
 
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden, is_key
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import stored_hidden
-from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, Overwrite
+from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, Overwrite, ReachedRows
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.write import Write, write_of
 from dbt.adapters.icebergmv.maintenance.refresh.statements import write_rows
+from dbt.adapters.icebergmv.maintenance.sql import key_lists
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.hidden_columns import shown
@@ -46,7 +48,15 @@ class Target:
         view = NewView(request, self.definition, self.bases, MaterializedViewStatus(()), (), self.storage)
         columns = tuple(Column(f.name, spark_type(f.field_type)) for f in shown(self.storage.schema()).fields)
         settled = Settled(view, columns, plan, hidden=stored_hidden(self.storage))
-        return write_of(settled, StoredRows(STORED_NAME, self.storage, STORED))
+        with patch.object(key_lists, "MANY_KEYS", self._many_keys(plan)):
+            return write_of(settled, StoredRows(STORED_NAME, self.storage, STORED))
+
+    def _many_keys(self, plan: Append | Overwrite | Merge | Full) -> int:
+        """Return from how many keys on they are in lists: nearly all regions are too small for that, so one of two is."""
+        regions = [plan.region] if isinstance(plan, Overwrite) else []
+        if isinstance(plan, Merge):
+            regions = [delta.region for delta in plan.deltas if isinstance(delta, ReachedRows)]
+        return 1 if any(len(region) % 2 == 0 for region in regions) else key_lists.MANY_KEYS
 
 
 def statements(write: Write) -> list[str]:

@@ -27,6 +27,8 @@ _TOKENS = re.compile(
     r"|(?P<name>`(?:[^`]|``)*`)"
     r"|(?P<null_safe><=>)"
     r"|(?P<number>\b(?P<digits>[0-9][0-9.]*(?:e[-+]?[0-9]+)?)(?P<suffix>BD|L|D|F)\b)"
+    r"|(?P<row>\bstruct\((?=[^;]*? AS key_0\b))"
+    r"|(?P<field> AS key_\d+(?=[,)]))"
     rf"|(?P<isnan>\bisnan\((?P<inner>{_COLUMN}|coalesce\({_COLUMN}, {_COLUMN}\))\))"
     r"|(?P<call>\b(?P<cast>float|double)\((?P<argument>'[^']*')\))"
     # What a person writes in a definition.
@@ -116,6 +118,9 @@ def _translate(found: re.Match[str]) -> str:
         "name": lambda: _name(found["name"]),
         "null_safe": lambda: "IS NOT DISTINCT FROM",
         "number": lambda: found["digits"] + _SUFFIXES[found["suffix"]],
+        # A list of rows; their fields need no names here.
+        "row": lambda: "row(",
+        "field": lambda: "",
         # isnan(NULL) is false in Spark and NULL in DuckDB.
         "isnan": lambda: f"coalesce(isnan({to_duckdb(found['inner'])}), false)",
         "call": lambda: f"CAST({found['argument']} AS {found['cast']})",

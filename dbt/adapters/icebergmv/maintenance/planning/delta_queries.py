@@ -11,8 +11,9 @@ from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import bases_can
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, BaseFilters, Delta, ReachedRows
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import RowChanges, columns_read
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
+from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
-from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource, at_snapshot
 
 
@@ -45,7 +46,7 @@ def _reached_queries(
         raise AssertionError("only of definitions with rows below them some are reached")
     written = {column_name(n): text for n, text in enumerate(below.columns)}
     in_region = Dialect(bases.catalog_name, pushable=False, columns=written)
-    term = below.limited_to(disjunction(reached.region, reached.types, in_region))
+    term = below.limited_to(in_lists(reached.region, reached.types, in_region))
     in_bases = Dialect(bases.catalog_name, bases_can_prune(definition, bases, reached.base_filters))
     live = [(r, source) for r in definition.references if not r.pinned and (source := bases.of(r).source) is not None]
 

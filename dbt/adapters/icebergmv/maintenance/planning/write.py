@@ -22,6 +22,7 @@ from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import bases_can
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.read_estimate import estimated_bytes
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
+from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
@@ -139,7 +140,7 @@ def region_in_query(settled: Settled, plan: Overwrite, types: Mapping[str, str])
     """Return the predicate of a region on the rows that the definition gives; `types` are those of the columns."""
     view = settled.view
     can_prune = bases_can_prune(view.definition, view.bases, plan.base_filters, plan.region)
-    return disjunction(plan.region, types, Dialect(view.bases.catalog_name, can_prune))
+    return in_lists(plan.region, types, Dialect(view.bases.catalog_name, can_prune))
 
 
 def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> Write:
@@ -149,13 +150,13 @@ def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> Write:
     types = {f.name: spark_type(f.field_type) for f in schema.fields}
     in_storage = can_prune(table, schema, region)
     rows = Rows(settled.stored_names, query_of(settled), region_in_query(settled, plan, types))
-    where = disjunction(region, types, Dialect(view.bases.catalog_name, in_storage))
+    dialect = Dialect(view.bases.catalog_name, in_storage)
     is_aligned = in_storage and is_whole_partitions(region, stored_partitioning(table), schema)
     if is_aligned and _is_of_one_spec(table, start.snapshot_id):
-        return ReplacePartitions(rows, where)
+        return ReplacePartitions(rows, disjunction(region, types, dialect))
     if _is_scattered(start):
         return ReplaceAll(_with_others(rows, start))
-    return ReplaceRows(rows, where, _delete_mode(view, plan, start))
+    return ReplaceRows(rows, in_lists(region, types, dialect), _delete_mode(view, plan, start))
 
 
 def distribution_of(settled: Settled, start: StoredRows) -> dict[str, str]:

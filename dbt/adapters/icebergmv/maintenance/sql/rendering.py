@@ -82,6 +82,10 @@ class Dialect:
     pushable: bool = True
     columns: Mapping[str, str] = field(default_factory=dict)
 
+    def text_of(self, column: str) -> str:
+        """Return how a column is written."""
+        return self.columns.get(column) or identifier(column)
+
 
 def disjunction(disjuncts: Iterable[TupleDomain], types: Mapping[str, str], dialect: Dialect) -> str:
     """Return the predicate that holds for the rows of any of the disjuncts.
@@ -113,7 +117,7 @@ def conjunction(rows: TupleDomain, types: Mapping[str, str], dialect: Dialect) -
 
 def _constraint(key: ColumnKey, domain: Domain, types: Mapping[str, str], dialect: Dialect) -> str:
     """Return the predicate of one column. Raises ValueError for a transform that has no function in Spark."""
-    column = dialect.columns.get(key.column) or identifier(key.column)
+    column = dialect.text_of(key.column)
     spark_type = types[key.column]
     if key.transform is None:
         return _membership(column, domain, spark_type)

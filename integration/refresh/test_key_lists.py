@@ -1,0 +1,66 @@
+"""A list of rows holds on Spark for just the rows for which the terms hold."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, Value
+from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, literal
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
+from integration.support.lake import LakeProject
+
+DAY = 86_400_000_000
+VALUES: Mapping[str, Sequence[Value | None]] = {
+    "boolean": [None, True, False],
+    "int": [None, 0, -1, 2**31 - 1, -(2**31), 7],
+    "bigint": [None, 0, -1, 2**63 - 1, -(2**63), 7],
+    "string": [None, "", " ", "a", "A", "it's", "back\\slash", "${x}", "é", "null", "\n"],
+    "date": [None, 0, -1, 19_000, -719_000],
+    "timestamp": [None, 0, -1, 19_000 * DAY + 1, 1_700_000_000_123_456],
+    "timestamp_ntz": [None, 0, 19_000 * DAY + 1],
+}
+EXACT = [("int", "string"), ("bigint", "date", "boolean"), ("timestamp", "string"), ("timestamp_ntz", "int")]
+
+
+def rows_of(types: Sequence[str], count: int, rows: random.Random) -> list[tuple[Value | None, ...]]:
+    return [tuple(rows.choice(VALUES[t]) for t in types) for _ in range(count)]
+
+
+@pytest.mark.parametrize("types", EXACT)
+@pytest.mark.parametrize("stored", ["iceberg", "expressions"])
+def test_lists_hold_for_the_rows_that_terms_hold_for(lake: LakeProject, types: tuple[str, ...], stored: str) -> None:
+    seeded = random.Random("-".join(types))
+    columns = {f"c{n}": t for n, t in enumerate(types)}
+    table = f"lake.{lake.schema}.keys_{'_'.join(types)}_{stored}"
+    written = [[_literal(v, t) for v, t in zip(row, types, strict=True)] for row in rows_of(types, 200, seeded)]
+    named = [", ".join(f"{v} AS c{n}" for n, v in enumerate(row)) for row in written]
+    lake.sql(
+        f"CREATE TABLE {table} USING iceberg PARTITIONED BY (c0) AS "
+        + " UNION ALL ".join(f"SELECT {text}" for text in named)
+    )
+    dialect = Dialect(
+        "lake", columns={} if stored == "iceberg" else {"c0": "coalesce(c0, NULL)", "c1": "if(true, c1, NULL)"}
+    )
+    region = [
+        TupleDomain.where({ColumnKey(f"c{n}"): Domain.of(v) for n, v in enumerate(row)})
+        for row in dict.fromkeys(rows_of(types, 30, seeded))
+    ]
+    region.append(TupleDomain.where({ColumnKey(c): Domain.of(*VALUES[t][:3]) for c, t in columns.items()}))
+    forms = {"lists": in_lists(region, columns, dialect), "terms": disjunction(region, columns, dialect)}
+    assert "struct(" in forms["lists"]
+    shown = ", ".join(internal_form(t, c) or f"CAST({c} AS string)" for c, t in columns.items())
+    found = {
+        name: sorted(map(repr, lake.sql(f"SELECT {shown} FROM {table} WHERE {where}"))) for name, where in forms.items()
+    }
+    assert found["lists"] == found["terms"] and found["terms"]
+    lake.sql(f"DELETE FROM {table} WHERE {forms['lists']}")
+    assert lake.sql(f"SELECT count(*) FROM {table} WHERE {forms['terms']}")[0][0] == 0
+    assert lake.sql(f"SELECT count(*) FROM {table}")[0][0] == 200 - len(found["terms"])
+
+
+def _literal(value: Value | None, of: str) -> str:
+    return f"CAST(NULL AS {of})" if value is None else literal(value, of)
