@@ -82,3 +82,24 @@ def test_views_over_stitched_views_are_planned_once(users_lake: LakeProject, cha
     for above in found[1:]:
         assert above.lines <= found[0].lines + 20, found
         assert above.jobs <= found[0].jobs + 1, found
+
+
+def test_views_over_the_same_table_look_at_it_once_in_a_query(users_lake: LakeProject) -> None:
+    """Refreshed by one run, they ask the same of its metadata; Spark runs equal scalar subqueries once."""
+    lake, names = users_lake, [f"twin_{n}" for n in range(3)]
+    table = f"lake.{lake.schema}.of_twins"
+    lake.sql(
+        f"CREATE TABLE {table} USING iceberg PARTITIONED BY (days(at)) AS SELECT id, {FIRST} + "
+        "make_dt_interval(CAST(id % 10 AS INT)) AS at FROM range(100)"
+    )
+    for n, name in enumerate(names):
+        sql = f"SELECT date(at) AS d, id + {n} AS v FROM {table}"
+        lake.model(name, sql, stale_read_behavior="use_stitching")
+    lake.run("--select", *names)
+    lake.sql(f"INSERT INTO {table} VALUES (1000, {FIRST})")
+    together = " UNION ALL ".join(f"SELECT * FROM {lake.view(name)}" for name in names)
+    lake.sql(f"CREATE OR REPLACE TEMPORARY VIEW twins AS {together}")
+    one, three = plan_size(lake.view(names[0]), "one twin"), plan_size("twins", "three twins")
+    assert three.rows == 3 * one.rows
+    assert three.jobs <= one.jobs + 2, (one, three)
+    assert three.lines <= 3 * one.lines, (one, three)

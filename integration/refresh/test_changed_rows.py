@@ -7,6 +7,7 @@ from pyspark.sql import SparkSession
 
 from benchmarks.parts.scans import last_execution, scanned_since
 from dbt.adapters.icebergmv.maintenance.planning import cost, write
+from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts
 from integration.support.following import CUSTOMERS, assert_follows, built
 from integration.support.lake import LakeProject
 
@@ -299,3 +300,36 @@ def test_scattered_keys_of_a_large_view(
     assert [r["refresh_kind"] for r in found] == ["overwrite"] * 3
     assert deletes[0] > 0 and deletes[1] > deletes[0] and deletes[2] <= deletes[1], deletes
     assert [r["rows_affected"] for r in found] == [20] * 3
+
+
+def test_questions_over_tables_that_a_where_joins_multiply_none(lake: LakeProject, tables: dict[str, str]) -> None:
+    """A hint at the changed rows would keep Spark from taking the tables before them in another order."""
+    parts, shops, sold = (f"lake.{lake.schema}.{name}" for name in ("parts", "shops_of_parts", "sold"))
+    for table in (parts, shops):
+        lake.sql(f"CREATE TABLE {table} USING iceberg AS SELECT id, concat('n', id % 5) AS name FROM range(500)")
+    lake.sql(
+        f"CREATE TABLE {sold} USING iceberg PARTITIONED BY (day) TBLPROPERTIES ('write.update.mode'='copy-on-write') AS"
+        " SELECT id, id % 500 AS part, id % 7 AS shop, id % 10 AS day FROM range(1000)"
+    )
+    lake.model(
+        "sold_by_name",
+        f"select p.name, count(distinct s.id) as n from {parts} p, {shops} h, {sold} s where s.part = p.id"
+        " and s.shop = h.id group by p.name",
+    )
+    lake.run("--select", "sold_by_name")
+    lake.sql(f"UPDATE {sold} SET part = 3 WHERE id = 14")
+    asked: list[str] = []
+    real = QuestionTexts.over_changed_rows
+
+    def watched(texts: QuestionTexts, index: int) -> str | None:
+        question = real(texts, index)
+        asked.append(question or "")
+        return question
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(QuestionTexts, "over_changed_rows", watched)
+        kind = lake.run("--select", "sold_by_name")["sold_by_name"]["refresh_kind"]
+    lake.assert_equals_definition("sold_by_name")
+    plans = [str(lake.sql(f"EXPLAIN {question}")[0][0]) for question in asked]
+    assert kind == "overwrite" and plans
+    assert not [plan for plan in plans if "NestedLoop" in plan or "CartesianProduct" in plan], plans

@@ -23,7 +23,7 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, T
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import can_merge
 from dbt.adapters.icebergmv.maintenance.planning.plan import Delta, Full, Merge, NoOp, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, references_to_ask
-from dbt.adapters.icebergmv.maintenance.planning.row_changes import are_few, can_be_cancelled
+from dbt.adapters.icebergmv.maintenance.planning.row_changes import are_few, can_be_cancelled, is_sent_to_every_task
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, IcebergSource
@@ -176,6 +176,25 @@ def test_extremes_see_all_rows_of_one_change() -> None:
 def test_how_many_rows_are_sent_to_every_task(rows: int, size: int, few: bool) -> None:
     base = sized(replace(ONE_DAY, changed_rows=rows, changed_bytes=size), 5_000_000)
     assert are_few(base) is few
+
+
+@pytest.mark.parametrize(
+    ("joined", "sent"),
+    [
+        ("t JOIN u ON t.id = u.id JOIN u AS x ON t.v = x.v", True),
+        ("t LEFT JOIN u USING (id) NATURAL JOIN u AS x", True),
+        ("t, u WHERE t.id = u.id", True),
+        ("t, u, u AS x WHERE t.id = u.id AND t.v = x.v", False),
+        ("t CROSS JOIN u JOIN u AS x ON t.v = x.v WHERE t.id = u.id", False),
+        ("t JOIN u JOIN u AS x ON t.v = x.v WHERE t.id = u.id", False),
+        ("t WHERE id IN (SELECT u.id FROM u, u AS x, t AS y WHERE u.v = x.v AND x.d = y.d)", False),
+        ("(SELECT t.id FROM t, u, u AS x WHERE t.id = u.id AND u.v = x.v) AS t", False),
+        ("t", True),
+    ],
+)
+def test_tables_that_a_where_joins_keep_the_order_that_spark_gives_them(joined: str, sent: bool) -> None:
+    definition = analysed(f"SELECT count(*) AS c FROM {joined}")
+    assert is_sent_to_every_task(definition, sized(replace(ONE_DAY, changed_rows=1000), 5_000_000)) is sent
 
 
 @pytest.mark.parametrize(("of", "can"), [(LongType(), True), (DoubleType(), False)])

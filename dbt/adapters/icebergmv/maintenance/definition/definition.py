@@ -59,7 +59,8 @@ class ViewDefinition:
     `needs_tables`: every output row comes from rows of tables. `selects_subquery`: a SELECT list holds a subquery.
     `ansi_matters`: its values may be others in ANSI mode. `reads_unnamed`: it reads columns by no name.
     `read_in_full` holds the references of which columns that it does not name may matter too, by `*` or by their place
-    (None: all). `merging` says how its groups are merged, if they can be. `known` is what it was analysed with.
+    (None: all). `joins_by_where`: it joins three tables or more, some by a WHERE, with a comma or CROSS JOIN. `merging`
+    says how its groups are merged, if they can be. `known` is what it was analysed with.
     `clock`: its clock functions have become literals. `keys` are the texts of the last items of its list,
     which are stored and not shown (see hidden_keys.py); `unlisted` the columns that could be such items.
     """
@@ -80,6 +81,7 @@ class ViewDefinition:
     ansi_matters: bool = True
     reads_unnamed: bool = True
     read_in_full: frozenset[int] | None = None
+    joins_by_where: bool = False
     merging: Merging | None = None
     known: Known = field(default_factory=Known)
     clock: ReadClock | None = None
@@ -195,6 +197,7 @@ def analyse(
         ansi_matters=ansi_matters(nodes, _types(known.columns.values()), words),
         reads_unnamed=unnamed,
         read_in_full=None if unnamed else read_in_full(nodes),
+        joins_by_where=any(map(_is_joined_by_where, nodes.of(exp.Select))),
         merging=merging_of(parsed, sql, relation, references.tables, _types(known.columns.values())),
         selects_subquery=any(item.find(exp.Query) for s in nodes.of(exp.Select) for item in s.expressions),
         known=known,
@@ -209,6 +212,17 @@ def _types(tables: Iterable[tuple[ColumnInfo, ...] | None]) -> dict[str, list[st
     for column in (c for columns in tables for c in columns or ()):
         found.setdefault(column.name.lower(), []).append(column.type)
     return found
+
+
+def _is_joined_by_where(select: exp.Select) -> bool:
+    """Return whether FROM has three tables or more, and WHERE connects some: a join without a condition of its own.
+
+    Where it has no ON, the parser puts ON TRUE.
+    """
+    joins = select.args.get("joins") or []
+    says_itself = (any(map(join.args.get, ("on", "using", "method"))) for join in joins)
+    is_open = (join.args.get("on") == exp.true() for join in joins)
+    return len(joins) > 1 and (any(is_open) or not all(says_itself))
 
 
 def _needs_tables(nodes: Nodes) -> bool:

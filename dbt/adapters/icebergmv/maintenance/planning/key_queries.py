@@ -37,7 +37,7 @@ NEARLY_ALL = NotListed("reach nearly all rows of the view, and to compute all co
 
 TOO_DEAR = NotListed("take longer to ask than everything takes to compute")
 
-TOO_LATE = NotListed("could not all be asked in time (15 seconds, or half of the last full refresh if that is more)")
+TOO_LATE = NotListed("could not all be asked in time (5 seconds, or half of the last full refresh if that is more)")
 
 NOT_UTF8 = NotListed("reach a key that may not be UTF-8")
 

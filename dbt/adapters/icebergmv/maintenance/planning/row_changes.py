@@ -54,6 +54,15 @@ def are_few(base: BaseTableStatus) -> bool:
     return rows_to_ask(base) <= _FEW_ROWS and base.change.changed_bytes <= _FEW_BYTES
 
 
+def is_sent_to_every_task(definition: ViewDefinition, base: BaseTableStatus) -> bool:
+    """Return whether Spark is told to send the changed rows of a base table to every task that joins them.
+
+    Not where commas join several tables: Spark puts these in the order in which a WHERE connects them, but not across a
+    join with a hint (ReorderJoin, ExtractFiltersAndInnerJoins). The tables before it would be multiplied.
+    """
+    return are_few(base) and not definition.joins_by_where
+
+
 def can_be_cancelled(definition: ViewDefinition, source: IcebergSource, reference: int) -> bool:
     """Return whether `that_came` and `that_went` can be had: equal values of every column that is read are the same."""
     read = columns_read(definition, source, [reference])
@@ -157,14 +166,15 @@ def _row_changes(
     columns, before = columns_read(definition, now, base.occurrences), before_change(base, now)
     if not columns or before is None:
         return None
-    return RowChanges(reference, before, now, columns, rows_touched(base), are_few(base))
+    few = is_sent_to_every_task(definition, base)
+    return RowChanges(reference, before, now, columns, rows_touched(base), few)
 
 
 @dataclass(frozen=True)
 class RowChanges:
     """What changed of the table behind a reference: its versions, and the rows that may have changed (None: any).
 
-    `few`: few enough for `are_few`. `columns` are those that are read, with their types.
+    `few`: Spark sends them to every task. `columns` are those that are read, with their types.
     """
 
     reference: TableReference

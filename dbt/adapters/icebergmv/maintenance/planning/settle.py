@@ -153,7 +153,6 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     view, described = _with_columns(lake, view)
     columns, hidden = described.output, described.hidden
     unfit = unfit_of(view, hidden, misfit(lake, view, columns))
-    until = monotonic() + (most_seconds_asked(view.state.full_seconds) if options.policy == "auto" else inf)
     to_list = references_to_list(view.definition, view.status, _request(view, options, unfit))
     if to_list:
         listing = Listing(view.bases.catalog_name, lake.spark)
@@ -161,6 +160,7 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     if view.rebuild is None and isinstance(first_plan(view, options), Overwrite | Full):
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
     request = request_of(view, options, hidden, unfit)
+    until = monotonic() + (most_seconds_asked(view.state.full_seconds) if options.policy == "auto" else inf)
     plan = _planned(lake, view, (*columns, *hidden), request, until)
     if isinstance(plan, NoOp):
         return Unchanged(view, plan)
