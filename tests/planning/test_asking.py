@@ -145,6 +145,20 @@ def test_new_rows_are_asked_for_their_keys_where_bounds_alone_say_where_they_are
     assert to_ask.own_keys == ((0,) if is_asked else ())
 
 
+def test_what_would_be_full_without_an_answer_is_asked_where_a_quarter_is_read() -> None:
+    """Some files of a table were written again: their bounds are those of all stored rows."""
+    wide = replace(BOUNDED, within_bounds={0: 0.9})
+
+    def asked(changed_rows: int, request: PlanRequest) -> ToAsk:
+        files = replace(ONE_FILE, changed_rows=changed_rows)
+        return references_to_ask(FOLLOWED, status(sized(files, MANY)), request)
+
+    everywhere = replace(wide, within_bounds={}, changed_nearly_everywhere=frozenset([("lake", "ns", "t")]))
+    assert asked(MANY // 5, BOUNDED) == ToAsk()
+    assert asked(MANY // 5, wide) == asked(MANY // 5, everywhere) == ToAsk(narrower=(0,))
+    assert asked(MANY // 3, wide) == ToAsk()
+
+
 def test_an_overwrite_of_nearly_all_that_is_within_bounds_is_a_full_refresh() -> None:
     nearly, wide = replace(BOUNDED, within_bounds={0: 0.8}), status(sized(NEW_ROWS, MANY))
     assert isinstance(plan_refresh(FOLLOWED, wide, BOUNDED), Overwrite)

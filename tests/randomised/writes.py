@@ -52,7 +52,7 @@ class Target:
             return write_of(settled, StoredRows(STORED_NAME, self.storage, STORED))
 
     def _many_keys(self, plan: Append | Overwrite | Merge | Full) -> int:
-        """Return from how many keys on they are in lists: nearly all regions are too small for that, so one of two is."""
+        """Return from how many keys on they are in lists: most regions are too small, so one of two is."""
         regions = [plan.region] if isinstance(plan, Overwrite) else []
         if isinstance(plan, Merge):
             regions = [delta.region for delta in plan.deltas if isinstance(delta, ReachedRows)]

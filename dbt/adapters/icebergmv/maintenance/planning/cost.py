@@ -26,6 +26,9 @@ _MOST_ASKED = 0.5
 _CHEAPLY_ASKED = 0.1
 """The same share, where it is known without asking, but roughly, what a change affects."""
 
+_ASKED_BEFORE_FULL = 0.25
+"""The same share, where that is nearly everything: without an answer the refresh is full."""
+
 NEARLY_EVERYWHERE = 0.8
 """The share of changed partitions, or of affected rows, from which a full refresh is cheaper.
 
@@ -92,9 +95,13 @@ def reads_too_much(bases: Iterable[BaseTableStatus], status: MaterializedViewSta
     return sum(rows_to_ask(base) for base in bases) > max(FEW_ROWS, _rows_in_all(status) * _MOST_ASKED)
 
 
-def is_cheap_to_ask(base: BaseTableStatus, status: MaterializedViewStatus) -> bool:
-    """Return whether to read what changed in a base table is little beside all that a refresh may read."""
-    return rows_to_ask(base) <= max(FEW_ROWS, _rows_in_all(status) * _CHEAPLY_ASKED)
+def is_cheap_to_ask(base: BaseTableStatus, status: MaterializedViewStatus, *, or_full: bool) -> bool:
+    """Return whether to read what changed in a base table is little beside all that a refresh may read.
+
+    `or_full`: without an answer it reads all of that.
+    """
+    share = _ASKED_BEFORE_FULL if or_full else _CHEAPLY_ASKED
+    return rows_to_ask(base) <= max(FEW_ROWS, _rows_in_all(status) * share)
 
 
 def rows_to_ask(base: BaseTableStatus) -> int:

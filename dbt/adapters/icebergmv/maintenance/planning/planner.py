@@ -115,7 +115,9 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
         for use in _uses(definition, base):
             if _is_untracked(definition, base, use, request):
                 needed[use.index] = base
-            elif not is_cheap_to_ask(base, status) or use.index not in definition.rewritable:
+            elif use.index not in definition.rewritable:
+                continue
+            elif not is_cheap_to_ask(base, status, or_full=not merges and _is_nearly_all(base, use, request)):
                 continue
             elif is_open:
                 narrower.append(use.index)
@@ -243,13 +245,18 @@ def _not_everything(
     """Return a full refresh in place of an overwrite of nearly everything, which costs more."""
     stale = status.stale
     is_everything = isinstance(plan, Overwrite) and any(
-        base.base.name in request.changed_nearly_everywhere
-        or request.within_bounds.get(use.index, 0.0) >= NEARLY_EVERYWHERE
+        _is_nearly_all(base, use, request)
         for base in stale
         for use in _uses(definition, base)
         if not isinstance(request.answers.get(use.index), tuple)
     )
     return Full(f"cheaper than an overwrite of nearly everything ({changes(status)})") if is_everything else plan
+
+
+def _is_nearly_all(base: BaseTableStatus, use: Occurrence, request: PlanRequest) -> bool:
+    """Return whether to overwrite what a change may affect would be to overwrite nearly everything."""
+    share = request.within_bounds.get(use.index, 0.0)
+    return base.base.name in request.changed_nearly_everywhere or share >= NEARLY_EVERYWHERE
 
 
 def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:
