@@ -113,11 +113,10 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
         is_open = is_rough(base) or (merges and base.listed is not None)
         has_keys = not merges and is_appended(base)
         for use in _uses(definition, base):
+            or_full = not merges and _is_nearly_all(base, use, request)
             if _is_untracked(definition, base, use, request):
                 needed[use.index] = base
-            elif use.index not in definition.rewritable:
-                continue
-            elif not is_cheap_to_ask(base, status, or_full=not merges and _is_nearly_all(base, use, request)):
+            elif not is_cheap_to_ask(base, status, or_full=or_full) or use.index not in definition.rewritable:
                 continue
             elif is_open:
                 narrower.append(use.index)
