@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from dbt.adapters.factory import reset_adapters
 
+from dbt.adapters.icebergmv.maintenance.planning import cost
 from integration.support.lake import HadoopLakeProject, LakeProject
 from integration.support.local_files import set_permissions_in_java
 from integration.support.spark_settings import SPARK, as_users_run_it
@@ -62,6 +63,14 @@ def pytest_report_header() -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     place = {HERE / file: number for number, file in enumerate(LONGEST_FIRST)}
     items.sort(key=lambda item: place.get(item.path, len(place)))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patience() -> Iterator[None]:
+    """Let questions take their time: which plan a test sees must not depend on how fast a machine is."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(cost, "_SECONDS_ASKED", 600.0)
+        yield
 
 
 @pytest.fixture(scope="session")

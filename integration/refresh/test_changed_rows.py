@@ -323,7 +323,8 @@ def test_questions_over_tables_that_a_where_joins_multiply_none(lake: LakeProjec
 
     def watched(texts: QuestionTexts, index: int) -> str | None:
         question = real(texts, index)
-        asked.append(question or "")
+        if question is not None:
+            asked.append(question)
         return question
 
     with pytest.MonkeyPatch.context() as patched:

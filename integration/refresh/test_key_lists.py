@@ -31,32 +31,37 @@ def rows_of(types: Sequence[str], count: int, rows: random.Random) -> list[tuple
 
 
 @pytest.mark.parametrize("types", EXACT)
-@pytest.mark.parametrize("stored", ["iceberg", "expressions"])
-def test_lists_hold_for_the_rows_that_terms_hold_for(lake: LakeProject, types: tuple[str, ...], stored: str) -> None:
+@pytest.mark.parametrize("delete", ["copy-on-write", "merge-on-read"])
+def test_lists_hold_for_the_rows_that_terms_hold_for(lake: LakeProject, types: tuple[str, ...], delete: str) -> None:
     seeded = random.Random("-".join(types))
     columns = {f"c{n}": t for n, t in enumerate(types)}
-    table = f"lake.{lake.schema}.keys_{'_'.join(types)}_{stored}"
+    table = f"lake.{lake.schema}.keys_{'_'.join(types)}_{delete[0]}"
     written = [[_literal(v, t) for v, t in zip(row, types, strict=True)] for row in rows_of(types, 200, seeded)]
     named = [", ".join(f"{v} AS c{n}" for n, v in enumerate(row)) for row in written]
     lake.sql(
-        f"CREATE TABLE {table} USING iceberg PARTITIONED BY (c0) AS "
+        f"CREATE TABLE {table} USING iceberg PARTITIONED BY (c0) TBLPROPERTIES ('write.delete.mode'='{delete}') AS "
         + " UNION ALL ".join(f"SELECT {text}" for text in named)
     )
-    dialect = Dialect(
-        "lake", columns={} if stored == "iceberg" else {"c0": "coalesce(c0, NULL)", "c1": "if(true, c1, NULL)"}
-    )
+    dialect = Dialect("lake")
+    over_expressions = Dialect("lake", columns={c: f"element_at(array({c}), 1)" for c in columns})
     region = [
         TupleDomain.where({ColumnKey(f"c{n}"): Domain.of(v) for n, v in enumerate(row)})
         for row in dict.fromkeys(rows_of(types, 30, seeded))
     ]
     region.append(TupleDomain.where({ColumnKey(c): Domain.of(*VALUES[t][:3]) for c, t in columns.items()}))
-    forms = {"lists": in_lists(region, columns, dialect), "terms": disjunction(region, columns, dialect)}
-    assert "struct(" in forms["lists"]
+    forms = {
+        "terms": disjunction(region, columns, dialect),
+        "lists": in_lists(region, columns, dialect),
+        "over expressions": in_lists(region, columns, over_expressions),
+    }
+    assert "struct(" in forms["lists"] and "struct(" in forms["over expressions"]
     shown = ", ".join(internal_form(t, c) or f"CAST({c} AS string)" for c, t in columns.items())
     found = {
         name: sorted(map(repr, lake.sql(f"SELECT {shown} FROM {table} WHERE {where}"))) for name, where in forms.items()
     }
-    assert found["lists"] == found["terms"] and found["terms"]
+    assert found["lists"] == found["over expressions"] == found["terms"] and found["terms"]
+    others = lake.sql(f"SELECT count(*) FROM {table} WHERE ({forms['lists']}) IS NOT TRUE")
+    assert others[0][0] == 200 - len(found["terms"])
     lake.sql(f"DELETE FROM {table} WHERE {forms['lists']}")
     assert lake.sql(f"SELECT count(*) FROM {table} WHERE {forms['terms']}")[0][0] == 0
     assert lake.sql(f"SELECT count(*) FROM {table}")[0][0] == 200 - len(found["terms"])

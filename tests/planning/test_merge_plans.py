@@ -184,6 +184,7 @@ def test_how_many_rows_are_sent_to_every_task(rows: int, size: int, few: bool) -
         ("t JOIN u ON t.id = u.id JOIN u AS x ON t.v = x.v", True),
         ("t LEFT JOIN u USING (id) NATURAL JOIN u AS x", True),
         ("t, u WHERE t.id = u.id", True),
+        ("t JOIN u ON t.id = u.id CROSS JOIN u AS x", True),
         ("t, u, u AS x WHERE t.id = u.id AND t.v = x.v", False),
         ("t CROSS JOIN u JOIN u AS x ON t.v = x.v WHERE t.id = u.id", False),
         ("t JOIN u JOIN u AS x ON t.v = x.v WHERE t.id = u.id", False),

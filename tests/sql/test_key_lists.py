@@ -43,15 +43,18 @@ def test_columns_may_be_written_as_expressions() -> None:
     assert "struct(t.a + 1 AS key_0, `b` AS key_1) IN (" in text
 
 
-def test_other_disjuncts_stand_beside_a_list() -> None:
-    region = [*(keys(a=n, b="x") for n in MANY), keys(a=50)]
-    listed, other = in_lists(region[:-1], TYPES, SPARK), disjunction(region[-1:], TYPES, SPARK)
-    assert in_lists(region, TYPES, SPARK) == f"({listed}) OR ({other})"
+def test_files_are_skipped_by_bounds_where_there_are_many_values() -> None:
+    def text(count: int) -> str:
+        return in_lists([*(keys(a=2 * n, b=f"x{n % 3}") for n in range(count)), keys(a=None, b="x")], TYPES, SPARK)
+
+    assert text(201).startswith("(`a` IS NULL OR (`a` >= 0 AND `a` <= 400)) AND (`a` IS NULL OR `a` IN (0, 2,")
+    assert ">=" not in text(200)
 
 
 AS_BEFORE: Mapping[str, list[TupleDomain]] = {
     "nothing": [],
     "everything": [TupleDomain.all()],
+    "other keys beside them": [*(keys(a=n, b="x") for n in MANY), keys(a=50)],
     "few keys": [keys(a=n, b="x") for n in range(MANY_KEYS)],
     "keys of one column": [keys(a=n) for n in MANY],
     "a range": [*(keys(a=n, b="x") for n in MANY), keys(a=Domain.between(Range(50, 60)), b="y")],
@@ -69,6 +72,13 @@ def test_anything_else_is_a_disjunction(name: str) -> None:
     assert in_lists(AS_BEFORE[name], TYPES, SPARK) == disjunction(AS_BEFORE[name], TYPES, SPARK)
 
 
-def test_very_many_rows_are_a_disjunction() -> None:
-    region = [keys(a=Domain.of(*range(0, 40, 2)), b=Domain.of(*(f"{n}-{m}" for m in range(20)))) for n in MANY]
+def test_keys_that_make_very_many_rows_are_counted_first() -> None:
+    many = Domain.of(*range(0, 20_000, 2))
+    region = [keys(a=many, b=f"x{n}", c=many, e=many) for n in MANY]
+    types = {**TYPES, "c": "int", "e": "int"}
+    assert in_lists(region, types, SPARK) == disjunction(region, types, SPARK)
+
+
+def test_many_values_in_few_keys_are_a_disjunction() -> None:
+    region = [keys(a=n, b=Domain.of(*(f"{n}-{m}" for m in range(3)))) for n in MANY]
     assert in_lists(region, TYPES, SPARK) == disjunction(region, TYPES, SPARK)

@@ -59,8 +59,8 @@ class ViewDefinition:
     `needs_tables`: every output row comes from rows of tables. `selects_subquery`: a SELECT list holds a subquery.
     `ansi_matters`: its values may be others in ANSI mode. `reads_unnamed`: it reads columns by no name.
     `read_in_full` holds the references of which columns that it does not name may matter too, by `*` or by their place
-    (None: all). `joins_by_where`: it joins three tables or more, some by a WHERE, with a comma or CROSS JOIN. `merging`
-    says how its groups are merged, if they can be. `known` is what it was analysed with.
+    (None: all). `joins_by_where`: behind a join that leaves its condition to WHERE (comma, CROSS JOIN) it joins more.
+    `merging` says how its groups are merged, if they can be. `known` is what it was analysed with.
     `clock`: its clock functions have become literals. `keys` are the texts of the last items of its list,
     which are stored and not shown (see hidden_keys.py); `unlisted` the columns that could be such items.
     """
@@ -215,14 +215,16 @@ def _types(tables: Iterable[tuple[ColumnInfo, ...] | None]) -> dict[str, list[st
 
 
 def _is_joined_by_where(select: exp.Select) -> bool:
-    """Return whether FROM has three tables or more, and WHERE connects some: a join without a condition of its own.
+    """Return whether a join of FROM leaves its condition to WHERE, and another join follows it.
 
-    Where it has no ON, the parser puts ON TRUE.
+    Of the last one the condition of WHERE becomes its own.
     """
-    joins = select.args.get("joins") or []
-    says_itself = (any(map(join.args.get, ("on", "using", "method"))) for join in joins)
-    is_open = (join.args.get("on") == exp.true() for join in joins)
-    return len(joins) > 1 and (any(is_open) or not all(says_itself))
+    return any(map(_has_no_condition, (select.args.get("joins") or [])[:-1]))
+
+
+def _has_no_condition(join: exp.Join) -> bool:
+    """Return whether a join has no condition of its own. The parser puts ON TRUE where a JOIN has no ON."""
+    return join.args.get("on") == exp.true() or not any(map(join.args.get, ("on", "using", "method")))
 
 
 def _needs_tables(nodes: Nodes) -> bool:

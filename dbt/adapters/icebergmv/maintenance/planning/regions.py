@@ -14,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_t
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 
 REGION_LIMIT = 1000
-"""Disjuncts beyond which a region is widened to one: Spark plans an OR of 2,000 two-column terms in about a second."""
+"""Disjuncts beyond which a region is widened to one: Spark takes a second or more to plan an OR of so many."""
 
 FEW_TERMS = 100
 """Disjuncts beyond which what only cuts down reading is widened, to lists of values.

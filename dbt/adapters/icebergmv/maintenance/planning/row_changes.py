@@ -50,7 +50,7 @@ def _is_comparable(spark_type: str) -> bool:
 
 
 def are_few(base: BaseTableStatus) -> bool:
-    """Return whether the changed rows of a base table may be sent to every task, whatever cancels."""
+    """Return whether the changed rows of a base table are few enough to be sent to every task, whatever cancels."""
     return rows_to_ask(base) <= _FEW_ROWS and base.change.changed_bytes <= _FEW_BYTES
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
@@ -22,6 +22,7 @@ from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import bases_can
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.read_estimate import estimated_bytes
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
+from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
@@ -156,7 +157,17 @@ def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> Write:
         return ReplacePartitions(rows, disjunction(region, types, dialect))
     if _is_scattered(start):
         return ReplaceAll(_with_others(rows, start))
-    return ReplaceRows(rows, in_lists(region, types, dialect), _delete_mode(view, plan, start))
+    return ReplaceRows(rows, _stored_where(region, types, dialect, table), _delete_mode(view, plan, start))
+
+
+def _stored_where(region: Sequence[TupleDomain], types: Mapping[str, str], dialect: Dialect, table: Table) -> str:
+    """Return the predicate of a region on the storage; where several of its columns partition that, as terms.
+
+    Terms name pairs of partitions. Lists would name all pairs that their values make.
+    """
+    partitioned = {field.column for field in stored_partitioning(table)}
+    columns = {key.column for disjunct in region for key, _ in disjunct.constraints}
+    return (disjunction if len(partitioned & columns) > 1 else in_lists)(region, types, dialect)
 
 
 def distribution_of(settled: Settled, start: StoredRows) -> dict[str, str]:

@@ -8,53 +8,47 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
+from math import prod
 
-from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, Value
+from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, Range, TupleDomain, Value
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import column_wise_union
-from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, conjunction, disjunction, enclosed, literal
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, conjunction, disjunction, literal
 
 MANY_KEYS = 10
 """From more keys than these a list of rows is quicker; Spark compares with each of so few (OptimizeIn)."""
 
-_MOST_ROWS = 4000
+_FEW_VALUES = 2
+"""Rows of a list for each disjunct. What has many values in few disjuncts is planned fast as it is."""
+
+_MOST_COMPARED = 200
+"""Iceberg skips files by so many values of a column at the most (IN_PREDICATE_LIMIT), by bounds always."""
+
 _EXACT = frozenset(["boolean", "int", "bigint", "string", "date", "timestamp", "timestamp_ntz"])
 """Types whose literals are of just this type: rows in a list are compared as they are."""
 
 
-def in_lists(disjuncts: Iterable[TupleDomain], types: Mapping[str, str], dialect: Dialect) -> str:
+def in_lists(disjuncts: Sequence[TupleDomain], types: Mapping[str, str], dialect: Dialect) -> str:
     """Return the predicate that holds for the rows of any of the disjuncts, as `disjunction` does.
 
-    Where many name values of the same columns, these are in lists: of the values of each column, by which Iceberg skips
-    files, and of the rows that are wanted. Rows of a list are compared as `<=>` compares, NULL with NULL.
+    Where they are many keys of the same columns, these are in lists: of the values of each column, by which Iceberg
+    skips files, and of the rows that are wanted. Rows of a list are compared as `<=>` compares, NULL with NULL. Beside
+    other disjuncts there are no lists, because Spark hands an OR to Iceberg as a whole or not at all.
     """
-    alike: dict[tuple[ColumnKey, ...], list[TupleDomain]] = {}
-    for disjunct in disjuncts:
-        alike.setdefault(tuple(key for key, _ in disjunct.constraints), []).append(disjunct)
-    arms = [_listed(keys, some, types, dialect) or disjunction(some, types, dialect) for keys, some in alike.items()]
-    if not arms:
-        return "false"
-    return arms[0] if len(arms) == 1 else " OR ".join(map(enclosed, arms))
-
-
-def _listed(
-    keys: Sequence[ColumnKey], disjuncts: Sequence[TupleDomain], types: Mapping[str, str], dialect: Dialect
-) -> str | None:
-    """Return the predicate of disjuncts over the same columns as lists; None where it is not one of many keys."""
-    if len(keys) < 2 or len(disjuncts) <= MANY_KEYS:
-        return None
-    if any(key.transform is not None or types[key.column] not in _EXACT for key in keys):
-        return None
-    rows: list[tuple[Value | None, ...]] = []
-    for disjunct in disjuncts:
-        values = [_values(domain) for _, domain in disjunct.constraints]
-        if not all(values):
-            return None
-        rows.extend(product(*values))
-        if len(rows) > _MOST_ROWS:
-            return None
-    written = (_row(_literal(v, types[k.column]) for k, v in zip(keys, row, strict=True)) for row in rows)
-    wanted = f"{_row(dialect.text_of(key.column) for key in keys)} IN ({', '.join(written)})"
-    return f"{conjunction(column_wise_union(*disjuncts), types, dialect)} AND {wanted}"
+    keys = {tuple(key for key, _ in disjunct.constraints) for disjunct in disjuncts}
+    listed = [[_values(domain) for _, domain in disjunct.constraints] for disjunct in disjuncts]
+    counts = [prod(map(len, values)) for values in listed]
+    if len(keys) != 1 or len(disjuncts) <= MANY_KEYS or not all(counts) or sum(counts) > _FEW_VALUES * len(counts):
+        return disjunction(disjuncts, types, dialect)
+    (columns,) = keys
+    if len(columns) < 2 or any(key.transform is not None or types[key.column] not in _EXACT for key in columns):
+        return disjunction(disjuncts, types, dialect)
+    rows = (row for values in listed for row in product(*values))
+    written = (_struct(_literal(v, types[k.column]) for k, v in zip(columns, row, strict=True)) for row in rows)
+    wanted = f"{_struct(dialect.text_of(key.column) for key in columns)} IN ({', '.join(written)})"
+    superset = column_wise_union(*disjuncts)
+    bounds = {key: _hull(domain) for key, domain in superset.constraints if len(domain.ranges) > _MOST_COMPARED}
+    pruning = [conjunction(TupleDomain.where(bounds), types, dialect)] if bounds else []
+    return " AND ".join([*pruning, conjunction(superset, types, dialect), wanted])
 
 
 def _values(domain: Domain) -> list[Value | None]:
@@ -64,11 +58,16 @@ def _values(domain: Domain) -> list[Value | None]:
     return [*([None] if domain.null else []), *(r.low for r in domain.ranges)]
 
 
+def _hull(domain: Domain) -> Domain:
+    """Return all values from the smallest to the largest of a domain, and NULL if it has that."""
+    return domain.with_ranges([Range(domain.ranges[0].low, domain.ranges[-1].high)])
+
+
 def _literal(value: Value | None, spark_type: str) -> str:
     """Return a typed literal of a value of a Domain, or of NULL."""
     return f"CAST(NULL AS {spark_type})" if value is None else literal(value, spark_type)
 
 
-def _row(items: Iterable[str]) -> str:
+def _struct(items: Iterable[str]) -> str:
     """Return a struct: both sides of IN need the same names of fields."""
     return f"struct({', '.join(f'{item} AS key_{n}' for n, item in enumerate(items))})"
