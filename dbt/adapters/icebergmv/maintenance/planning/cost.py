@@ -47,7 +47,7 @@ On TPC-DS they take about as long for a row. Two of three changes reach nothing,
 _WIDE = frozenset({"file", "month", "year"})
 """What changed, in words of `TableChange.unit`, where it holds many rows besides those that changed."""
 
-_SECONDS_ASKED = 5.0
+SECONDS_ASKED = 5.0
 """Questions may always take so long; they may take half as long as the last full refresh, if that is more."""
 
 _SECONDS_A_QUESTION = 0.5
@@ -224,7 +224,7 @@ def there_is_time(references: int, status: MaterializedViewStatus, full_seconds:
 
 def most_seconds_asked(full_seconds: float | None) -> float:
     """Return after how many seconds of questions a full refresh is better, of which the last took `full_seconds`."""
-    return inf if full_seconds is None else max(_SECONDS_ASKED, full_seconds / 2)
+    return inf if full_seconds is None else max(SECONDS_ASKED, full_seconds / 2)
 
 
 def small_beside_large(status: MaterializedViewStatus) -> frozenset[int]:
