@@ -147,6 +147,23 @@ def without_delete(write: Write, plan: RefreshPlan) -> Write:
     return AddRows(write.rows)
 
 
+def in_lists(change: Callable[[str], str]) -> Planner:
+    """Return a planner that changes lists of rows, where they are deleted and where they are inserted."""
+
+    def rewrite(write: Write, plan: RefreshPlan) -> Write:
+        if not isinstance(write, ReplaceRows) or LISTED not in write.where:
+            return write
+        rows = replace(write.rows, where=change(write.rows.where or ""))
+        return replace(write, rows=rows, where=change(write.where))
+
+    return Planner(write=rewrite)
+
+
+def without_the_last(where: str) -> str:
+    return f"{where[: where.rindex(LISTED)]})"
+
+
+LISTED = ", struct("
 MONTH = truncate_timestamp("month") or DATE_TO_YEAR
 
 
@@ -162,6 +179,10 @@ def without_empty(plan: RefreshPlan, raw: Mapping[str, Disjuncts], of: ViewDefin
     return replace(plan, deltas=tuple(replace(d, empty=frozenset()) for d in plan.deltas))
 
 
+OF_TWO_KEYS = (
+    view("SELECT DISTINCT region, v FROM t0"),
+    view("SELECT region, v, median(id) AS m FROM t0 GROUP BY 1, 2"),
+)
 UNION_ALL = view("SELECT d, v FROM t0 UNION ALL SELECT d, id FROM t1")
 JOINED_TO_ITSELF = view("SELECT a.d, a.v, b.id FROM t0 a JOIN t0 b ON a.region = b.region")
 PLAIN = (
@@ -220,6 +241,10 @@ MUTANTS: dict[str, Mutant] = {
     # Writes.
     "rows outside the region are inserted": Mutant(PLAIN, Planner(write=without_predicate)),
     "the region is not deleted": Mutant(PLAIN, Planner(write=without_delete)),
+    "a key is not in the list of rows": Mutant(OF_TWO_KEYS, in_lists(without_the_last)),
+    "NULL is not in the list of rows": Mutant(
+        OF_TWO_KEYS, in_lists(lambda where: where.replace("(CAST(NULL AS string) AS key_0", "('none' AS key_0"))
+    ),
     # Regions and filters.
     "removed rows alone are seen": Mutant(PLAIN, Planner(rows=lambda table, change: change.removed)),
     "lower bounds are off by one": Mutant(PLAIN, Planner(disjuncts=shrunk(open_low))),
