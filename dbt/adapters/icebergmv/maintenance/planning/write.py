@@ -167,7 +167,9 @@ def _stored_where(region: Sequence[TupleDomain], types: Mapping[str, str], diale
     """
     partitioned = {field.column for field in stored_partitioning(table)}
     columns = {key.column for disjunct in region for key, _ in disjunct.constraints}
-    return (disjunction if len(partitioned & columns) > 1 else in_lists)(region, types, dialect)
+    if len(partitioned & columns) > 1:
+        return disjunction(region, types, dialect)
+    return in_lists(region, types, dialect)
 
 
 def distribution_of(settled: Settled, start: StoredRows) -> dict[str, str]:
