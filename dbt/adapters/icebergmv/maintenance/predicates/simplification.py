@@ -22,15 +22,22 @@ def simplify(disjuncts: Iterable[TupleDomain], limit: int) -> tuple[TupleDomain,
 def _with_few_ranges(rows: TupleDomain, limit: int) -> TupleDomain:
     """Return a superset in which no domain has more than `limit` ranges; lists of single values stay as they are."""
     return (
-        TupleDomain.where({key: _hull(domain, limit) for key, domain in rows.constraints}) if rows.constraints else rows
+        TupleDomain.where({key: _in_few_ranges(domain, limit) for key, domain in rows.constraints})
+        if rows.constraints
+        else rows
     )
 
 
-def _hull(domain: Domain, limit: int) -> Domain:
+def _in_few_ranges(domain: Domain, limit: int) -> Domain:
     ranges = domain.ranges
     if len(ranges) <= limit or all(r.is_single_value for r in ranges):
         return domain
-    first, last = ranges[0], ranges[-1]
+    return hull(domain)
+
+
+def hull(domain: Domain) -> Domain:
+    """Return a superset of one range, from the start of a domain's first to the end of its last; it must have one."""
+    first, last = domain.ranges[0], domain.ranges[-1]
     whole = Range(first.low, last.high, first.low_inclusive, last.high_inclusive)
     return domain.with_ranges([whole])
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from math import prod
 
-from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, Range, TupleDomain, Value
-from dbt.adapters.icebergmv.maintenance.predicates.simplification import column_wise_union
+from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, TupleDomain, Value
+from dbt.adapters.icebergmv.maintenance.predicates.simplification import column_wise_union, hull
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, conjunction, disjunction, literal
 
 MANY_KEYS = 10
@@ -46,7 +46,7 @@ def in_lists(disjuncts: Sequence[TupleDomain], types: Mapping[str, str], dialect
     written = (_struct(_literal(v, types[k.column]) for k, v in zip(columns, row, strict=True)) for row in rows)
     wanted = f"{_struct(dialect.text_of(key.column) for key in columns)} IN ({', '.join(written)})"
     superset = column_wise_union(*disjuncts)
-    bounds = {key: _hull(domain) for key, domain in superset.constraints if len(domain.ranges) > _MOST_COMPARED}
+    bounds = {key: hull(domain) for key, domain in superset.constraints if len(domain.ranges) > _MOST_COMPARED}
     pruning = [conjunction(TupleDomain.where(bounds), types, dialect)] if bounds else []
     return " AND ".join([*pruning, conjunction(superset, types, dialect), wanted])
 
@@ -56,11 +56,6 @@ def _values(domain: Domain) -> list[Value | None]:
     if domain.nan or not domain.is_discrete:
         return []
     return [*([None] if domain.null else []), *(r.low for r in domain.ranges)]
-
-
-def _hull(domain: Domain) -> Domain:
-    """Return all values from the smallest to the largest of a domain, and NULL if it has that."""
-    return domain.with_ranges([Range(domain.ranges[0].low, domain.ranges[-1].high)])
 
 
 def _literal(value: Value | None, spark_type: str) -> str:
