@@ -9,7 +9,7 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, Value
 from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
-from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, literal
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, literal_or_null
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
 from integration.support.lake import LakeProject
 
@@ -36,7 +36,7 @@ def test_lists_hold_for_the_rows_that_terms_hold_for(lake: LakeProject, types: t
     seeded = random.Random("-".join(types))
     columns = {f"c{n}": t for n, t in enumerate(types)}
     table = f"lake.{lake.schema}.keys_{'_'.join(types)}_{delete[0]}"
-    written = [[_literal(v, t) for v, t in zip(row, types, strict=True)] for row in rows_of(types, 200, seeded)]
+    written = [[literal_or_null(v, t) for v, t in zip(row, types, strict=True)] for row in rows_of(types, 200, seeded)]
     named = [", ".join(f"{v} AS c{n}" for n, v in enumerate(row)) for row in written]
     lake.sql(
         f"CREATE TABLE {table} USING iceberg PARTITIONED BY (c0) TBLPROPERTIES ('write.delete.mode'='{delete}') AS "
@@ -65,7 +65,3 @@ def test_lists_hold_for_the_rows_that_terms_hold_for(lake: LakeProject, types: t
     lake.sql(f"DELETE FROM {table} WHERE {forms['lists']}")
     assert lake.sql(f"SELECT count(*) FROM {table} WHERE {forms['terms']}")[0][0] == 0
     assert lake.sql(f"SELECT count(*) FROM {table}")[0][0] == 200 - len(found["terms"])
-
-
-def _literal(value: Value | None, of: str) -> str:
-    return f"CAST(NULL AS {of})" if value is None else literal(value, of)

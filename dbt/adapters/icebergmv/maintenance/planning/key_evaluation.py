@@ -27,7 +27,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.key_functions import (
 from dbt.adapters.icebergmv.maintenance.predicates.local_time import SAMPLED_EVERY, LocalTime, Offsets
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_DAY
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
-from dbt.adapters.icebergmv.maintenance.sql.rendering import literal
+from dbt.adapters.icebergmv.maintenance.sql.rendering import literal_or_null
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
@@ -214,7 +214,7 @@ def _evaluated_steps(function: KeyFunction, domain: Domain, complete: bool, spar
 def _ask(step: Computed, arguments: Sequence[Value | None], run: Run) -> dict[Value | None, Value | None] | None:
     """Let Spark evaluate the expression on each argument; None when it cannot, or gives a type that is not followed."""
     # A bare word inside the expression may be a column that the parser takes for a unit; it must not be found here.
-    rows = ", ".join(f"({i}, {_argument(a, step.argument_type)})" for i, a in enumerate(arguments))
+    rows = ", ".join(f"({i}, {literal_or_null(a, step.argument_type)})" for i, a in enumerate(arguments))
     computed = f"SELECT {_PLACE}, {_ARGUMENT.join(step.text)}\n AS e FROM VALUES {rows} AS x({_PLACE}, {_ARGUMENT})"
     try:
         ((_, type_, *_),) = (row for row in run(describe_query(computed)) if row[0] == "e")
@@ -230,7 +230,3 @@ def _ask(step: Computed, arguments: Sequence[Value | None], run: Run) -> dict[Va
     if len(found) != len(arguments) or not are_texts_known(found):
         return None
     return {arguments[int(str(i))]: value for i, value in found}  # type: ignore[misc]
-
-
-def _argument(value: Value | None, spark_type: str) -> str:
-    return f"CAST(NULL AS {spark_type})" if value is None else literal(value, spark_type)

@@ -12,7 +12,7 @@ from math import prod
 
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, TupleDomain, Value
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import column_wise_union, hull
-from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, conjunction, disjunction, literal
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, conjunction, disjunction, literal_or_null
 
 MANY_KEYS = 10
 """From more keys than these a list of rows is quicker; Spark compares with each of so few (OptimizeIn)."""
@@ -43,7 +43,7 @@ def in_lists(disjuncts: Sequence[TupleDomain], types: Mapping[str, str], dialect
     if len(columns) < 2 or any(key.transform is not None or types[key.column] not in _EXACT for key in columns):
         return disjunction(disjuncts, types, dialect)
     rows = (row for values in listed for row in product(*values))
-    written = (_struct(_literal(v, types[k.column]) for k, v in zip(columns, row, strict=True)) for row in rows)
+    written = (_struct(literal_or_null(v, types[k.column]) for k, v in zip(columns, row, strict=True)) for row in rows)
     wanted = f"{_struct(dialect.text_of(key.column) for key in columns)} IN ({', '.join(written)})"
     superset = column_wise_union(*disjuncts)
     bounds = {key: hull(domain) for key, domain in superset.constraints if len(domain.ranges) > _MOST_COMPARED}
@@ -56,11 +56,6 @@ def _values(domain: Domain) -> list[Value | None]:
     if domain.nan or not domain.is_discrete:
         return []
     return [*([None] if domain.null else []), *(r.low for r in domain.ranges)]
-
-
-def _literal(value: Value | None, spark_type: str) -> str:
-    """Return a typed literal of a value of a Domain, or of NULL."""
-    return f"CAST(NULL AS {spark_type})" if value is None else literal(value, spark_type)
 
 
 def _struct(items: Iterable[str]) -> str:

@@ -68,6 +68,11 @@ def literal(value: Value, spark_type: str) -> str:
             raise TypeError(f"Cannot render a {type(value).__name__} as {spark_type}")
 
 
+def literal_or_null(value: Value | None, spark_type: str) -> str:
+    """Return a typed literal of a Domain value, or of NULL."""
+    return f"CAST(NULL AS {spark_type})" if value is None else literal(value, spark_type)
+
+
 @dataclass(frozen=True)
 class Dialect:
     """How predicates are to be written.

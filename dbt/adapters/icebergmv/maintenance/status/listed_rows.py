@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, Value
-from dbt.adapters.icebergmv.maintenance.sql.rendering import literal
+from dbt.adapters.icebergmv.maintenance.sql.rendering import literal_or_null
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
 
 ListedValue: TypeAlias = Value | None
@@ -71,8 +71,4 @@ class ListedRows:
             return None
         if len(self.rows) * len(self.columns) > _MOST_LITERALS:
             return None
-        return [[_literal(v, of) for v, of in zip(row, self.columns.values(), strict=True)] for row in self.rows]
-
-
-def _literal(value: ListedValue, spark_type: str) -> str:
-    return f"CAST(NULL AS {spark_type})" if value is None else literal(value, spark_type)
+        return [[literal_or_null(v, of) for v, of in zip(row, self.columns.values(), strict=True)] for row in self.rows]
