@@ -1,0 +1,208 @@
+"""The questions about changed rows: in which order, how often, and where rows are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange
+from dbt.adapters.icebergmv.maintenance.planning import changed_keys
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.cost import most_seconds_asked
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_LATE, TOO_MANY
+from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, references_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.question_texts import A_ROW
+from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from tests.support.asked import OneTable, Tables
+from tests.support.bases import analysed, change, partition_rows, sized, status
+from tests.support.stub_catalog import StubCatalog
+
+ONE_DAY = change([partition_rows([("day", "ts")], (10,))], unit="day")
+MANY = 10_000_000
+
+
+def test_subqueries_in_where_are_asked_last() -> None:
+    definition = analysed("SELECT sum(v) AS s FROM t WHERE v > 2 AND id IN (SELECT id FROM u)")
+    bases = [sized(replace(ONE_DAY, changed_rows=50), MANY), sized(change(status="fresh"), 10, "u", 1)]
+    tables: Any = Tables({b.base.name[2]: b.base for b in bases})
+    questions = Questions(definition, definition.asked, tables, status(*bases), ())
+    for gives_rows, expected in ((False, [False]), (True, [False, True])):
+        said: list[str] = []
+
+        def spark(sql: str, said: list[str] = said, gives_rows: bool = gives_rows) -> Sequence[Sequence[object]]:
+            said.append(sql)
+            return [[1]] if gives_rows and len(said) == 1 else []
+
+        assert questions.answers(ToAsk((0,), only_whether=True), spark) == {0: ()}
+        assert ["IN (SELECT" in sql for sql in said] == expected
+
+
+@pytest.mark.parametrize("preferred", [frozenset[str](), frozenset(["id"]), frozenset(["id", "region"])])
+def test_no_question_is_asked_twice(preferred: frozenset[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns that the table is joined by may be those that partition the storage, or all that there are."""
+    joined = analysed("SELECT a.id, a.region FROM t a JOIN u b ON a.id = b.id AND a.region = b.region")
+    monkeypatch.setattr(Questions, "question", lambda self, index: "SELECT * FROM changed")
+    asked: list[str] = []
+
+    def everything(sql: str) -> Sequence[tuple[object, ...]]:
+        asked.append(sql)
+        return [(n % 1000, n) for n in range(int(sql.split("LIMIT ")[1]))][:: 1 if len(asked) == 1 else -1]
+
+    columns = (Column("id", "bigint"), Column("region", "string"))
+    bases = status(sized(ONE_DAY, 10), sized(ONE_DAY, 10, "u", 1))
+    questions = Questions(joined, joined.asked, BaseTables(StubCatalog({}, {})), bases, columns, preferred)
+    assert questions.reached(1, everything) is TOO_MANY
+    assert len(asked) == len(set(asked)) > 1
+
+
+def test_after_some_time_nothing_more_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second table is not asked any more; what is known roughly of a third one stays as it is."""
+    clock = [0.0]
+    monkeypatch.setattr(changed_keys, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(Questions, "question", lambda self, index: f"SELECT * FROM changed_{index}")
+    said: list[str] = []
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        said.append(sql)
+        clock[0] += 10
+        return [["EU"]] if len(said) == 1 else []
+
+    definition = analysed("SELECT a.region, sum(b.v) AS s FROM t a JOIN u b ON a.id = b.id GROUP BY a.region")
+    bases = status(sized(ONE_DAY, 10), sized(ONE_DAY, 10, "u", 1))
+    columns = [Column("region", "string")]
+    questions = Questions(definition, definition.asked, BaseTables(StubCatalog({}, {})), bases, columns, until=5.0)
+    answers = questions.answers(ToAsk((0, 1)), spark)
+    assert answers[0] == (TupleDomain.where({ColumnKey("region"): Domain.of("EU")}),)
+    assert answers[1] is TOO_LATE and len(said) == 1
+    clock[0] = 0.0
+    said.clear()
+    assert questions.answers(ToAsk((0,), (1,)), spark).keys() == {0} and len(said) == 1
+
+
+def test_how_long_questions_may_take() -> None:
+    assert [most_seconds_asked(s) for s in (None, 1.0, 60.0)] == [float("inf"), 5.0, 30.0]
+
+
+def test_a_table_that_is_read_in_many_places_is_compared_once() -> None:
+    """Each total reads other rows; none of them is asked where no row changed in a column that is read."""
+    totals = " CROSS JOIN ".join(f"(SELECT count(*) AS c{n} FROM t WHERE id = {n}) q{n}" for n in range(8))
+    definition, base = analysed(f"SELECT * FROM {totals}"), sized(replace(ONE_DAY, changed_rows=400_000), MANY // 4)
+    uses = replace(base, occurrences=tuple(range(8)))
+    to_ask = references_to_ask(definition, status(uses), PlanRequest("auto"))
+    assert to_ask == ToAsk(tuple(range(8)))
+    said: list[str] = []
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        said.append(sql)
+        return []
+
+    bases: Any = OneTable(uses)
+    questions = Questions(definition, definition.asked, bases, status(uses), ())
+    assert questions.cheap_answers(to_ask, spark) == dict.fromkeys(range(8), ())
+    assert len(said) == 1
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_from_and_where_are_asked_alone(fails: bool) -> None:
+    """Of one common table expression that is used often, once; where that cannot be asked, the changed rows alone."""
+    uses = " JOIN ".join(f"x AS x{n} ON x.s = x{n}.s" for n in range(1, 7))
+    x = "WITH x AS (SELECT sum(v) AS s FROM t WHERE region = 'EU' GROUP BY id)"
+    definition, base = analysed(f"{x} SELECT x.s FROM x JOIN {uses}"), sized(ONE_DAY, 10)
+    said: list[str] = []
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        said.append(sql)
+        if A_ROW in sql and fails:
+            raise RuntimeError("a row around it")
+        return []
+
+    questions = Questions(definition, definition.asked, OneTable(base), status(base), ())  # type: ignore[arg-type]
+    assert questions.cheap_answers(ToAsk((0,)), spark) == {0: ()}
+    assert len({*said}) == 1 + fails and said[0].startswith(f"{A_ROW} FROM (") and "WHERE region = 'EU'" in said[0]
+
+
+BY_V = "SELECT x.region, sum(x.v) AS s FROM t AS x WHERE x.d > 3 GROUP BY x.region"
+
+
+@pytest.mark.parametrize("rows", [[], [[1]]])
+@pytest.mark.parametrize("only_whether", [False, True])
+def test_many_changed_rows_are_compared_behind_where(only_whether: bool, rows: list[list[int]]) -> None:
+    """Where none is left, nothing is reached; where groups are merged, it is enough that one is."""
+    definition, base = analysed(BY_V), sized(replace(ONE_DAY, changed_rows=50_000), MANY)
+    said: list[str] = []
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        said.append(sql)
+        return rows
+
+    columns = [Column("region", "string")]
+    questions = Questions(definition, definition.asked, OneTable(base), status(base), columns)  # type: ignore[arg-type]
+    answers = questions.answers(ToAsk((0,), only_whether=only_whether), spark)
+    assert said[0].startswith(f"{A_ROW} FROM (SELECT `d`, `region`, `v`, 1 AS icebergmv_sign FROM ")
+    assert said[0].endswith(
+        ") AS x WHERE x.d > 3 GROUP BY `x`.`d`, `x`.`region`, `x`.`v` HAVING sum(`x`.icebergmv_sign) <> 0 LIMIT 1"
+    )
+    assert len(said) == (2 if rows and not only_whether else 1)
+    assert (answers == {0: ()}) is not bool(rows)
+
+
+SEEN = {
+    "`*` would show the sign": BY_V.replace("x.d > 3", "hash(*) % 4 = 0"),
+    "so would `x.*`": BY_V.replace("x.d > 3", "hash(x.*) % 4 = 0"),
+    "a name that may be the sign": BY_V.replace("x.d > 3", "x.d > icebergmv_sign"),
+    "columns have other names": BY_V.replace("AS x ", "AS x(ts, d, region, id, v) "),
+    "nothing is left out behind FROM": BY_V.replace(" WHERE x.d > 3", ""),
+}
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_changed_rows_are_compared_before_anything_sees_the_sign(name: str) -> None:
+    definition, base = analysed(SEEN[name]), sized(replace(ONE_DAY, changed_rows=50_000), MANY)
+    said: list[str] = []
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        said.append(sql)
+        return []
+
+    questions = Questions(definition, definition.asked, OneTable(base), status(base), ())  # type: ignore[arg-type]
+    assert questions.answers(ToAsk((0,), only_whether=True), spark) == {0: ()}
+    assert "HAVING sum(icebergmv_sign) <> 0) AS icebergmv_changed) AS" in said[0]
+
+
+@pytest.mark.parametrize(("others", "is_behind"), [(50_000, True), (50_001, False)])
+def test_rows_are_compared_before_they_join_many(others: int, is_behind: bool) -> None:
+    definition = analysed("SELECT t.region, sum(t.v) AS s FROM t, u WHERE t.id = u.id GROUP BY t.region")
+    bases = [sized(replace(ONE_DAY, changed_rows=50_000), MANY), sized(change(status="fresh"), others, "u", 1)]
+    said: list[str] = []
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        said.append(sql)
+        return []
+
+    tables: Any = Tables({b.base.name[2]: b.base for b in bases})
+    questions = Questions(definition, definition.asked, tables, status(*bases), ())
+    assert questions.answers(ToAsk((0,), only_whether=True), spark) == {0: ()}
+    assert ("HAVING sum(`t`.icebergmv_sign) <> 0" in said[0]) is is_behind
+
+
+FEW, NEW = replace(ONE_DAY, changed_rows=10), replace(ONE_DAY, appended_since=1, appended_rows=50_000)
+
+
+@pytest.mark.parametrize("changed", [FEW, NEW])
+def test_few_rows_or_new_ones_are_asked_at_once(changed: TableChange) -> None:
+    definition, base = analysed(BY_V), sized(changed, MANY)
+    said: list[str] = []
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        said.append(sql)
+        return []
+
+    columns = [Column("region", "string")]
+    questions = Questions(definition, definition.asked, OneTable(base), status(base), columns)  # type: ignore[arg-type]
+    assert questions.answers(ToAsk((0,)), spark) == {0: ()}
+    assert [A_ROW in sql for sql in said] == [False]
