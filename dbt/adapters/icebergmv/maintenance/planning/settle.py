@@ -54,6 +54,12 @@ from dbt.adapters.icebergmv.maintenance.planning.spark_columns import (
     columns_of_definition,
 )
 from dbt.adapters.icebergmv.maintenance.planning.stored_share import shares_within_bounds
+from dbt.adapters.icebergmv.maintenance.planning.unasked import (
+    after_asking,
+    after_leaving_out,
+    are_left_out,
+    without_questions,
+)
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,
     LostView,
@@ -64,6 +70,7 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import (
     with_views_as_names,
     without_keys,
 )
+from dbt.adapters.icebergmv.maintenance.status.vain_questions import VainQuestions
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy, ViewConfig
 
 _OTHER_HIDDEN = "its storage table keeps other columns besides those that the view shows"
@@ -95,6 +102,7 @@ class Settled:
     """Rows will be computed by `plan`, over the definition in `view`, which gives `columns`.
 
     `misfit` says why the storage table cannot take these columns, if so. `hidden` are columns that are stored besides.
+    `vain_questions` are to be recorded with the rows.
     """
 
     view: Inspection
@@ -102,6 +110,7 @@ class Settled:
     plan: Append | Overwrite | Merge | Full
     misfit: str | None = None
     hidden: tuple[Column, ...] = ()
+    vain_questions: VainQuestions | None = None
 
     @property
     def makes_storage(self) -> bool:
@@ -128,10 +137,11 @@ class Settled:
 
 @dataclass(frozen=True)
 class Unchanged:
-    """No row will be computed: those that are stored are right."""
+    """No row will be computed: those that are stored are right. `vain_questions` are to be recorded with the view."""
 
     view: RefreshedView
     plan: NoOp
+    vain_questions: VainQuestions | None = None
 
 
 def first_plan(view: RefreshedView, options: PlanOptions) -> RefreshPlan:
@@ -161,13 +171,13 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
     request = request_of(view, options, hidden, unfit)
     until = monotonic() + (most_seconds_asked(view.state.full_seconds) if options.policy == "auto" else inf)
-    plan = _planned(lake, view, (*columns, *hidden), request, until)
+    plan, vain = _planned(lake, view, (*columns, *hidden), request, until)
     if isinstance(plan, NoOp):
-        return Unchanged(view, plan)
+        return Unchanged(view, plan, vain)
     if isinstance(plan, Full):
         view, described = _with_keys_of_today(lake, view, described)
-        return _anew(view, described, plan, unfit)
-    return Settled(view, columns, plan, unfit, stored_hidden(view.storage))
+        return replace(_anew(view, described, plan, unfit), vain_questions=vain)
+    return Settled(view, columns, plan, unfit, stored_hidden(view.storage), vain)
 
 
 def unfit_of(view: RefreshedView, hidden: tuple[Column, ...], misfit: str | None) -> str | None:
@@ -185,7 +195,11 @@ def request_of(view: RefreshedView, options: PlanOptions, hidden: tuple[Column, 
     request = replace(_request(view, options, unfit), merges=merges)
     if options.policy != "auto":
         return request
-    request = replace(request, changed_nearly_everywhere=changed_nearly_everywhere(view.status))
+    request = replace(
+        request,
+        changed_nearly_everywhere=changed_nearly_everywhere(view.status),
+        leaves_out_questions=are_left_out(view.state.vain_questions, view.state.full_seconds, view.status),
+    )
     if without_regions(view.definition, view.status, request) is not None:
         return request
     shares = shares_within_bounds(view.definition, view.status, view.stored, request.partitioning)
@@ -194,8 +208,11 @@ def request_of(view: RefreshedView, options: PlanOptions, hidden: tuple[Column, 
 
 def _planned(
     lake: Lake, view: RefreshedView, columns: Sequence[Column], request: PlanRequest, until: float
-) -> RefreshPlan:
-    """Return the plan, made with what Spark says of the clock, if it moved, and then of the changed rows."""
+) -> tuple[RefreshPlan, VainQuestions | None]:
+    """Return the plan, made with what Spark says of the clock, if it moved, and then of the changed rows.
+
+    With it comes what is to be recorded of questions that were asked in vain.
+    """
     ask = partial(_ask, lake, request, until)
     definition, status = view.definition, view.status
     preferred = frozenset(column for column, _ in request.partitioning)
@@ -211,14 +228,18 @@ def _planned(
         asked_of_clock = None if terms is None else [replace(questions(term), nearly_all=inf) for term in terms]
         answer = clock_answer(asked_of_clock, lake.spark)
         request = replace(request, answers={CLOCK.index: answer})
-    reached = Reaching(definition, view.bases, status, lake.spark, ask).plan(request)
-    if reached is not None:
-        return reached
+    vain, started = view.state.vain_questions, monotonic()
     to_ask = references_to_ask(definition, status, request)
-    if not to_ask.is_nothing:
+    unasked = without_questions(definition, status, request, to_ask)
+    if unasked is not None:
+        return unasked, after_leaving_out(vain)
+    plan: RefreshPlan | None = Reaching(definition, view.bases, status, lake.spark, ask).plan(request)
+    if plan is None and not to_ask.is_nothing:
         answers = ask(questions(definition.asked), to_ask)
-        request = replace(request, answers={**request.answers, **answers})
-    return plan_refresh(definition, status, request)
+        plan = plan_refresh(definition, status, replace(request, answers={**request.answers, **answers}))
+    if plan is None:
+        return plan_refresh(definition, status, request), vain
+    return plan, after_asking(vain, status, plan, monotonic() - started)
 
 
 def _ask(lake: Lake, request: PlanRequest, until: float, questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:

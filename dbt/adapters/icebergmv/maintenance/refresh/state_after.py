@@ -58,6 +58,7 @@ def state_of_rows(settled: Settled, storage: TableName, recording: Recording) ->
         partial=partial,
         views=() if partial else view.views,
         clock={} if partial else _clock(view),
+        vain_questions=settled.vain_questions,
     )
 
 
