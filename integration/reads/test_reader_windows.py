@@ -44,6 +44,9 @@ class World:
         self._remember()
         for name, behavior in {"stitched": "use_stitching", "viewed": "use_view_query"}.items():
             self.lake.model(name, TOTALS.format(orders=self.table), stale_read_behavior=behavior)
+        # It shows its definition, and has no look at the table of its own.
+        small = {"stale_read_behavior": "use_stitching", "definition_below_rows": 1_000_000}
+        self.lake.model("small", TOTALS.format(orders=self.table), **small)
         self.lake.run()
         # The second commit takes back a part of the first one, file by file, and does something else.
         self.lake.sql(f"INSERT INTO {self.table} VALUES (100, 'A', 100), (100, 'B', 200)")
@@ -106,6 +109,7 @@ QUERIES = {
     "alone": "SELECT 1, * FROM {v}.stitched",
     "by its query": "SELECT 1, * FROM {v}.viewed",
     "after the table": "SELECT n.one, s.* FROM (SELECT min(1) AS one FROM {v}.orders) n CROSS JOIN {v}.stitched s",
+    "after a small one": "SELECT 1, * FROM {v}.small UNION ALL SELECT 2, * FROM {v}.stitched",
     "after the other": "SELECT 1, * FROM {v}.viewed UNION ALL SELECT 2, * FROM {v}.stitched",
 }
 

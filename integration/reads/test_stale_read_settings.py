@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 import yaml
-from pyspark.errors import PySparkException
 
 from integration.support.lake import LakeProject
 from integration.support.requests import names_of_tests
@@ -313,22 +312,3 @@ def test_more_than_rows_changed(lake: LakeProject) -> None:
         assert response["refresh_reason"].startswith("nothing changed since"), name
     lake.at_once(f"INSERT INTO {table} (id, region, amount) VALUES (100, 'US', 9)" for table in tables.values())
     lake.assert_equals_definition(*views.values())
-
-
-@pytest.mark.long
-def test_a_value_that_does_not_fit_the_stored_type(lake: LakeProject) -> None:
-    table = f"lake.{lake.schema}.widened"
-    lake.sql(f"CREATE TABLE {table} (k string, i int, d decimal(4, 1)) USING iceberg PARTITIONED BY (k)")
-    lake.sql(f"INSERT INTO {table} VALUES ('a', 1, 1.5), ('b', NULL, NULL)")
-    lake.model("widened_mv", f"select k, i, d from {table}", stale_read_behavior="use_stitching")
-    lake.run("--select", "widened_mv")
-    lake.sql(f"ALTER TABLE {table} ALTER COLUMN i TYPE bigint")
-    lake.sql(f"ALTER TABLE {table} ALTER COLUMN d TYPE decimal(9, 1)")
-    lake.sql(f"INSERT INTO {table} VALUES ('b', 7, 2.5)")
-    lake.assert_equals_definition("widened_mv")
-    lake.sql(f"INSERT INTO {table} VALUES ('c', 3000000000, 1), ('d', 1, 20000.5)")
-    for key, column in (("c", "i"), ("d", "d")):
-        with pytest.raises(PySparkException, match=f"A value of {column} does not fit"):
-            lake.sql(f"SELECT {column} FROM {lake.view('widened_mv')} WHERE k = '{key}'")
-    lake.run("--select", "widened_mv")
-    lake.assert_equals_definition("widened_mv")

@@ -50,18 +50,6 @@ class Outside:
         """Run a statement."""
         return self._ask(session, "sql", text=statement)
 
-    def prepare(self, session: str, name: str, statement: str) -> Answer:
-        """Analyse a query and keep it under a name."""
-        return self._ask(session, "prepare", name=name, text=statement)
-
-    def collect(self, session: str, name: str) -> Answer:
-        """Run what was prepared."""
-        return self._ask(session, "collect", name=name)
-
-    def keep(self, session: str, name: str) -> Answer:
-        """Ask Spark to cache what was prepared."""
-        return self._ask(session, "keep", name=name)
-
     def close(self) -> list[str]:
         """End the process. Return the packages of this project and of dbt that it had imported."""
         try:
@@ -88,7 +76,7 @@ class Outside:
 
 
 def _serve(java_options: str, jars: Sequence[str]) -> None:
-    from pyspark.sql import DataFrame, SparkSession  # noqa: PLC0415
+    from pyspark.sql import SparkSession  # noqa: PLC0415
 
     builder = SparkSession.builder.master("local[2]").config("spark.jars", ",".join(jars))
     for key, value in {
@@ -102,10 +90,9 @@ def _serve(java_options: str, jars: Sequence[str]) -> None:
         builder = builder.config(key, value)
     first = builder.getOrCreate()
     sessions: dict[str, SparkSession] = {}
-    prepared: dict[str, DataFrame] = {}
 
     def answer(request: dict[str, Any]) -> list[Any]:
-        what, text, name = request["what"], request.get("text", ""), request.get("name", "")
+        what = request["what"]
         if what == "modules":
             return [sorted(m for m in sys.modules if m.split(".")[0] in ("dbt", "integration"))]
         if what == "open":
@@ -113,14 +100,7 @@ def _serve(java_options: str, jars: Sequence[str]) -> None:
             for key, value in request["settings"].items():
                 session.conf.set(key, value)
             return []
-        if what == "prepare":
-            prepared[name] = sessions[request["session"]].sql(text)
-            return []
-        if what == "keep":
-            prepared[name].cache()
-            return []
-        frame = prepared[name] if what == "collect" else sessions[request["session"]].sql(text)
-        return [list(row) for row in frame.collect()]
+        return [list(row) for row in sessions[request["session"]].sql(request["text"]).collect()]
 
     for line in sys.stdin:
         rows, error, started = None, None, time.time()

@@ -119,6 +119,7 @@ def test_subqueries_in_a_select_list(sql: str, selects: bool) -> None:
         "SELECT a.k FROM t a JOIN t b ON a.k = b.k AND a.name = upper(b.name)",
         "SELECT k, upper(name) AS name, v FROM t WHERE d BETWEEN '2024-01-05' AND '2024-01-06' OR d = '2023-01-01'",
         "SELECT k FROM (SELECT k, u AS w FROM (SELECT k, v AS u FROM t) AS x) AS y WHERE w = 1",
+        "SELECT k, v IS DISTINCT FROM 1 AS x, name <=> 'a' AS y, d IS NOT DISTINCT FROM '2024-01-05' AS z FROM t",
         "SELECT k, sum(price) * 2 AS total, max(round(price, 2)) AS m FROM t WHERE price > 0.5 AND v > 1 GROUP BY k",
     ],
 )
@@ -159,6 +160,12 @@ def test_values_of_one_kind_are_the_same_in_ansi_mode(sql: str) -> None:
         "SELECT k, CAST(CAST(v AS decimal(38, 18)) AS string) AS p FROM t",
         "SELECT k FROM (SELECT k, v AS w FROM (SELECT k, name AS v FROM t) AS x) AS y WHERE w = 1",
         "SELECT k FROM (SELECT k, v + 0 AS w, name AS v FROM t) AS y WHERE v = 1",
+        "SELECT k, name IS DISTINCT FROM v AS x FROM t",
+        "SELECT k, v IS NOT DISTINCT FROM '3000000000' AS x FROM t",
+        "SELECT k, equal_null(name, v) AS x FROM t",
+        "SELECT k, decode(v, '3000000000', 'big', 'other') AS x FROM t",
+        "SELECT k, zeroifnull(name) AS x FROM t",
+        "SELECT k, try_multiply(v, name) AS x FROM t",
     ],
 )
 def test_values_of_several_kinds_may_differ_in_ansi_mode(sql: str) -> None:

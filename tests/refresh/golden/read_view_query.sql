@@ -55,6 +55,6 @@ icebergmv_now AS (SELECT (SELECT state FROM icebergmv_gate) AS state),
 icebergmv_whole AS (SELECT 1 AS one FROM icebergmv_now WHERE state <=> -2147483648)
 SELECT v.`region`, v.`total` FROM `lake`.`ns`.`__mv_storage__sales` VERSION AS OF 3002 AS v LEFT ANTI JOIN icebergmv_whole
 UNION ALL
-SELECT CAST(v.`region` AS string) AS `region`, CAST(v.`total` AS bigint) AS `total` FROM (
+SELECT IF(typeof(v.`region`) = typeof(CAST(NULL AS string)), CAST(v.`region` AS string), IF(typeof(v.`region`) RLIKE '^(array|map|struct|binary|variant)', IF(v.`region` IS NULL, NULL, raise_error('A value of region does not fit into string. Run dbt to give the view its new type.')), CAST(v.`region` AS string))) AS `region`, IF(typeof(v.`total`) = typeof(CAST(NULL AS bigint)), CAST(v.`total` AS bigint), IF(typeof(v.`total`) IN ('tinyint', 'smallint', 'int') AND try_cast(v.`total` AS bigint) = v.`total`, try_cast(v.`total` AS bigint), IF(v.`total` IS NULL, NULL, raise_error('A value of total does not fit into bigint. Run dbt to give the view its new type.')))) AS `total` FROM (
 SELECT region, sum(amount) AS total FROM (SELECT b.* FROM icebergmv_base_0 AS b LEFT SEMI JOIN icebergmv_whole) AS `orders` GROUP BY region
 ) AS v LEFT SEMI JOIN icebergmv_whole;

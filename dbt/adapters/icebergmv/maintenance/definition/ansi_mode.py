@@ -18,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 
 Kind = Literal["text", "number", "time", "boolean", "other"]
-_COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.Between)
+_COMPARED = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between)
 """Here a text literal beside a time is read as a time in both modes; elsewhere the time becomes a text in one."""
 _MEET = (
     *(*_COMPARED, exp.In, exp.Coalesce, exp.Case, exp.If, exp.Greatest, exp.Least, exp.Nullif),

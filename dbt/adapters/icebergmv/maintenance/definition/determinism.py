@@ -44,8 +44,9 @@ def volatility(nodes: Nodes, tokens: Sequence[Token], tables: Iterable[tuple[Col
         if "${" in token.text:
             return "it uses a ${...} variable, whose value may change"
     for column in nodes.of(exp.Column):
-        if column.name.lower() in _METADATA_COLUMNS - columns:
-            return f"the metadata column {column.name} changes when files are rewritten"
+        for name in (part.name for part in column.parts):
+            if name.lower() in _METADATA_COLUMNS - columns:
+                return f"the metadata column {name} changes when files are rewritten"
     if nodes.have(exp.TableSample):
         return "TABLESAMPLE picks other rows at every run"
     return unknown_function(nodes, tokens) or (None if None in known else _variable(nodes, columns))

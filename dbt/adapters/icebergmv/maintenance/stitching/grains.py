@@ -59,6 +59,9 @@ def grain_of(
             # Taken back, `or NULL` leads from NULL to every value: one NULL on the right of NOT IN takes all rows away.
             return None
         call = f"{identifier(catalog)}.system.{parsed.kind}({parsed.width}, {{}})"
+        if parsed.kind == "truncate" and source_type in ("int", "bigint"):
+            value = _unwrapped(parsed.width) if source_type == "int" else IDENTITY
+            return Grain(value, template(call.format("CAST({} AS bigint)")), adds_null)
         return Grain(IDENTITY, template(call), adds_null)
     if parsed.period is None or parsed.period not in _FLOOR:
         return None
@@ -68,6 +71,14 @@ def grain_of(
         # Partitions are periods in UTC, and only in UTC does Spark's clock show their bounds.
         return None
     return _time(parsed.period, source_type, function, adds_null)
+
+
+def _unwrapped(width: int) -> Expression:
+    """Return a truncated int as the number that it is: Java's arithmetic wraps round at the smallest int.
+
+    A column that is joined to an int may be a bigint, which does not wrap there.
+    """
+    return template(f"IF({{}} % {width} = 0, CAST({{}} AS bigint), {{}} - 4294967296L)")
 
 
 def _identity(source_type: str, function: KeyFunction, adds_null: bool) -> Grain | None:

@@ -20,7 +20,6 @@ from dbt.adapters.icebergmv.maintenance.stitching.reader_sql import (
     Reader,
     definition_text,
     fail_text,
-    small_text,
     stitched_text,
     view_query_text,
     watched,
@@ -152,10 +151,8 @@ def reader_guard(inspection: Inspection, groups: Sequence[KeyGroup] = ()) -> str
 
 def _behaving_text(plan: ReadPlan, reader: Reader, inspection: Inspection, state: ViewState) -> str:
     definition, bases = inspection.definition, inspection.bases
-    if plan.always_definition:
+    if plan.always_definition or plan.is_small:
         return definition_text(reader, definition.as_written)
-    if plan.is_small:
-        return small_text(reader, watched(definition.as_written, bases, state.base_tables))
     if plan.behavior == "use_stitching":
         return stitched_text(reader, watched(definition, bases, state.base_tables, plan.groups), plan.groups)
     if plan.behavior == "fail":

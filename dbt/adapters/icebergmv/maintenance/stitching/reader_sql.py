@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from pyiceberg.types import DecimalType, IcebergType, IntegerType
+from pyiceberg.types import IcebergType
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import taken_back
@@ -29,6 +29,7 @@ from dbt.adapters.icebergmv.maintenance.stitching.change_detection import (
     spec_looks,
 )
 from dbt.adapters.icebergmv.maintenance.stitching.key_groups import KeyGroup, found_query
+from dbt.adapters.icebergmv.maintenance.stitching.stored_types import as_stored
 
 _WHOLE = ("icebergmv_whole", f"SELECT 1 AS one FROM {NOW} WHERE state <=> {EVERYTHING}")
 _CHECKED = "icebergmv_checked"
@@ -121,12 +122,6 @@ def view_query_text(reader: Reader, found: Watched) -> str:
 def definition_text(reader: Reader, definition: ViewDefinition) -> str:
     """Return the SQL of a view whose storage can never be known to be right: the definition."""
     return _recomputed(reader, _shown(definition, definition.sql))
-
-
-def small_text(reader: Reader, found: Watched) -> str:
-    """Return the SQL of a view over small tables: the definition, over the main branch of each."""
-    names = {r: r.named(t.main) for r, t in found.live() if found.can_rewrite(r)}
-    return _recomputed(reader, _shown(found.definition, splice(found.definition.sql, names)))
 
 
 def fail_text(reader: Reader, found: Watched) -> str:
@@ -280,29 +275,14 @@ def _stored(reader: Reader) -> str:
 
 
 def _recomputed(reader: Reader, sql: str) -> str:
-    """Select from the definition, under the types of the storage table: those of a base column may widen."""
-    listed = ", ".join(f"{_as_stored(c, type_)} AS {identifier(c)}" for c, type_ in reader.columns)
+    """Select from the definition, under the types of the storage table: those of base columns may be others by now."""
+    listed = ", ".join(f"{as_stored(c, type_)} AS {identifier(c)}" for c, type_ in reader.columns)
     return f"SELECT {listed} FROM (\n{sql}\n) AS v"
 
 
 def _shown(definition: ViewDefinition, sql: str) -> str:
     """Return the text of a definition without hidden keys: their columns may be renamed, and readers need none."""
     return taken_back(sql, definition.keys)
-
-
-def _as_stored(column: str, type_: IcebergType) -> str:
-    """Return a column under its stored type, an error where a wider one does not fit.
-
-    A cast has no such error outside ANSI mode. The question for the type is answered when Spark plans, so all this is
-    gone where nothing was widened.
-    """
-    value, ddl = f"v.{identifier(column)}", ddl_type(type_)
-    cast = f"CAST({value} AS {ddl})"
-    if not isinstance(type_, (IntegerType, DecimalType)):
-        return cast
-    message = string_literal(f"A value of {column} does not fit into {ddl}. Run dbt to give the view its new type.")
-    fits = f"coalesce(try_cast({value} AS {ddl}), IF({value} IS NULL, NULL, raise_error({message})))"
-    return f"IF(typeof({value}) = '{ddl}', {cast}, {fits})"
 
 
 def _looks(tables: Sequence[WatchedTable], tracked: Iterable[int] = ()) -> list[Relation]:
