@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 
 @dataclass(frozen=True)
 class VainQuestions:
-    """Questions of the last refreshes that could be answered, or asked to their end, by none of them.
+    """Questions after which the last refreshes were full all the same.
 
-    `rows` is how many rows changed when they were asked last, as `rows_to_ask` counts, `seconds` how long that took.
-    So it went `times` times in a row. Since then `waited` refreshes were full without a question.
+    `rows` is how many rows the last questions had to read, as `rows_to_ask` counts, and `seconds` how long they took.
+    They were in vain `times` times in a row. Since then `waited` refreshes were full without a question.
     """
 
     rows: int

@@ -120,7 +120,11 @@ def view_query_text(reader: Reader, found: Watched) -> str:
 
 
 def definition_text(reader: Reader, definition: ViewDefinition) -> str:
-    """Return the SQL of a view whose storage can never be known to be right: the definition."""
+    """Return the SQL of a view that shows its definition: over small tables, or where storage may never be right.
+
+    It names the tables as the definition does. A name that stitched texts use would be loaded with theirs, before the
+    first of their looks.
+    """
     return _recomputed(reader, _shown(definition, definition.sql))
 
 
