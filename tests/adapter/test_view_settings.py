@@ -65,7 +65,7 @@ def warnings_are_errors() -> Iterator[None]:
 
 def test_all_bad_values_of_all_models_are_told_at_once() -> None:
     models = [
-        model("weekly", staleness_window="soon", definition_below_rows=-1),
+        model("weekly", staleness_window="soon", definition_below_rows=-1, partition_by=["d", "weeks(ts)"]),
         model("fine", refresh_policy="full", staleness_window="1 hour", partition_by=["days(ts)"]),
         model("daily", refresh_policy="never", refresh_on_run="yes", tblproperties="a=b", partition_by=7),
         model("a_table", materialized="table", refresh_policy="never"),
@@ -79,6 +79,8 @@ def test_all_bad_values_of_all_models_are_told_at_once() -> None:
         "  daily (models/daily.sql): refresh_policy is 'never'. "
         "Choose one of auto, incremental, incremental_strict, full.\n"
         "  daily (models/daily.sql): refresh_on_run is 'yes'. Set it to true or false.\n"
+        "  weekly (models/weekly.sql): partition_by 'weeks(ts)' is no transform: Iceberg has "
+        "years, months, days, hours, bucket(n, c), truncate(n, c) and plain columns.\n"
         "  weekly (models/weekly.sql): staleness_window is 'soon'. "
         "Give a number of seconds, minutes, hours, days or weeks, such as '15 minutes'.\n"
         "  weekly (models/weekly.sql): definition_below_rows is -1. "

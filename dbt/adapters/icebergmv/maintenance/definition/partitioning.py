@@ -46,11 +46,17 @@ class PartitionField:
 
 
 def partition_by_texts(value: object) -> tuple[str, ...]:
-    """Return the single transforms of a `partition_by` setting: one text, several in one text, or a list."""
+    """Return the single transforms of a `partition_by` setting: one text, several in one text, or a list.
+
+    Raises InvalidConfig for what is no transform, whatever columns there are.
+    """
     texts = [value] if isinstance(value, str) else value
     if not isinstance(texts, (list, tuple)) or not all(isinstance(t, str) for t in texts):
         raise InvalidConfig(f"partition_by is {value!r}. Give a transform such as days(ts), or a list of them.")
-    return tuple(part.strip() for t in texts for part in split_list(t))
+    parts = tuple(part.strip() for t in texts for part in split_list(t))
+    for part in parts:
+        _column_and_transform(part)
+    return parts
 
 
 def parse_partition_by(texts: Iterable[str], columns: Sequence[str]) -> tuple[PartitionField, ...]:
@@ -197,16 +203,21 @@ def split_list(text: str) -> list[str]:
     return [*parts, text[start:]]
 
 
-def _parse_field(text: str, columns: Sequence[str]) -> PartitionField:
+def _column_and_transform(text: str) -> tuple[str, str]:
+    """Return the name of the column as it is written, and the transform."""
     matched = _FIELD.match(text)
     if matched is None:
         raise InvalidConfig(f"partition_by {text.strip()!r} is not a column or a transform of a column.")
     written = matched["inner"] or matched["column"]
-    wanted = written[1:-1].replace("``", "`") if written.startswith("`") else written
+    name = written[1:-1].replace("``", "`") if written.startswith("`") else written
+    return name, _transform(text, matched["function"], matched["width"])
+
+
+def _parse_field(text: str, columns: Sequence[str]) -> PartitionField:
+    wanted, transform = _column_and_transform(text)
     column = next((c for c in columns if c == wanted), None) or next(
         (c for c in columns if c.lower() == wanted.lower()), None
     )
-    transform = _transform(text, matched["function"], matched["width"])
     if column is None:
         raise InvalidConfig(
             f"partition_by is {text.strip()!r} and the view has no column {wanted}. It has {', '.join(columns)}."
