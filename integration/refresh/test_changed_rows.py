@@ -321,8 +321,8 @@ def test_questions_over_tables_that_a_where_joins_multiply_none(lake: LakeProjec
     asked: list[str] = []
     real = QuestionTexts.over_changed_rows
 
-    def watched(texts: QuestionTexts, index: int) -> str | None:
-        question = real(texts, index)
+    def watched(texts: QuestionTexts, index: int, *, that_pass: bool = False) -> str | None:
+        question = real(texts, index, that_pass=that_pass)
         if question is not None:
             asked.append(question)
         return question

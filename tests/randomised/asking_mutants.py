@@ -14,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import TextE
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Questions, ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import Run
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
-from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts
+from dbt.adapters.icebergmv.maintenance.planning.question_texts import A_ROW, QuestionTexts
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from tests.randomised.mutants import Mutant, view
 from tests.randomised.planners import Ask, Planner, answers_of, little_of
@@ -101,6 +101,11 @@ def said(change: Callable[[str], str]) -> Ask:
         return answers_of(questions, to_ask, lambda sql: run(change(sql)))
 
     return ask
+
+
+def said_of_keys(change: Callable[[str], str]) -> Ask:
+    """Return an asker that asks right whether FROM and WHERE give a row, and for keys in other words."""
+    return said(lambda question: question if question.startswith(A_ROW) else change(question))
 
 
 def heard(change: Callable[[Sequence[Sequence[object]]], Sequence[Sequence[object]]]) -> Ask:
@@ -299,6 +304,12 @@ ASKING_MUTANTS: dict[str, Mutant] = {
     "FROM and WHERE of other rows": little_said(lambda q: q.replace("v > 2", "v > 3")),
     "FROM and WHERE of an outer join's right side": Mutant(
         (MISSING,), Planner(ask_little=with_a_block_of_the_right_side), asks_little=True
+    ),
+    # The rows that pass FROM and WHERE.
+    "of the rows that pass, those that came alone": Mutant((COUNTED_ABOVE,), Planner(ask=said_of_keys(only_more))),
+    "of the rows that pass, those that went alone": Mutant((COUNTED_ABOVE,), Planner(ask=said_of_keys(only_less))),
+    "rows that pass another WHERE": Mutant(
+        (COUNTED_ABOVE,), Planner(ask=said_of_keys(lambda q: q.replace("v > 2", "v > 3", 1)))
     ),
     # What else is known of a SELECT.
     "a column equal to an answered one is answered": Mutant((EQUATED,), reaching(with_equal_columns), first=38),

@@ -252,6 +252,7 @@ class Questions:
         copies = self.asked.copies_of(origin)
         if len(copies) > 1 and self._reaches_nothing(origin, run):
             return ()
+        is_empty = None
         if len(copies) == 1 and self._is_asked_first(copies[0]):
             is_empty = self._is_block_empty(copies[0], run)
             if is_empty:
@@ -259,29 +260,32 @@ class Questions:
             if is_empty is not None and self.only_whether and not self._texts.is_read_by_a_part(copies[0]):
                 return None
         for copy in copies:
-            answer = TOO_LATE if self._takes_too_long else self._answer(copy, run)
+            answer = TOO_LATE if self._takes_too_long else self._answer(copy, run, that_pass=is_empty is not None)
             if not isinstance(answer, tuple):
                 return answer
             reached += answer
         return reached if copies else None
 
-    def question(self, index: int) -> str | None:
-        """Return the definition over the changed rows of a reference; None where these cannot be read."""
-        return self._texts.over_changed_rows(index)
+    def question(self, index: int, *, that_pass: bool = False) -> str | None:
+        """Return the definition over the changed rows of a reference; None where these cannot be read.
+
+        `that_pass`: FROM and WHERE around the reference can be asked alone, and some of these rows pass them.
+        """
+        return self._texts.over_changed_rows(index, that_pass=that_pass)
 
     @cached_property
     def _texts(self) -> QuestionTexts:
         return QuestionTexts(self.definition, self.asked, self.bases, self.status)
 
-    def _answer(self, index: int, run: Spark) -> Answer | None:
-        """Return what a reference reaches; None where nobody can say it.
+    def _answer(self, index: int, run: Spark, *, that_pass: bool) -> Answer | None:
+        """Return what a reference reaches, `that_pass` as in `question`; None where nobody can say it.
 
         A reference whose changed rows reach no column that is known reaches nothing if no row of it changed.
         """
         if any(self._is_same(subquery, index, run) for subquery in self.asked.scalars.get(index, ())):
             return ()
         if index in self.asked.reach:
-            return self.reached(index, run)
+            return self.reached(index, run, that_pass=that_pass)
         return self._without_rows(index, run)
 
     def _without_rows(self, index: int, run: Spark) -> Answer | None:
@@ -339,13 +343,13 @@ class Questions:
         rows = rows_of(f"{SAME_VALUE} FROM (SELECT {now} AS icebergmv_now, {before} AS icebergmv_before)", run)
         return not isinstance(rows, NotListed) and bool(rows[0][0])
 
-    def reached(self, index: int, run: Spark) -> Answer | None:
+    def reached(self, index: int, run: Spark, *, that_pass: bool = False) -> Answer | None:
         """Ask what is in reach: all answered columns; if that is too much, fewer of them; in the end one of few values.
 
         Those that the table is joined by come first, then the preferred ones; last of all columns that show literals.
         If no column is answered, ask for any row. None where nobody can say it.
         """
-        question = self.question(index)
+        question = self.question(index, that_pass=that_pass)
         types = {c.name.lower(): c for c in self.columns}
         reach = self.asked.reach[index]
         keys, literals = (

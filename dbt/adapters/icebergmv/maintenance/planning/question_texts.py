@@ -57,10 +57,17 @@ class QuestionTexts:
         sources = ((r, self.bases.of(r).source) for r in self._live)
         return splice(self.asked.sql, {r: read_pinned(r, s, None, self._dialect) for r, s in sources if s is not None})
 
-    def over_changed_rows(self, index: int) -> str | None:
-        """Return the definition over the changed rows of a reference; None where these cannot be read."""
+    def over_changed_rows(self, index: int, *, that_pass: bool = False) -> str | None:
+        """Return the definition over the changed rows of a reference; None where these cannot be read.
+
+        `that_pass`: over those alone that pass FROM and WHERE around it, where to see which these are takes less time
+        than to compare all rows. Nothing comes of the others.
+        """
         reach = self.asked.reach[index]
         texts = self._texts(index, "changed", reach.emptied)
+        passing = self._that_pass(index) if that_pass else None
+        if texts is not None and passing is not None:
+            texts = {**texts, self.asked.references[index]: passing}
         return None if texts is None else splice(self.asked.sql, texts, reach.edits)
 
     def of_block(self, index: int, *, first: bool = False) -> str | None:
@@ -69,11 +76,9 @@ class QuestionTexts:
         What is asked `first` has no subquery in its WHERE; None where the whole has none either. Where rows are
         compared with what they were, that is done behind WHERE, which mostly leaves few of them.
         """
-        block = self.asked.blocks.get(index)
-        if block is None or (first and not block.left_out_first):
+        block = self._without_subqueries(index) if first else self.asked.blocks.get(index)
+        if block is None:
             return None
-        if first:
-            block = replace(block, left_out=block.left_out_first)
         compared = self._compared_behind(index, block)
         texts = self._texts(index, "changed" if compared is None else "both")
         if texts is None:
@@ -152,6 +157,24 @@ class QuestionTexts:
     def _changed_rows(self, named: TableReference, index: int) -> str | None:
         now = self.bases.of(self.asked.references[index]).source
         return None if now is None else changed_rows(self.definition, named, self.stale[index], now, self._dialect)
+
+    def _without_subqueries(self, index: int) -> Part | None:
+        """Return FROM and WHERE around a reference without subqueries in WHERE; None where there are none."""
+        block = self.asked.blocks.get(index)
+        return replace(block, left_out=block.left_out_first) if block is not None and block.left_out_first else None
+
+    def _that_pass(self, index: int) -> str | None:
+        """Return the changed rows of a reference that pass FROM and WHERE around it, in its place.
+
+        None where rows are not compared behind these.
+        """
+        block = self._without_subqueries(index) or self.asked.blocks.get(index)
+        compared = None if block is None else self._compared_behind(index, block)
+        texts = None if compared is None else self._texts(index, "both")
+        if block is None or block.name is None or compared is None or texts is None:
+            return None
+        with_, read = self._part(block, texts)
+        return compared.each_once_of(with_, read, block.name)
 
     def _compared_behind(self, index: int, block: Part) -> RowChanges | None:
         """Return the versions to compare behind a WHERE; None where the changed rows are what it is asked over.

@@ -201,6 +201,12 @@ class RowChanges:
         names = ((identifier(name), of) for name, of in self.columns.items())
         return ", ".join(f"max({c}) AS {c}" if of in _FLOATS else c for c, of in names)
 
+    def each_once_of(self, with_: str, read: str, name: str) -> str:
+        """Return the same of a FROM and WHERE that read both versions under a name; `with_` goes in front of them."""
+        columns = ((identifier(c), f"{identifier(name)}.{identifier(c)}", of) for c, of in self.columns.items())
+        items = ", ".join(f"{f'max({full})' if of in _FLOATS else full} AS {c}" for c, full, of in columns)
+        return self._in_place(f"{with_}SELECT {items} {read} {self.that_differ(name)}")
+
     def both_versions(self, dialect: Dialect) -> str:
         """Return the rows of both versions, which `that_differ` compares once FROM and WHERE around them are passed."""
         return self.reference.named(f"({self._both(dialect)})")
