@@ -3,8 +3,9 @@
 Three base tables: 100 identity partitions, 400 day partitions, and 100,000 files in 1,000 identity partitions. Each
 has a view with `use_stitching`. The tables then change in one, ten and a hundred percent of their partitions, without a
 refresh; days change from the newest back, and once at random. Before them come views over tables of a few hundred rows,
-which are stitched here though they need not be, with the sizes of their plans. Writes the tables in docs/stale-reads.md
-with `--docs`. Exits with 1 when an answer is wrong.
+stitched and as they are by default, with the sizes of their plans, and joins of one to four tables with one to sixteen
+million rows: where `definition_below_rows` is to be. Writes the tables in docs/stale-reads.md with `--docs`. Exits with
+1 when an answer is wrong.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import yaml
 from dbt.cli.main import dbtRunner
 from pyspark.sql import Row, SparkSession
 
-from benchmarks.parts import small_views
+from benchmarks.parts import small_views, star_joins
 
 WORK = Path(__file__).resolve().parent / "target-stitching"
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "stale-reads.md"
@@ -118,13 +119,15 @@ def main() -> int:
     parser.add_argument("--customers", type=int, default=200_000, help="that group them (default: 200,000)")
     parser.add_argument("--files", type=int, default=100_000, help="of the third table (default: 100,000)")
     parser.add_argument("--runs", type=int, default=5, help="reads each way, of which the fastest counts (default: 5)")
-    parser.add_argument("--only", help="the name of one table: small, by_region, by_day or by_file")
+    parser.add_argument("--only", help="the name of one table: small, joins, by_region, by_day or by_file")
     parser.add_argument("--docs", action="store_true", help="write the results into docs/stale-reads.md")
     arguments = parser.parse_args()
     right = True
     _prepare()
     if arguments.only in (None, "small"):
         right = _small_views(arguments)
+    if arguments.only in (None, "joins"):
+        right = _joins(arguments) and right
     for case in cases(arguments.rows, arguments.customers, arguments.files):
         if arguments.only in (None, case.table):
             measured = _measure(case, arguments.runs)
@@ -138,7 +141,7 @@ def main() -> int:
 def _small_views(arguments: argparse.Namespace) -> bool:
     """Measure views over small tables; return whether all answers are right."""
     lines, right = [], True
-    for name, found, equal in small_views.measure(arguments.runs, _build):
+    for name, found, equal in small_views.measure(arguments.runs, _build, _build_default):
         lines.append(small_views.line(name, found))
         print(lines[-1], "" if equal else "WRONG", flush=True)
         right = right and equal
@@ -147,10 +150,31 @@ def _small_views(arguments: argparse.Namespace) -> bool:
     return right
 
 
+def _joins(arguments: argparse.Namespace) -> bool:
+    """Measure views over joins; return whether all answers are right."""
+    lines, right = [], True
+    for found, equal in star_joins.measure(arguments.runs, _build):
+        lines.append(found.line())
+        print(lines[-1], "" if equal else "WRONG", flush=True)
+        right = right and equal
+    if arguments.docs and right:
+        _write("joins", [*star_joins.HEADER, *lines])
+    return right
+
+
 def _build(definitions: dict[str, str]) -> None:
     """Make stitched views of these names, however small their tables are."""
+    _run(definitions, ", definition_below_rows=0")
+
+
+def _build_default(definitions: dict[str, str]) -> None:
+    """Make views of these names, stitched where their tables are not small."""
+    _run(definitions)
+
+
+def _run(definitions: dict[str, str], more: str = "") -> None:
+    config = f"materialized='materialized_view', stale_read_behavior='use_stitching'{more}"
     for name, definition in definitions.items():
-        config = "materialized='materialized_view', stale_read_behavior='use_stitching', definition_below_rows=0"
         (WORK / "models" / f"{name}.sql").write_text(f"{{{{ config({config}) }}}}\n{definition}\n")
     _dbt("run", "--select", *definitions)
 

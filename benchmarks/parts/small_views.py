@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
 from benchmarks.parts.plan_size import PlanSize, plan_size
+from benchmarks.parts.seconds import seconds
 
 TITLES = {
     "small_identity": "one base by identity",
@@ -17,9 +17,9 @@ TITLES = {
     "small_bucket": "join of a base by bucket(8) and one by identity",
 }
 HEADER = [
-    "| tables of 300 rows | storage | definition | stitched, fresh | stitched, one partition stale"
+    "| tables of 300 rows | storage | definition | by default | stitched, fresh | stitched, one partition stale"
     " | lines of the physical plan | jobs |",
-    "|---|---|---|---|---|---|---|",
+    "|---|---|---|---|---|---|---|---|",
 ]
 _RAW = "lake.raw.small"
 _TABLES = {
@@ -49,44 +49,50 @@ _CHANGES = (
 
 @dataclass(frozen=True)
 class SmallView:
-    """Seconds of the fastest of several reads, each way, and the size of the plan of a fresh read."""
+    """Seconds of the fastest of several reads, each way, and the size of the plan of a fresh read.
+
+    `default` is a read of a stale view with `use_stitching` and nothing else.
+    """
 
     storage: float
     definition: float
+    default: float
     fresh: float
     stale: float
     size: PlanSize
 
 
-def measure(runs: int, build: Callable[[dict[str, str]], None]) -> Iterator[tuple[str, SmallView, bool]]:
-    """Make the tables, let `build` make the stitched views, and yield what reads cost, and whether they are right."""
+def measure(
+    runs: int, build: Callable[[dict[str, str]], None], build_default: Callable[[dict[str, str]], None]
+) -> Iterator[tuple[str, SmallView, bool]]:
+    """Make the tables, let `build` make the stitched views, and yield what reads cost, and whether they are right.
+
+    `build_default` makes views with the default `definition_below_rows`.
+    """
     spark = SparkSession.active()
     for table, (partition, columns) in _TABLES.items():
         spark.sql(
             f"CREATE TABLE {table} USING iceberg PARTITIONED BY ({partition}) AS SELECT {columns} FROM range(300)"
         )
     build(DEFINITIONS)
-    fresh = {name: _seconds(spark, f"SELECT * FROM lake.analytics.{name}", runs) for name in DEFINITIONS}
-    stored = {name: _seconds(spark, f"SELECT * FROM lake.analytics.__mv_storage__{name}", runs) for name in DEFINITIONS}
+    build_default({f"default_{name}": definition for name, definition in DEFINITIONS.items()})
+    # A JVM is several times as slow at first.
+    for name in DEFINITIONS:
+        seconds(spark, f"SELECT * FROM lake.analytics.{name}", 2 * runs)
+    fresh = {name: seconds(spark, f"SELECT * FROM lake.analytics.{name}", runs) for name in DEFINITIONS}
+    stored = {name: seconds(spark, f"SELECT * FROM lake.analytics.__mv_storage__{name}", runs) for name in DEFINITIONS}
     sizes = {name: plan_size(f"lake.analytics.{name}", name) for name in DEFINITIONS}
     for change in _CHANGES:
         spark.sql(change)
     for name, definition in DEFINITIONS.items():
-        stale, rows = _seconds(spark, f"SELECT * FROM lake.analytics.{name}", runs)
-        defined, wanted = _seconds(spark, definition, runs)
-        yield name, SmallView(stored[name][0], defined, fresh[name][0], stale, sizes[name]), rows == wanted
+        stale, rows = seconds(spark, f"SELECT * FROM lake.analytics.{name}", runs)
+        default, shown = seconds(spark, f"SELECT * FROM lake.analytics.default_{name}", runs)
+        defined, wanted = seconds(spark, definition, runs)
+        found = SmallView(stored[name][0], defined, default, fresh[name][0], stale, sizes[name])
+        yield name, found, rows == shown == wanted
 
 
 def line(name: str, found: SmallView) -> str:
     """Return the line of a view in the table that `HEADER` begins."""
-    seconds = " | ".join(f"{s:.2f}" for s in (found.storage, found.definition, found.fresh, found.stale))
-    return f"| {TITLES[name]} | {seconds} | {found.size.lines:,} | {found.size.jobs} |"
-
-
-def _seconds(spark: SparkSession, query: str, runs: int) -> tuple[float, list[str]]:
-    best, rows = float("inf"), []
-    for _ in range(runs):
-        started = time.perf_counter()
-        rows = sorted(map(str, spark.sql(query).collect()))
-        best = min(best, time.perf_counter() - started)
-    return best, rows
+    times = " | ".join(f"{s:.2f}" for s in (found.storage, found.definition, found.default, found.fresh, found.stale))
+    return f"| {TITLES[name]} | {times} | {found.size.lines:,} | {found.size.jobs} |"

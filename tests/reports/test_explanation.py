@@ -19,7 +19,7 @@ from dbt.adapters.icebergmv.maintenance.reports.explanation_text import explanat
 from dbt.adapters.icebergmv.maintenance.reports.next_sql import NextSql
 from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, Recorded
 from tests.refresh.conftest import stage as stage  # noqa: PLC0414 - a fixture
-from tests.refresh.refreshes import DAYS, JOINED, ROWS, VIEW, Model, Stage, sell
+from tests.refresh.refreshes import DAYS, JOINED, ROWS, VIEW, Model, Stage, reading, sell
 
 
 def of(stage: Stage, model: Model) -> Explanation:
@@ -197,6 +197,25 @@ def test_one_that_fails_does_not_hide_the_others(stage: Stage) -> None:
     models = [select("SELECT id + 1 FROM orders"), Model()]
     found = explain_all(stage.catalog, [Configured(stage.request(m)) for m in models])
     assert [e.verdict for e in found] == ["error", "incremental"]
+
+
+def test_what_readers_get(stage: Stage) -> None:
+    total = Model("SELECT sum(amount) AS total FROM orders", (("total", "bigint"),))
+    models = {
+        "stored": Model(),
+        "stitched": reading("use_stitching", definition_below_rows=0),
+        "small": reading("use_stitching", definition_below_rows=1_000),
+        "total": reading("use_stitching", total, definition_below_rows=0),
+    }
+    found = {name: of(stage, model).readers for name, model in models.items()}
+    assert (found["stored"], found["stitched"]) == (None, "use_stitching")
+    assert found["small"] is not None
+    assert found["small"].startswith("use_view_query: to compute its SELECT over base tables of this size takes less")
+    assert found["total"] is not None
+    assert "of this size" not in found["total"]
+    small = of(stage, models["small"])
+    assert f"  readers get {small.readers}" in explanation_text(small).splitlines()
+    assert without_status(small).readers is None
 
 
 def test_a_select_that_is_no_view_has_no_next_refresh(stage: Stage) -> None:

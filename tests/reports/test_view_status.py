@@ -288,6 +288,14 @@ def test_readers_that_do_not_get_what_is_configured(stage: Stage) -> None:
     assert found.reads_reason
 
 
+def test_readers_of_small_tables_get_what_is_configured(stage: Stage) -> None:
+    """Rows that are current: how readers get them is for `explain`."""
+    small = reading("use_stitching", definition_below_rows=1_000)
+    stage.refresh(small)
+    found = look(stage, small)
+    assert (found.stale_read_behavior, found.reads_reason) == ("use_view_query", None)
+
+
 def test_runs_that_do_not_refresh(stage: Stage) -> None:
     left = Model(config={"refresh_on_run": False})
     stage.refresh(left)

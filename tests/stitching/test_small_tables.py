@@ -28,9 +28,20 @@ def table(catalog: SqlCatalog) -> Table:
     return made
 
 
-def base(table: Table, snapshot_id: int | None, name: TableName = T) -> BaseTable:
+def base(table: Table, snapshot_id: int | None, name: TableName = T, storage: TableName | None = None) -> BaseTable:
     version = TableVersion("uuid", snapshot_id, 0)
-    return BaseTable(name, IcebergSource(table, T, version, table.schema(), table.schema()))
+    return BaseTable(name, IcebergSource(table, storage or name, version, table.schema(), table.schema()))
+
+
+@pytest.mark.parametrize("limit", ["rows", "_MOST_FILES", "_MOST_BYTES"])
+def test_each_table_raises_the_limits(table: Table, limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each has a look of its own, so to look takes longer where an empty one is joined."""
+    now, empty = base(table, table.metadata.current_snapshot_id), base(table, None, ("lake", "ns", "u"))
+    size = sum(task.file.file_size_in_bytes for task in table.scan().plan_files())
+    below = 4 if limit == "rows" else 7
+    if limit != "rows":
+        monkeypatch.setattr(small_tables, limit, {"_MOST_FILES": 1, "_MOST_BYTES": size - 1}[limit])
+    assert [are_small(read, below) for read in ([now], [now, now], [now, empty])] == [False, False, True]
 
 
 def test_tables_count_as_often_as_they_are_read(table: Table) -> None:
@@ -58,4 +69,4 @@ def test_another_materialized_view_is_not_small(table: Table) -> None:
     """It may look at large tables of its own."""
     head = table.metadata.current_snapshot_id
     assert are_small([base(table, head)], 7)
-    assert not are_small([base(table, head, ("lake", "ns", "over_t"))], 7)
+    assert not are_small([base(table, head, ("lake", "ns", "over_t"), storage=T)], 7)

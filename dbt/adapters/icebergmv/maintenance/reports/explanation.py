@@ -40,6 +40,7 @@ from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, inspect, inspect_recorded
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
+from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 
 Verdict: TypeAlias = Literal["incremental", "partly", "full", "unknown", "error"]
 _AS_IT_IS = "as it is"
@@ -96,7 +97,8 @@ class Explanation:
     incremental: changes of every base table are refreshed in part, if the answers to what is asked allow it; partly:
     those of some tables; full: those of none; unknown: a table that it reads is not built yet, or only a run knows its
     SELECT; error: it is no view that can be built, `error` says why. `obstacles` are those of the SELECT as a whole,
-    the shortest first. `status` is None of a SELECT that is no materialized view.
+    the shortest first. `readers` says what readers get after the next run, where it is not the stored rows alone.
+    `status` is None of a SELECT that is no materialized view.
     """
 
     name: str
@@ -104,6 +106,7 @@ class Explanation:
     columns: tuple[ColumnExplanation, ...] = ()
     base_tables: tuple[BaseTableExplanation, ...] = ()
     obstacles: tuple[str, ...] = ()
+    readers: str | None = None
     status: ViewStatus | None = None
     considered: tuple[Considered, ...] = ()
     sql: NextSql | None = None
@@ -125,7 +128,7 @@ def explain_all(
 
 def without_status(explanation: Explanation) -> Explanation:
     """Return the explanation of a SELECT that is no materialized view: it has no next refresh."""
-    return replace(explanation, status=None, considered=())
+    return replace(explanation, readers=None, status=None, considered=())
 
 
 def _explained(catalog: CatalogReader, subject: Subject, now: datetime) -> Explanation:
@@ -173,11 +176,20 @@ def _of(catalog: CatalogReader, view: Inspection, found: ViewStatus, ahead: Outl
         tuple(_columns(view)),
         tables,
         obstacles.whole or tuple(said for said in (limits,) if said is not None),
+        _readers(view) if is_all_there and found.error is None else None,
         found,
         () if ahead is None else _considered(view),
         None if ahead is None else next_sql(view, ahead),
         found.error,
     )
+
+
+def _readers(view: Inspection) -> str | None:
+    """Return what readers get of a view that can be built, and why where it is not what is configured."""
+    reads = read_plan(view)
+    if reads.behavior == "use_data_table":
+        return None
+    return f"{reads.behavior}: {reads.reason}" if reads.reason is not None else reads.behavior
 
 
 def _considered(view: Inspection) -> tuple[Considered, ...]:

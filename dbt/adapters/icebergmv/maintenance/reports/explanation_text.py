@@ -87,6 +87,8 @@ def _lines(explanation: Explanation, materialized: str) -> Iterator[str]:
         found = explanation.status
         when = "never built" if found.age_seconds is None else f"refreshed {ago(found.age_seconds)}"
         yield f"  {found.state}, {when}; the next run: {next_words(explanation.status.next)}"
+    if explanation.readers is not None:
+        yield f"  readers get {explanation.readers}"
     if explanation.columns:
         yield from ("", "Columns", *_indented([_column(c) for c in explanation.columns]))
     for base in explanation.base_tables:

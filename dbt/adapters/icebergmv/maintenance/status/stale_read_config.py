@@ -13,8 +13,11 @@ _BEHAVIORS: tuple[StaleReadBehavior, ...] = ("use_data_table", "use_stitching", 
 LIVE: frozenset[StaleReadBehavior] = frozenset({"use_stitching", "use_view_query"})
 """Behaviours under which a view always shows the current result, as a plain view does."""
 
-DEFINITION_BELOW_ROWS = 1_000_000
-"""Fewer rows than this Spark computes in less time than it takes to look for what changed."""
+DEFINITION_BELOW_ROWS = 3_000_000
+"""Spark computes fewer rows than this of each table in less time than it takes to look for what changed in it.
+
+`python -m benchmarks.stitching --only joins` measures where that is so.
+"""
 
 
 def stale_read_behavior(value: object) -> StaleReadBehavior:
@@ -28,7 +31,10 @@ def staleness_window(value: object) -> int | None:
 
 
 def definition_below_rows(value: object) -> int:
-    """Return below how many rows of base tables readers get the definition; None: the default. Raises InvalidConfig."""
+    """Return below how many rows of a base table, on average, readers get the definition; None: the default.
+
+    Raises InvalidConfig for what is no such number.
+    """
     if value is None:
         return DEFINITION_BELOW_ROWS
     if isinstance(value, bool) or not isinstance(value, int) or value < 0:

@@ -42,7 +42,8 @@ class ViewConfig:
     """What the model asks for. `partition_by` holds Spark DDL transforms; None: to be derived.
 
     `settings` are the session settings that change what the SQL means. `staleness_window` is in seconds. Readers who
-    are to get current rows get the definition where the base tables have fewer than `definition_below_rows`.
+    are to get current rows get the definition where the base tables have fewer rows than `definition_below_rows` on
+    average.
     `cluster_by` is the write order of the storage table, a column a text.
     A run leaves rows alone that are younger than `target_lag` seconds (resting.py).
     Without `incremental` every refresh is a full one, whatever the policy. With the layout `table` the storage table

@@ -6,23 +6,24 @@ from collections.abc import Sequence
 
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, IcebergSource
 
-_MOST_BYTES = 64 * 1024 * 1024
+_MOST_BYTES = 128 * 1024 * 1024
 _MOST_FILES = 200
-"""To open a file takes some milliseconds, many times that in an object store."""
+"""For each table. To open a file takes some milliseconds, many times that in an object store."""
 
 
 def are_small(read: Sequence[BaseTable], below_rows: int) -> bool:
-    """Return whether the tables of all references together have fewer rows than that, in few and small files.
+    """Return whether the tables have fewer rows than that on average, in few and small files.
 
-    A table counts as often as the SELECT names it. Other materialized views do not count as small: they may look at
-    tables of their own, or raise an error.
+    Each table is looked at, so each adds to the time of a look. The rows of a table count as often as the SELECT names
+    it. Other materialized views do not count as small: they may look at tables of their own, or raise an error.
     """
+    tables = len({base.name for base in read})
     sources = [base.source for base in read if base.source is not None and base.source.storage == base.name]
     return (
         len(sources) == len(read)
-        and _fit([source.most_rows for source in sources], below_rows - 1)
-        and _fit([source.count("total-files-size") for source in sources], _MOST_BYTES)
-        and _fit([_files(source) for source in sources], _MOST_FILES)
+        and _fit([source.most_rows for source in sources], below_rows * tables - 1)
+        and _fit([source.count("total-files-size") for source in sources], _MOST_BYTES * tables)
+        and _fit([_files(source) for source in sources], _MOST_FILES * tables)
     )
 
 
