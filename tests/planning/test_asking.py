@@ -130,6 +130,7 @@ def test_what_would_be_full_without_an_answer_is_asked_where_a_quarter_is_read()
     assert asked(MANY // 5, BOUNDED) == ToAsk()
     assert asked(MANY // 5, wide) == asked(MANY // 5, everywhere) == ToAsk(narrower=(0,))
     assert asked(MANY // 3, wide) == ToAsk()
+    assert asked(MANY // 5, replace(wide, policy="incremental")) == ToAsk(narrower=(0,))
 
 
 @pytest.mark.parametrize(

@@ -215,6 +215,8 @@ NEARLY = frozenset([T])
         (BY_DAY, PlanRequest("auto", changed_nearly_everywhere=NEARLY), Full),
         (BY_DAY, PlanRequest("auto", changed_nearly_everywhere=NEARLY, merges=True), Merge),
         (BY_DAY, PlanRequest("auto"), Overwrite),
+        (BY_DAY, PlanRequest("incremental", changed_nearly_everywhere=NEARLY), Overwrite),
+        (BY_DAY, PlanRequest("incremental", changed_nearly_everywhere=NEARLY, merges=True), Merge),
         (BY_REGION, PlanRequest("auto", changed_nearly_everywhere=NEARLY, answers={0: EU}), Overwrite),
     ],
 )

@@ -106,6 +106,8 @@ def _against_overwrite(
         for use in (use for index in base.occurrences for use in definition.uses_of(index)):
             if any(d.is_all for d in affected_rows(definition, base, use, request.partitioning)):
                 yield untracked(definition, base, use, None)
+    if request.policy != "auto":
+        return
     if any(base.base.name in request.changed_nearly_everywhere for base in status.stale):
         yield "nearly everything changed, which is cheaper to compute anew"
     if any(share >= NEARLY_EVERYWHERE for share in request.within_bounds.values()):

@@ -242,7 +242,7 @@ def _merge(
 def _not_everything(
     definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest, plan: RefreshPlan
 ) -> RefreshPlan:
-    """Return a full refresh in place of an overwrite of nearly everything, which costs more."""
+    """Return a full refresh in place of an overwrite of nearly everything, which costs more. Only for `auto`."""
     stale = status.stale
     is_everything = isinstance(plan, Overwrite) and any(
         _is_nearly_all(base, use, request)
@@ -250,7 +250,9 @@ def _not_everything(
         for use in _uses(definition, base)
         if not isinstance(request.answers.get(use.index), tuple)
     )
-    return Full(f"cheaper than an overwrite of nearly everything ({changes(status)})") if is_everything else plan
+    if is_everything and request.policy == "auto":
+        return Full(f"cheaper than an overwrite of nearly everything ({changes(status)})")
+    return plan
 
 
 def _is_nearly_all(base: BaseTableStatus, use: Occurrence, request: PlanRequest) -> bool:

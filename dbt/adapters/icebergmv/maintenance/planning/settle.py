@@ -192,13 +192,14 @@ def unfit_of(view: RefreshedView, hidden: tuple[Column, ...], misfit: str | None
 def request_of(view: RefreshedView, options: PlanOptions, hidden: tuple[Column, ...], unfit: str | None) -> PlanRequest:
     """Return what the plan of a refresh is made from, but for the answers to what Spark is asked."""
     merges = options.merges and keeps(view.storage, hidden, view.definition)
-    request = replace(_request(view, options, unfit), merges=merges)
-    if options.policy != "auto":
-        return request
+    left_out = options.policy == "auto" and are_left_out(
+        view.state.vain_questions, view.state.full_seconds, view.status
+    )
     request = replace(
-        request,
+        _request(view, options, unfit),
+        merges=merges,
         changed_nearly_everywhere=changed_nearly_everywhere(view.status),
-        leaves_out_questions=are_left_out(view.state.vain_questions, view.state.full_seconds, view.status),
+        leaves_out_questions=left_out,
     )
     if without_regions(view.definition, view.status, request) is not None:
         return request
