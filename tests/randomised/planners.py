@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
+from unittest.mock import patch
 
 from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableChange, TableVersion
@@ -15,6 +17,7 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.lake import Spark
+from dbt.adapters.icebergmv.maintenance.planning import question_texts
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Questions, ToAsk, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValues, Run, evaluated
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
@@ -205,7 +208,10 @@ class Planner:
             request = replace(request, answers={CLOCK.index: self.ask_clock(questions, before, session.run)})
 
         def ask(questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:
-            return (self.ask_little if session.asks_little else self.ask)(questions, to_ask, session.run)
+            asked = self.ask_little if session.asks_little else self.ask
+            # The tables of a history are too small for rows to be compared behind a join of them.
+            with nullcontext() if session.appends else patch.object(question_texts, "is_compared_behind", _always):
+                return asked(questions, to_ask, session.run)
 
         reached = Reaching(definition, session.bases, status, _strict(session.run), ask, live).plan(request)
         if reached is not None:
@@ -216,6 +222,10 @@ class Planner:
         if not to_ask.is_nothing:
             request = replace(request, answers={**request.answers, **ask(questions, to_ask)})
         return plan_refresh(definition, status, request)
+
+
+def _always(base: BaseTableStatus, joined: Iterable[BaseTableStatus]) -> bool:
+    return True
 
 
 def _with_own_keys(to_ask: ToAsk, definition: ViewDefinition, status: MaterializedViewStatus) -> ToAsk:

@@ -210,7 +210,7 @@ def test_what_readers_get(stage: Stage) -> None:
     found = {name: of(stage, model).readers for name, model in models.items()}
     assert (found["stored"], found["stitched"]) == (None, "use_stitching")
     assert found["small"] is not None
-    assert found["small"].startswith("use_view_query: to compute its SELECT over base tables of this size takes less")
+    assert found["small"].startswith("the SELECT itself: to compute it over base tables of this size takes less")
     assert found["total"] is not None
     assert "of this size" not in found["total"]
     small = of(stage, models["small"])

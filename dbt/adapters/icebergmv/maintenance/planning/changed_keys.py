@@ -252,15 +252,16 @@ class Questions:
         copies = self.asked.copies_of(origin)
         if len(copies) > 1 and self._reaches_nothing(origin, run):
             return ()
-        is_empty = None
+        some_pass = False
         if len(copies) == 1 and self._is_asked_first(copies[0]):
             is_empty = self._is_block_empty(copies[0], run)
             if is_empty:
                 return ()
-            if is_empty is not None and self.only_whether and not self._texts.is_read_by_a_part(copies[0]):
+            some_pass = is_empty is False
+            if some_pass and self.only_whether and not self._texts.is_read_by_a_part(copies[0]):
                 return None
         for copy in copies:
-            answer = TOO_LATE if self._takes_too_long else self._answer(copy, run, that_pass=is_empty is not None)
+            answer = TOO_LATE if self._takes_too_long else self._answer(copy, run, that_pass=some_pass)
             if not isinstance(answer, tuple):
                 return answer
             reached += answer
@@ -317,8 +318,10 @@ class Questions:
     def _is_block_empty(self, index: int, run: Spark) -> bool | None:
         """Return whether FROM and WHERE around a reference give no row; None where they cannot be asked alone."""
         first = self._texts.of_block(index, first=True)
-        if first is not None and none_of(first, run) == ():
-            return True
+        passed = None if first is None else none_of(first, run)
+        if passed is not None:
+            # A term with a subquery may have kept another one from failing.
+            return None if isinstance(passed, NotListed) else True
         question = self._texts.of_block(index)
         found = None if question is None else none_of(question, run)
         return None if question is None or isinstance(found, NotListed) else found == ()

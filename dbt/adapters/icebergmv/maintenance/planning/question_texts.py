@@ -61,7 +61,8 @@ class QuestionTexts:
         """Return the definition over the changed rows of a reference; None where these cannot be read.
 
         `that_pass`: over those alone that pass FROM and WHERE around it, where to see which these are takes less time
-        than to compare all rows. Nothing comes of the others.
+        than to compare all rows. Nothing comes of the others, before or after the change, so the result is the same
+        without them, whatever else is edited or read as empty.
         """
         reach = self.asked.reach[index]
         texts = self._texts(index, "changed", reach.emptied)
@@ -169,9 +170,10 @@ class QuestionTexts:
         None where rows are not compared behind these.
         """
         block = self._without_subqueries(index) or self.asked.blocks.get(index)
-        compared = None if block is None else self._compared_behind(index, block)
-        texts = None if compared is None else self._texts(index, "both")
-        if block is None or block.name is None or compared is None or texts is None:
+        if block is None or block.name is None:
+            return None
+        compared, texts = self._compared_behind(index, block), self._texts(index, "both")
+        if compared is None or texts is None:
             return None
         with_, read = self._part(block, texts)
         return compared.each_once_of(with_, read, block.name)
@@ -181,7 +183,8 @@ class QuestionTexts:
 
         Nothing in FROM and WHERE may see the sign that both versions have beside their columns.
         """
-        beside = [r for r in self.asked.references if block.start <= r.start < block.end and r.index != index]
+        read = (r for r in self.asked.references if block.start <= r.start < block.end or r.start < block.with_end)
+        beside = [r for r in read if r.index != index]
         origins, bases = (self.asked.origins[r.index] for r in beside), self.status.by_occurrence
         joined = [bases[origin] for origin in origins if origin in bases]
         is_seen = block.name is None or SIGN in self.definition.mentions

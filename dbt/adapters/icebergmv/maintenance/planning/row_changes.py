@@ -202,10 +202,13 @@ class RowChanges:
         return ", ".join(f"max({c}) AS {c}" if of in _FLOATS else c for c, of in names)
 
     def each_once_of(self, with_: str, read: str, name: str) -> str:
-        """Return the same of a FROM and WHERE that read both versions under a name; `with_` goes in front of them."""
+        """Return the rows that a FROM and WHERE make more often of one version; they read both under a name.
+
+        `with_` goes in front of the SELECT.
+        """
         columns = ((identifier(c), f"{identifier(name)}.{identifier(c)}", of) for c, of in self.columns.items())
         items = ", ".join(f"{f'max({full})' if of in _FLOATS else full} AS {c}" for c, full, of in columns)
-        return self._in_place(f"{with_}SELECT {items} {read} {self.that_differ(name)}")
+        return self._in_place(f"{with_} SELECT {items} {read} {self.that_differ(name)}".lstrip())
 
     def both_versions(self, dialect: Dialect) -> str:
         """Return the rows of both versions, which `that_differ` compares once FROM and WHERE around them are passed."""

@@ -54,7 +54,7 @@ def _full_refreshes(view: Inspection) -> Iterator[str]:
 
 
 def _reads(view: Inspection, reads: ReadPlan) -> Iterator[str]:
-    if reads.reason is None or reads.is_small:
+    if reads.reason is None:
         return
     wanted = view.request.config.stale_read_behavior
     if reads.always_definition:

@@ -38,12 +38,15 @@ from dbt.adapters.icebergmv.maintenance.reports.what_if import Trial, WhatIf, tr
 from dbt.adapters.icebergmv.maintenance.sql.names import show
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
-from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, inspect, inspect_recorded
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView, inspect, inspect_recorded
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
-from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
+from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import over_columns, read_plan
 
 Verdict: TypeAlias = Literal["incremental", "partly", "full", "unknown", "error"]
 _AS_IT_IS = "as it is"
+_SELECT_ITSELF = (
+    "the SELECT itself: to compute it over base tables of this size takes less time than to look for what changed"
+)
 
 
 @dataclass(frozen=True)
@@ -187,6 +190,10 @@ def _of(catalog: CatalogReader, view: Inspection, found: ViewStatus, ahead: Outl
 def _readers(view: Inspection) -> str | None:
     """Return what readers get of a view that can be built, and why where it is not what is configured."""
     reads = read_plan(view)
+    if reads.is_small:
+        return _SELECT_ITSELF
+    if isinstance(view, RefreshedView):
+        reads = over_columns(reads, view.definition, view.stored.columns_and_keys)
     if reads.behavior == "use_data_table":
         return None
     return f"{reads.behavior}: {reads.reason}" if reads.reason is not None else reads.behavior

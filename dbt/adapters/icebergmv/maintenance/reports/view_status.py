@@ -214,7 +214,7 @@ def configured_status(
     if absent_tables(catalog, view):
         # Neither their columns nor their partitions are known yet.
         return replace(found, limits=None, altered=altered, next=following)
-    return replace(found, reads_reason=None if reads.is_small else reads.reason, altered=altered, next=following)
+    return replace(found, reads_reason=reads.reason, altered=altered, next=following)
 
 
 def _is_read_otherwise(view: RefreshedView, becomes: StaleReadBehavior) -> bool:

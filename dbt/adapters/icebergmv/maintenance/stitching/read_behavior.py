@@ -31,7 +31,6 @@ from dbt.adapters.icebergmv.maintenance.stitching.small_tables import are_small
 _OURS = re.compile("icebergmv_(gate|now|whole|checked|(base|changed|log|last|files|specs|refs|found|keys)_[0-9]+)")
 _MOST_TABLES = 30
 """Each has a bit in the state of the gate, which is an INT."""
-_IS_SMALL = "to compute its SELECT over base tables of this size takes less time than to look for what changed"
 
 
 @dataclass(frozen=True)
@@ -69,10 +68,11 @@ def read_plan(inspection: Inspection) -> ReadPlan:
         return ReadPlan(wanted)
     if unknown is not None:
         return ReadPlan("use_view_query", unknown, always_definition=True)
+    looked_at = {bases.of(r).name for r in _live(inspection)}
     if definition.full_when_changed is None and are_small(
-        [bases.of(r) for r in definition.references], config.definition_below_rows
+        [bases.of(r) for r in definition.references], len(looked_at), config.definition_below_rows
     ):
-        return ReadPlan("use_view_query", _IS_SMALL, is_small=True)
+        return ReadPlan("use_view_query", is_small=True)
     if wanted == "use_view_query":
         return ReadPlan(wanted)
     reason = definition.full_when_changed

@@ -11,19 +11,19 @@ _MOST_FILES = 200
 """For each table. To open a file takes some milliseconds, many times that in an object store."""
 
 
-def are_small(read: Sequence[BaseTable], below_rows: int) -> bool:
-    """Return whether the tables have fewer rows than that on average, in few and small files.
+def are_small(read: Sequence[BaseTable], looks: int, below_rows: int) -> bool:
+    """Return whether there are fewer rows than that for each look at a table, in few and small files.
 
-    Each table is looked at, so each adds to the time of a look. The rows of a table count as often as the SELECT names
-    it. Other materialized views do not count as small: they may look at tables of their own, or raise an error.
+    `read` has the table of each reference: its rows count as often as the SELECT names it. `looks` is the number of
+    tables that would be looked at. Other materialized views do not count as small: they may look at tables of their
+    own, or raise an error.
     """
-    tables = len({base.name for base in read})
     sources = [base.source for base in read if base.source is not None and base.source.storage == base.name]
     return (
         len(sources) == len(read)
-        and _fit([source.most_rows for source in sources], below_rows * tables - 1)
-        and _fit([source.count("total-files-size") for source in sources], _MOST_BYTES * tables)
-        and _fit([_files(source) for source in sources], _MOST_FILES * tables)
+        and _fit([source.most_rows for source in sources], below_rows * max(1, looks) - 1)
+        and _fit([source.count("total-files-size") for source in sources], _MOST_BYTES * max(1, looks))
+        and _fit([_files(source) for source in sources], _MOST_FILES * max(1, looks))
     )
 
 
