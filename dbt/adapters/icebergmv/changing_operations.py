@@ -26,6 +26,7 @@ from dbt.adapters.icebergmv.maintenance.status.time_spans import seconds_of
 from dbt.adapters.icebergmv.project_models import (
     MATERIALIZED_VIEW,
     is_wanted,
+    like,
     models_of,
     storage_schemas_of,
     unmatched,
@@ -117,8 +118,11 @@ class ChangingOperationsMixin(metaclass=AdapterMeta):
         """Return the materialized views of the project that are wanted. Raises InvalidConfig for names of none."""
         wanted = wanted_names(select)
         models = [m for m in models_of(self.get_macro_resolver()) if m.materialized == MATERIALIZED_VIEW]
-        for name in unmatched([m.names for m in models], wanted):
-            raise InvalidConfig(f"{name!r} is no materialized view of the project. Name another one.")
+        names = [m.names for m in models]
+        for name in unmatched(names, wanted):
+            raise InvalidConfig(
+                f"{name!r} is no materialized view of the project. Name another one{like(names, name)}."
+            )
         return [m.relation for m in models if is_wanted(m.names, wanted)]
 
     def _lake(self, catalog: str) -> Lake:

@@ -39,6 +39,7 @@ from dbt.adapters.icebergmv.project_models import (
     built_first,
     compiled_sql,
     is_wanted,
+    like,
     models_of,
     relations_of,
     schemas_of,
@@ -112,8 +113,11 @@ class OperationsMixin(metaclass=AdapterMeta):
         """Return an explanation of each model that is wanted, and how the model is materialized now."""
         manifest = self.get_macro_resolver()
         models = models_of(manifest)
-        for name in unmatched([m.names for m in models], wanted):
-            raise InvalidConfig(f"model is {name!r}, which is no model of the project in SQL. Name another one.")
+        names = [m.names for m in models]
+        for name in unmatched(names, wanted):
+            raise InvalidConfig(
+                f"model is {name!r}, which is no model of the project in SQL. Name another one{like(names, name)}."
+            )
         shown = [m for m in models if is_wanted(m.names, wanted)]
         readers = {m.relation[0]: self.catalog_reader_of(m.relation[0]) for m in shown}
         # What becomes of a view depends on those that it reads, wanted or not.
@@ -137,7 +141,10 @@ class OperationsMixin(metaclass=AdapterMeta):
         gone = [name for catalog in schemas for name in _without_model(readers[catalog], schemas[catalog], known)]
         all_names = [*(m.names for m in models), *(_names(name) for name in gone)]
         for name in unmatched(all_names, wanted):
-            raise InvalidConfig(f"select has {name!r}, which is no materialized view of the project. Leave it out.")
+            raise InvalidConfig(
+                f"select has {name!r}, which is no materialized view of the project. Name another one"
+                f"{like(all_names, name)}, or leave it out."
+            )
         # What becomes of a view depends on those that it reads, wanted or not.
         is_changed = self._changed_views(manifest)
         needs = views_below(manifest)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -129,6 +130,12 @@ def unmatched(models: Iterable[Sequence[str]], wanted: Sequence[str]) -> Iterato
     """Yield what is wanted and is the name of nothing."""
     known = [name for names in models for name in names]
     yield from (pattern for pattern in wanted if not any(fnmatchcase(name, pattern) for name in known))
+
+
+def like(models: Iterable[Sequence[str]], name: str) -> str:
+    """Return the end of a sentence that says which name of a model, or of another thing, is written nearly so."""
+    near = difflib.get_close_matches(name, [known for names in models for known in names], n=1)
+    return f", such as {near[0]}" if near else ""
 
 
 def compiled_sql(config: Any, manifest: Any, model: ProjectModel) -> str:
