@@ -15,6 +15,7 @@ import os
 import shutil
 import sys
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -125,9 +126,12 @@ def main() -> int:
     right = True
     _prepare()
     if arguments.only in (None, "small"):
-        right = _small_views(arguments)
+        small = small_views.measure(arguments.runs, _build, _build_default)
+        of_small = ((small_views.line(name, found), equal) for name, found, equal in small)
+        right = _reported("small", small_views.HEADER, of_small, arguments.docs)
     if arguments.only in (None, "joins"):
-        right = _joins(arguments) and right
+        of_joins = ((found.line(), equal) for found, equal in star_joins.measure(arguments.runs, _build))
+        right = _reported("joins", star_joins.HEADER, of_joins, arguments.docs) and right
     for case in cases(arguments.rows, arguments.customers, arguments.files):
         if arguments.only in (None, case.table):
             measured = _measure(case, arguments.runs)
@@ -138,27 +142,15 @@ def main() -> int:
     return 0 if right else 1
 
 
-def _small_views(arguments: argparse.Namespace) -> bool:
-    """Measure views over small tables; return whether all answers are right."""
+def _reported(table: str, header: list[str], measured: Iterable[tuple[str, bool]], in_docs: bool) -> bool:
+    """Print the lines of a table as they come, and put them into the page; return whether all answers are right."""
     lines, right = [], True
-    for name, found, equal in small_views.measure(arguments.runs, _build, _build_default):
-        lines.append(small_views.line(name, found))
-        print(lines[-1], "" if equal else "WRONG", flush=True)
+    for line, equal in measured:
+        lines.append(line)
+        print(line, "" if equal else "WRONG", flush=True)
         right = right and equal
-    if arguments.docs and right:
-        _write("small", [*small_views.HEADER, *lines])
-    return right
-
-
-def _joins(arguments: argparse.Namespace) -> bool:
-    """Measure views over joins; return whether all answers are right."""
-    lines, right = [], True
-    for found, equal in star_joins.measure(arguments.runs, _build):
-        lines.append(found.line())
-        print(lines[-1], "" if equal else "WRONG", flush=True)
-        right = right and equal
-    if arguments.docs and right:
-        _write("joins", [*star_joins.HEADER, *lines])
+    if in_docs and right:
+        _write(table, [*header, *lines])
     return right
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -302,6 +305,23 @@ def test_scattered_keys_of_a_large_view(
     assert [r["rows_affected"] for r in found] == [20] * 3
 
 
+@contextmanager
+def questions_over_changed_rows() -> Iterator[list[str]]:
+    """Collect the questions that are the definition over the changed rows of a table."""
+    asked: list[str] = []
+    real = QuestionTexts.over_changed_rows
+
+    def watched(texts: QuestionTexts, index: int, *, that_pass: bool = False) -> str | None:
+        question = real(texts, index, that_pass=that_pass)
+        if question is not None:
+            asked.append(question)
+        return question
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(QuestionTexts, "over_changed_rows", watched)
+        yield asked
+
+
 def test_questions_over_tables_that_a_where_joins_multiply_none(lake: LakeProject, tables: dict[str, str]) -> None:
     """A hint at the changed rows would keep Spark from taking the tables before them in another order."""
     parts, shops, sold = (f"lake.{lake.schema}.{name}" for name in ("parts", "shops_of_parts", "sold"))
@@ -318,17 +338,7 @@ def test_questions_over_tables_that_a_where_joins_multiply_none(lake: LakeProjec
     )
     lake.run("--select", "sold_by_name")
     lake.sql(f"UPDATE {sold} SET part = 3 WHERE id = 14")
-    asked: list[str] = []
-    real = QuestionTexts.over_changed_rows
-
-    def watched(texts: QuestionTexts, index: int, *, that_pass: bool = False) -> str | None:
-        question = real(texts, index, that_pass=that_pass)
-        if question is not None:
-            asked.append(question)
-        return question
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(QuestionTexts, "over_changed_rows", watched)
+    with questions_over_changed_rows() as asked:
         kind = lake.run("--select", "sold_by_name")["sold_by_name"]["refresh_kind"]
     lake.assert_equals_definition("sold_by_name")
     plans = [str(lake.sql(f"EXPLAIN {question}")[0][0]) for question in asked]
@@ -367,16 +377,7 @@ def test_few_of_many_rows_that_are_written_again_pass_a_where(lake: LakeProject)
         f"UPDATE {sold} SET part = CASE id WHEN 15 THEN 450 ELSE part END,"
         " price = CASE id WHEN 100 THEN -0.0D WHEN 1 THEN 2D WHEN 23 THEN 0D ELSE price END WHERE id IN (1, 15, 23, 100)"
     )
-    asked: list[str] = []
-    real = QuestionTexts.over_changed_rows
-
-    def watched(texts: QuestionTexts, index: int, *, that_pass: bool = False) -> str | None:
-        question = real(texts, index, that_pass=that_pass)
-        asked.append(question or "")
-        return question
-
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(QuestionTexts, "over_changed_rows", watched)
+    with questions_over_changed_rows() as asked:
         found = lake.run("--select", *MANY_REWRITTEN)
     for model in MANY_REWRITTEN:
         lake.assert_equals_definition(model)

@@ -32,7 +32,7 @@ from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, Ma
 A_ROW = "SELECT 1 AS icebergmv_row"
 """Whether FROM and WHERE give one. Where what is asked still reads a row around its SELECT, Spark refuses to say it."""
 
-_Version: TypeAlias = Literal["now", "before", "changed", "both"]
+_Version: TypeAlias = Literal["now", "before", "changed", "passing", "both"]
 _Texts: TypeAlias = Mapping[TableReference, str]
 
 
@@ -65,10 +65,7 @@ class QuestionTexts:
         without them, whatever else is edited or read as empty.
         """
         reach = self.asked.reach[index]
-        texts = self._texts(index, "changed", reach.emptied)
-        passing = self._that_pass(index) if that_pass else None
-        if texts is not None and passing is not None:
-            texts = {**texts, self.asked.references[index]: passing}
+        texts = self._texts(index, "passing" if that_pass else "changed", reach.emptied)
         return None if texts is None else splice(self.asked.sql, texts, reach.edits)
 
     def of_block(self, index: int, *, first: bool = False) -> str | None:
@@ -138,8 +135,9 @@ class QuestionTexts:
         source = self.bases.of(reference).source
         if source is None:
             return None
-        if reference.index == asked and wanted == "changed":
-            return self.changed_rows(asked)
+        if reference.index == asked and wanted in ("changed", "passing"):
+            passing = self._that_pass(asked) if wanted == "passing" else None
+            return self.changed_rows(asked) if passing is None else passing
         if reference.index == asked and wanted == "both":
             compared = self._compared_rows(asked)
             return None if compared is None else compared.both_versions(self._dialect)

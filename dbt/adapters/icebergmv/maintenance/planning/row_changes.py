@@ -186,7 +186,7 @@ class RowChanges:
 
     def each_once(self, dialect: Dialect) -> str:
         """Return the rows that one of the versions has more often, each once."""
-        return self._in_place(f"SELECT {self._items} FROM ({self._both(dialect)}) {self._that_differ()}")
+        return self._in_place(f"SELECT {self._items()} FROM ({self._both(dialect)}) {self._that_differ()}")
 
     def counted(self, dialect: Dialect) -> str:
         """Return the same with how many more of each row the later version has."""
@@ -194,20 +194,19 @@ class RowChanges:
 
     def counted_in(self, signed: str) -> str:
         """Return the same of a query that gives rows with a SIGN."""
-        return f"(SELECT {self._items}, sum({SIGN}) AS {SIGN} FROM ({signed}) {self._that_differ()})"
+        return f"(SELECT {self._items()}, sum({SIGN}) AS {SIGN} FROM ({signed}) {self._that_differ()})"
 
-    @property
-    def _items(self) -> str:
-        names = ((identifier(name), of) for name, of in self.columns.items())
-        return ", ".join(f"max({c}) AS {c}" if of in _FLOATS else c for c, of in names)
+    def _items(self, qualifier: str = "") -> str:
+        columns = ((identifier(name), f"{qualifier}{identifier(name)}", of) for name, of in self.columns.items())
+        values = ((name, f"max({column})" if of in _FLOATS else column) for name, column, of in columns)
+        return ", ".join(name if value == name else f"{value} AS {name}" for name, value in values)
 
     def each_once_of(self, with_: str, read: str, name: str) -> str:
         """Return the rows that a FROM and WHERE make more often of one version; they read both under a name.
 
         `with_` goes in front of the SELECT.
         """
-        columns = ((identifier(c), f"{identifier(name)}.{identifier(c)}", of) for c, of in self.columns.items())
-        items = ", ".join(f"{f'max({full})' if of in _FLOATS else full} AS {c}" for c, full, of in columns)
+        items = self._items(f"{identifier(name)}.")
         return self._in_place(f"{with_} SELECT {items} {read} {self.that_differ(name)}".lstrip())
 
     def both_versions(self, dialect: Dialect) -> str:

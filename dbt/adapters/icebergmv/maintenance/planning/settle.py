@@ -192,12 +192,14 @@ def unfit_of(view: RefreshedView, hidden: tuple[Column, ...], misfit: str | None
 def request_of(view: RefreshedView, options: PlanOptions, hidden: tuple[Column, ...], unfit: str | None) -> PlanRequest:
     """Return what the plan of a refresh is made from, but for the answers to what Spark is asked."""
     merges = options.merges and keeps(view.storage, hidden, view.definition)
+    request = replace(_request(view, options, unfit), merges=merges)
+    if options.policy == "full":
+        return request
     left_out = options.policy == "auto" and are_left_out(
         view.state.vain_questions, view.state.full_seconds, view.status
     )
     request = replace(
-        _request(view, options, unfit),
-        merges=merges,
+        request,
         changed_nearly_everywhere=changed_nearly_everywhere(view.status),
         leaves_out_questions=left_out,
     )

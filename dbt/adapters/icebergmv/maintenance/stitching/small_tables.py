@@ -18,12 +18,13 @@ def are_small(read: Sequence[BaseTable], looks: int, below_rows: int) -> bool:
     tables that would be looked at. Other materialized views do not count as small: they may look at tables of their
     own, or raise an error.
     """
+    looks = max(1, looks)
     sources = [base.source for base in read if base.source is not None and base.source.storage == base.name]
     return (
         len(sources) == len(read)
-        and _fit([source.most_rows for source in sources], below_rows * max(1, looks) - 1)
-        and _fit([source.count("total-files-size") for source in sources], _MOST_BYTES * max(1, looks))
-        and _fit([_files(source) for source in sources], _MOST_FILES * max(1, looks))
+        and _fit([source.most_rows for source in sources], below_rows * looks - 1)
+        and _fit([source.count("total-files-size") for source in sources], _MOST_BYTES * looks)
+        and _fit([_files(source) for source in sources], _MOST_FILES * looks)
     )
 
 
