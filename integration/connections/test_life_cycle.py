@@ -32,17 +32,26 @@ def profile(section: str, **changes: Any) -> dict[str, Any]:
     return {**target, **changes}
 
 
+BRIEFLY = ("begin", "first_build", "new_rows", "changed_rows", "stitched_read", "dropped_schema")
+"""The steps without which there is no life."""
+
+
 @pytest.mark.parametrize(
-    "section", ["Spark Connect", pytest.param("Spark Thrift server", marks=pytest.mark.long)], ids=["connect", "thrift"]
+    ("section", "steps"),
+    [
+        pytest.param("Spark Connect", BRIEFLY, id="connect-briefly"),
+        pytest.param("Spark Connect", (), marks=pytest.mark.long, id="connect"),
+        pytest.param("Spark Thrift server", (), marks=pytest.mark.long, id="thrift"),
+    ],
 )
-def test_server(section: str, tmp_path: Path) -> None:
+def test_server(section: str, steps: tuple[str, ...], tmp_path: Path) -> None:
     start = SERVERS[profile(section)["method"]]
     with rest_catalog(tmp_path / "catalog") as uri:
         place = {**profile(section)["catalog_properties"], "uri": uri}
         with start(tmp_path / "server", catalog_settings("lake", None, place, str(tmp_path))) as server:
             target = profile(section, host=HOST, port=server.port, catalog_properties=place)
             see_each_others_commits(ServedProject(tmp_path / "other", target))
-            live(target, tmp_path / "project", _without_java(tmp_path))
+            live(target, tmp_path / "project", _without_java(tmp_path), steps)
 
 
 def see_each_others_commits(project: ServedProject) -> None:

@@ -30,8 +30,16 @@ def rows_of(types: Sequence[str], count: int, rows: random.Random) -> list[tuple
     return [tuple(rows.choice(VALUES[t]) for t in types) for _ in range(count)]
 
 
-@pytest.mark.parametrize("types", EXACT)
-@pytest.mark.parametrize("delete", ["copy-on-write", "merge-on-read"])
+EACH_ONCE = (("int", "string", "copy-on-write"), ("timestamp", "string", "merge-on-read"))
+"""What is tried in every run of the tests; the rest is `long`."""
+TRIED = [
+    pytest.param(types, delete, marks=() if (*types, delete) in EACH_ONCE else pytest.mark.long)
+    for types in EXACT
+    for delete in ("copy-on-write", "merge-on-read")
+]
+
+
+@pytest.mark.parametrize(("types", "delete"), TRIED)
 def test_lists_hold_for_the_rows_that_terms_hold_for(lake: LakeProject, types: tuple[str, ...], delete: str) -> None:
     seeded = random.Random("-".join(types))
     columns = {f"c{n}": t for n, t in enumerate(types)}
