@@ -43,13 +43,13 @@ def test_overwrites_that_take_longer_than_a_full_refresh_are_left_out_for_a_whil
     monkeypatch.setattr(left_out, "_WORTH_LEAVING_OUT", float("-inf"))
     name, base = "written_in_vain", f"lake.{lake.schema}.by_day"
     lake.sql(f"CREATE TABLE {base} (d date, v int) USING iceberg PARTITIONED BY (d)")
-    lake.sql(f"INSERT INTO {base} SELECT date_add(date'2024-01-01', id % 3), id FROM range(300)")
+    lake.sql(f"INSERT INTO {base} SELECT date_add(date'2024-01-01', cast(id % 3 as int)), id FROM range(300)")
     lake.model(name, f"select d, median(v) as m from {base} group by d", partition_by="d")
     lake.run("--select", name)
     change = f"UPDATE {base} SET v = v + 1 WHERE d = date'2024-01-02'"
     fewer = f"INSERT INTO {base} VALUES (date'2024-01-03', 7)"
     paid, instead = "by_day: 1 partition changed", "cheaper than what the last refreshes did, which took longer"
-    steps = [(change, paid), (change, paid), (change, instead), (change, paid), (change, instead), (fewer, "appended")]
+    steps = [(change, paid), (change, paid), (change, instead), (change, paid), (change, instead), (fewer, paid)]
     for number, (statement, reason) in enumerate(steps):
         lake.sql(statement)
         response = lake.run("--select", name)[name]
