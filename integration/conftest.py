@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from dbt.adapters.factory import reset_adapters
+from dbt_common.behavior_flags import BehaviorFlagRendered
 
 from dbt.adapters.icebergmv.maintenance.planning import cost
 from integration.support.lake import HadoopLakeProject, LakeProject
@@ -70,6 +71,17 @@ def patience() -> Iterator[None]:
     """Let questions take their time: which plan a test sees must not depend on how fast a machine is."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(cost, "SECONDS_ASKED", 600.0)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def sources_of_flags() -> Iterator[None]:
+    """Name no module as the source of dbt's behaviour flags.
+
+    Every dbt command looks for it in all frames of the stack, which takes a third of a second in a deep one.
+    """
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(BehaviorFlagRendered, "_default_source", staticmethod(lambda: "integration"))
         yield
 
 
