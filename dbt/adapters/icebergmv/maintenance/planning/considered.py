@@ -45,8 +45,6 @@ def considered(
     """
     request, forecast = made
     against = _against(definition, status, request)
-    if forecast.kinds == ("full",) and request.leaves_out == "written":
-        against |= dict.fromkeys(("overwrite", "merge"), "it took longer than a full refresh, time and again")
     if written.merging is not None and definition.merging is None and "merge" not in forecast.kinds:
         against["merge"] = "its storage table does not keep what groups are merged by"
     found = []

@@ -50,10 +50,6 @@ _WIDE = frozenset({"file", "month", "year"})
 SECONDS_ASKED = 5.0
 """Questions may always take so long; they may take half as long as the last full refresh, if that is more."""
 
-_DEARER = 1.5
-_DEARER_SECONDS = 1.0
-"""An incremental refresh was dearer than a full one if it took so many times as long, and so much longer."""
-
 _SECONDS_A_QUESTION = 0.5
 _MANY_QUESTIONS = 4
 """So many questions are asked of small tables. Each takes as long as the whole SELECT, whatever it reads."""
@@ -229,15 +225,6 @@ def there_is_time(references: int, status: MaterializedViewStatus, full_seconds:
 def most_seconds_asked(full_seconds: float | None) -> float:
     """Return after how many seconds of questions a full refresh is better, of which the last took `full_seconds`."""
     return inf if full_seconds is None else max(SECONDS_ASKED, full_seconds / 2)
-
-
-def is_dearer_than_full(seconds: float, full_seconds: float, status: MaterializedViewStatus) -> bool:
-    """Return whether an incremental refresh took clearly longer than the last full one, which took `full_seconds`.
-
-    Where all tables are small, every plan costs about the same.
-    """
-    is_longer = seconds > max(_DEARER * full_seconds, full_seconds + _DEARER_SECONDS)
-    return is_longer and _rows_in_all(status) > FEW_ROWS
 
 
 def small_beside_large(status: MaterializedViewStatus) -> frozenset[int]:

@@ -17,7 +17,6 @@ from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_par
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import as_far_as_of_use, stored_hidden, with_states
-from dbt.adapters.icebergmv.maintenance.planning.left_out import full_without_attempt
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
     PlanRequest,
@@ -40,6 +39,7 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, Columns, check_columns
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import PARTITIONED_OTHERWISE
+from dbt.adapters.icebergmv.maintenance.planning.unasked import without_questions
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
 from dbt.adapters.icebergmv.maintenance.predicates.local_time import LocalTime
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView
@@ -143,9 +143,9 @@ def _as_files_say(definition: ViewDefinition, status: MaterializedViewStatus, re
     values = tuple(f"what {name} makes of the values that changed" for name in names)
     reaches = merges_reached_rows(definition, status, request) and _has_keys_below(definition, status)
     to_ask = references_to_ask(definition, status, request)
-    full = full_without_attempt(definition, status, request, to_ask)
-    if full is not None and not values:
-        return certain(full)
+    unasked = without_questions(definition, status, request, to_ask)
+    if unasked is not None and not values:
+        return certain(unasked)
     to_ask, text = as_far_as_it_pays(definition.asked, status, to_ask, request)
     pays = text is not None
     if reaches or not to_ask.is_nothing:

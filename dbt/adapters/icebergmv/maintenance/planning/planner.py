@@ -41,7 +41,6 @@ from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
-from dbt.adapters.icebergmv.maintenance.status.vain_attempts import Attempt
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 
 
@@ -58,7 +57,7 @@ class PlanRequest:
     stored rows hold what groups are merged by. Of the base tables in `changed_nearly_everywhere` so many partitions
     changed that to overwrite what they affect costs more than to compute everything. `within_bounds` says of references
     whose changes are known by column bounds alone about which share of the stored rows is within these.
-    `full_seconds` is how long the last full refresh took. `leaves_out`: what was tried in vain lately.
+    `full_seconds` is how long the last full refresh took. `leaves_out_questions`: they were asked in vain lately.
     """
 
     policy: RefreshPolicy
@@ -73,7 +72,7 @@ class PlanRequest:
     changed_nearly_everywhere: frozenset[TableName] = frozenset()
     within_bounds: Mapping[int, float] = field(default_factory=dict)
     full_seconds: float | None = None
-    leaves_out: Attempt | None = None
+    leaves_out_questions: bool = False
 
 
 def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:

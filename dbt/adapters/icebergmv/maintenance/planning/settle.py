@@ -35,12 +35,6 @@ from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
-from dbt.adapters.icebergmv.maintenance.planning.left_out import (
-    after_asking,
-    after_leaving_out,
-    full_without_attempt,
-    left_out,
-)
 from dbt.adapters.icebergmv.maintenance.planning.listed_values import Listing
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
@@ -60,6 +54,12 @@ from dbt.adapters.icebergmv.maintenance.planning.spark_columns import (
     columns_of_definition,
 )
 from dbt.adapters.icebergmv.maintenance.planning.stored_share import shares_within_bounds
+from dbt.adapters.icebergmv.maintenance.planning.unasked import (
+    after_asking,
+    after_leaving_out,
+    are_left_out,
+    without_questions,
+)
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,
     LostView,
@@ -70,7 +70,7 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import (
     with_views_as_names,
     without_keys,
 )
-from dbt.adapters.icebergmv.maintenance.status.vain_attempts import VainAttempts
+from dbt.adapters.icebergmv.maintenance.status.vain_questions import VainQuestions
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy, ViewConfig
 
 _OTHER_HIDDEN = "its storage table keeps other columns besides those that the view shows"
@@ -102,7 +102,7 @@ class Settled:
     """Rows will be computed by `plan`, over the definition in `view`, which gives `columns`.
 
     `misfit` says why the storage table cannot take these columns, if so. `hidden` are columns that are stored besides.
-    `vain_attempts` are to be recorded with the rows. It took so many `seconds` to settle it.
+    `vain_questions` are to be recorded with the rows.
     """
 
     view: Inspection
@@ -110,8 +110,7 @@ class Settled:
     plan: Append | Overwrite | Merge | Full
     misfit: str | None = None
     hidden: tuple[Column, ...] = ()
-    vain_attempts: VainAttempts | None = None
-    seconds: float = 0.0
+    vain_questions: VainQuestions | None = None
 
     @property
     def makes_storage(self) -> bool:
@@ -138,11 +137,11 @@ class Settled:
 
 @dataclass(frozen=True)
 class Unchanged:
-    """No row will be computed: those that are stored are right. `vain_attempts` are to be recorded with the view."""
+    """No row will be computed: those that are stored are right. `vain_questions` are to be recorded with the view."""
 
     view: RefreshedView
     plan: NoOp
-    vain_attempts: VainAttempts | None = None
+    vain_questions: VainQuestions | None = None
 
 
 def first_plan(view: RefreshedView, options: PlanOptions) -> RefreshPlan:
@@ -161,7 +160,6 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     Raises InvalidDefinition for columns that no table can hold, InvalidConfig for a `partition_by` that they do not
     have, RefreshConflict when the view was dropped meanwhile.
     """
-    began = monotonic()
     view, described = _with_columns(lake, view)
     columns, hidden = described.output, described.hidden
     unfit = unfit_of(view, hidden, misfit(lake, view, columns))
@@ -178,8 +176,8 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
         return Unchanged(view, plan, vain)
     if isinstance(plan, Full):
         view, described = _with_keys_of_today(lake, view, described)
-        return replace(_anew(view, described, plan, unfit), vain_attempts=vain)
-    return Settled(view, columns, plan, unfit, stored_hidden(view.storage), vain, monotonic() - began)
+        return replace(_anew(view, described, plan, unfit), vain_questions=vain)
+    return Settled(view, columns, plan, unfit, stored_hidden(view.storage), vain)
 
 
 def unfit_of(view: RefreshedView, hidden: tuple[Column, ...], misfit: str | None) -> str | None:
@@ -197,11 +195,13 @@ def request_of(view: RefreshedView, options: PlanOptions, hidden: tuple[Column, 
     request = replace(_request(view, options, unfit), merges=merges)
     if options.policy == "full":
         return request
-    vain, full_seconds = view.state.vain_attempts, view.state.full_seconds
+    left_out = options.policy == "auto" and are_left_out(
+        view.state.vain_questions, view.state.full_seconds, view.status
+    )
     request = replace(
         request,
         changed_nearly_everywhere=changed_nearly_everywhere(view.status),
-        leaves_out=left_out(vain, full_seconds, view.status) if options.policy == "auto" else None,
+        leaves_out_questions=left_out,
     )
     if without_regions(view.definition, view.status, request) is not None:
         return request
@@ -211,10 +211,10 @@ def request_of(view: RefreshedView, options: PlanOptions, hidden: tuple[Column, 
 
 def _planned(
     lake: Lake, view: RefreshedView, columns: Sequence[Column], request: PlanRequest, until: float
-) -> tuple[RefreshPlan, VainAttempts | None]:
+) -> tuple[RefreshPlan, VainQuestions | None]:
     """Return the plan, made with what Spark says of the clock, if it moved, and then of the changed rows.
 
-    With it comes what is to be recorded of attempts in vain.
+    With it comes what is to be recorded of questions that were asked in vain.
     """
     ask = partial(_ask, lake, request, until)
     definition, status = view.definition, view.status
@@ -231,11 +231,11 @@ def _planned(
         asked_of_clock = None if terms is None else [replace(questions(term), nearly_all=inf) for term in terms]
         answer = clock_answer(asked_of_clock, lake.spark)
         request = replace(request, answers={CLOCK.index: answer})
-    vain, started = view.state.vain_attempts, monotonic()
+    vain, started = view.state.vain_questions, monotonic()
     to_ask = references_to_ask(definition, status, request)
-    full = full_without_attempt(definition, status, request, to_ask)
-    if full is not None:
-        return full, after_leaving_out(vain)
+    unasked = without_questions(definition, status, request, to_ask)
+    if unasked is not None:
+        return unasked, after_leaving_out(vain)
     plan: RefreshPlan | None = Reaching(definition, view.bases, status, lake.spark, ask).plan(request)
     if plan is None and not to_ask.is_nothing:
         answers = ask(questions(definition.asked), to_ask)

@@ -124,7 +124,7 @@ def _alter_only(lake: Lake, settled: Unchanged, reads: ReadPlan) -> RefreshResul
     view, reason = settled.view, settled.plan.reason
     say(lake, view, reads)
     alter_storage(lake, view)
-    state = replace(moved(view, recorded_config(view, reads)), vain_attempts=settled.vain_attempts)
+    state = replace(moved(view, recorded_config(view, reads)), vain_questions=settled.vain_questions)
     behavior = layout_of(view.request.config).republish(lake, view, reads, state)
     altered = ", ".join(view.changes.alter)
     return nothing_done(view, f"{reason}; {altered}" if altered else reason, behavior)

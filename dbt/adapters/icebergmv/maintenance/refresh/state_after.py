@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
-from dbt.adapters.icebergmv.maintenance.planning.left_out import after_writing
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
@@ -29,16 +28,12 @@ class Recording:
 
 def state_after(settled: Settled, stored: StoredRows, recording: Recording, seconds: float) -> ViewState:
     """Return the state of a view whose plan was carried out in some seconds, leaving the stored rows."""
-    view, plan = settled.view, settled.plan
+    view = settled.view
     before = view.state.full_seconds if isinstance(view, RefreshedView) else None
-    vain = after_writing(settled.vain_attempts, view.status, plan, settled.seconds + seconds, before)
-    return replace(
-        state_of_rows(settled, stored.name, recording),
-        storage_uuid=str(stored.table.metadata.table_uuid),
-        storage_snapshot_id=stored.snapshot_id,
-        full_seconds=seconds if isinstance(plan, Full) else before,
-        vain_attempts=vain,
-    )
+    uuid = str(stored.table.metadata.table_uuid)
+    state = state_of_rows(settled, stored.name, recording)
+    full_seconds = seconds if isinstance(settled.plan, Full) else before
+    return replace(state, storage_uuid=uuid, storage_snapshot_id=stored.snapshot_id, full_seconds=full_seconds)
 
 
 def state_of_rows(settled: Settled, storage: TableName, recording: Recording) -> ViewState:
@@ -63,7 +58,7 @@ def state_of_rows(settled: Settled, storage: TableName, recording: Recording) ->
         partial=partial,
         views=() if partial else view.views,
         clock={} if partial else _clock(view),
-        vain_attempts=settled.vain_attempts,
+        vain_questions=settled.vain_questions,
     )
 
 
