@@ -58,13 +58,21 @@ def test_in_vain_every_night() -> None:
             vain = after_leaving_out(vain)
         else:
             asked.append(night)
-            vain = after_asking(vain, changed(1000), FULL, 4.0)
+            vain = after_asking(vain, changed(1000), FULL, 4.0, 10.0)
     assert asked == [1, 2, 4, 8, 16, 24, 32]
+
+
+def test_cheap_questions_do_not_count() -> None:
+    """After them those that take a tenth of a full refresh are the first in a row."""
+    vain: VainQuestions | None = None
+    for _ in range(5):
+        vain = after_asking(vain, changed(1000), FULL, 0.9, 10.0)
+    assert after_asking(vain, changed(1000), FULL, 4.0, 10.0) == VainQuestions(1000, 4.0, 1)
 
 
 @pytest.mark.parametrize("plan", [NoOp(""), Overwrite("", ()), Merge("", ())])
 def test_questions_that_paid_are_forgotten(plan: NoOp | Overwrite | Merge) -> None:
-    assert after_asking(VainQuestions(1000, 5.0, 9), changed(1000), plan, 4.0) is None
+    assert after_asking(VainQuestions(1000, 5.0, 9), changed(1000), plan, 4.0, 10.0) is None
     assert after_leaving_out(None) is None
 
 

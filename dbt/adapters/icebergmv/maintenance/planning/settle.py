@@ -83,18 +83,21 @@ Misfit: TypeAlias = Callable[[Lake, Inspection, Sequence[Column]], str | None]
 class PlanOptions:
     """What the plan is for. `policy` and `incremental` are the user's; `appends` says that it runs at once.
 
-    `merges`: it may merge groups, which is for those alone who write what comes of it.
+    `merges` and `leaves_out`: it may merge groups, and leave out questions that were asked in vain lately. This is for
+    those alone who write what comes of it: a read would not record that it left them out.
     """
 
     policy: RefreshPolicy = "auto"
     incremental: bool = True
     appends: bool = True
     merges: bool = False
+    leaves_out: bool = False
 
     @classmethod
     def of_run(cls, config: ViewConfig) -> PlanOptions:
         """Return what a run plans for, which writes what comes of it."""
-        return cls(config.refresh_policy, config.incremental, merges=True)
+        policy = config.refresh_policy
+        return cls(policy, config.incremental, merges=True, leaves_out=policy == "auto")
 
 
 @dataclass(frozen=True)
@@ -195,13 +198,11 @@ def request_of(view: RefreshedView, options: PlanOptions, hidden: tuple[Column, 
     request = replace(_request(view, options, unfit), merges=merges)
     if options.policy == "full":
         return request
-    left_out = options.policy == "auto" and are_left_out(
-        view.state.vain_questions, view.state.full_seconds, view.status
-    )
+    vain, full_seconds = view.state.vain_questions, view.state.full_seconds
     request = replace(
         request,
         changed_nearly_everywhere=changed_nearly_everywhere(view.status),
-        leaves_out_questions=left_out,
+        leaves_out_questions=options.leaves_out and are_left_out(vain, full_seconds, view.status),
     )
     if without_regions(view.definition, view.status, request) is not None:
         return request
@@ -241,8 +242,9 @@ def _planned(
         answers = ask(questions(definition.asked), to_ask)
         plan = plan_refresh(definition, status, replace(request, answers={**request.answers, **answers}))
     if plan is None:
-        return plan_refresh(definition, status, request), vain
-    return plan, after_asking(vain, status, plan, monotonic() - started)
+        is_anew = request.rebuild is not None or request.lost is not None
+        return plan_refresh(definition, status, request), None if is_anew else vain
+    return plan, after_asking(vain, status, plan, monotonic() - started, view.state.full_seconds)
 
 
 def _ask(lake: Lake, request: PlanRequest, until: float, questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:

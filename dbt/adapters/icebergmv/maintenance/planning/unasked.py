@@ -32,7 +32,7 @@ def are_left_out(vain: VainQuestions | None, full_seconds: float | None, status:
     Once may be chance. After the second time in a row that they were asked in vain, the next refresh leaves them out;
     after the third one, three do, and so on. A change of less than half as many rows is asked at once.
     """
-    if vain is None or full_seconds is None or vain.seconds < full_seconds * _WORTH_LEAVING_OUT:
+    if vain is None or not _took_long(vain, full_seconds):
         return False
     wait = min(2 ** (vain.times - 1) - 1, _MOST_WAITED)
     return vain.waited < wait and 2 * _rows(status) >= vain.rows
@@ -55,12 +55,24 @@ def after_leaving_out(before: VainQuestions | None) -> VainQuestions | None:
 
 
 def after_asking(
-    before: VainQuestions | None, status: MaterializedViewStatus, plan: RefreshPlan, seconds: float
+    before: VainQuestions | None,
+    status: MaterializedViewStatus,
+    plan: RefreshPlan,
+    seconds: float,
+    full_seconds: float | None,
 ) -> VainQuestions | None:
-    """Return what is recorded after questions that took so long, and the plan that came of them."""
+    """Return what is recorded after questions that took so long, and the plan that came of them.
+
+    Those before that cost next to nothing do not count. The last full refresh took `full_seconds`.
+    """
     if not isinstance(plan, Full):
         return None
-    return VainQuestions(_rows(status), seconds, 1 if before is None else before.times + 1)
+    times = before.times if before is not None and _took_long(before, full_seconds) else 0
+    return VainQuestions(_rows(status), seconds, times + 1)
+
+
+def _took_long(vain: VainQuestions, full_seconds: float | None) -> bool:
+    return full_seconds is not None and vain.seconds >= full_seconds * _WORTH_LEAVING_OUT
 
 
 def _rows(status: MaterializedViewStatus) -> int:

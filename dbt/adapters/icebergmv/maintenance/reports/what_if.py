@@ -77,7 +77,8 @@ def trial(view: Inspection) -> Trial:
     if isinstance(view, RefreshedView) and view.rebuild is None:
         stored, columns = as_stored(view)
         request = request_of(stored, options, columns.hidden, unfit_of(stored, columns.hidden, None))
-        return Trial(stored, replace(request, lost=None, changed_nearly_everywhere=frozenset()))
+        as_if = replace(request, lost=None, changed_nearly_everywhere=frozenset(), leaves_out_questions=False)
+        return Trial(stored, as_if)
     definition = view.definition
     sources = [(r.index, view.bases.of(r).source) for r in definition.references if not r.pinned]
     specs = [(i, s.table.spec(), s.table_schema) for i, s in sources if s is not None]

@@ -1,0 +1,73 @@
+"""Which refreshes leave out questions that were asked in vain, and how long these are remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions, request_of
+from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
+from dbt.adapters.icebergmv.maintenance.reports.what_if import trial
+from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView, inspect
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
+from dbt.adapters.icebergmv.maintenance.status.vain_questions import VainQuestions
+from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
+from tests.refresh.refreshes import COUNTED, VIEW, Model, Stage, sell
+from tests.support.recording_spark import RecordingSpark
+
+VAIN = VainQuestions(1, 5.0, 3)
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    made = Stage(tmp_path)
+    yield made
+    made.close()
+
+
+def asked_in_vain(stage: Stage, model: Model) -> RefreshedView:
+    """Return a view that is stale, whose last refreshes asked in vain."""
+    sell("EU")(stage.tables())
+    view = inspect(stage.catalog, stage.request(model))
+    assert isinstance(view, RefreshedView)
+    return replace(view, state=replace(view.state, full_seconds=10.0, vain_questions=VAIN))
+
+
+def recorded_after(stage: Stage, model: Model, view: RefreshedView) -> tuple[str, VainQuestions | None]:
+    """Refresh a view; return the kind of the refresh and what is recorded of questions after it."""
+    result = refresh(Lake(stage.catalog, RecordingSpark(stage.catalog, model.columns)), view, read_plan(view))
+    found = stage.catalog.view(*VIEW[1:])
+    assert found is not None
+    return result.kind, read_state("lake.ns.sales", found.properties).vain_questions
+
+
+@pytest.mark.parametrize("policy", ["auto", "incremental", "incremental_strict", "full"])
+def test_only_runs_of_the_policy_auto_leave_them_out(stage: Stage, policy: str) -> None:
+    model = Model(config={"refresh_policy": policy})
+    stage.refresh(model)
+    view = asked_in_vain(stage, model)
+    options = PlanOptions.of_run(view.request.config)
+    assert request_of(view, options, (), None).leaves_out_questions is (policy == "auto")
+
+
+def test_reads_ask_and_so_does_what_is_said_of_changes_to_come(stage: Stage) -> None:
+    """A read records nothing, so nothing would ever be asked again."""
+    stage.refresh(Model())
+    view = asked_in_vain(stage, Model())
+    assert not request_of(view, PlanOptions(), (), None).leaves_out_questions
+    assert not trial(view).request.leaves_out_questions
+
+
+def test_a_refresh_without_questions_says_nothing_of_them(stage: Stage) -> None:
+    stage.refresh(Model())
+    assert recorded_after(stage, Model(), asked_in_vain(stage, Model())) == ("overwrite", VAIN)
+
+
+@pytest.mark.parametrize("model", [COUNTED, Model(config={"partition_by": ()})], ids=["SELECT", "partition_by"])
+def test_another_view_begins_anew(stage: Stage, model: Model) -> None:
+    stage.refresh(Model())
+    assert recorded_after(stage, model, asked_in_vain(stage, model)) == ("full", None)
