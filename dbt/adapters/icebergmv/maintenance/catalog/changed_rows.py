@@ -65,8 +65,13 @@ class FileRows:
         return simplify(dict.fromkeys(rows), max(1, _TERMS // max(1, len(self._bounded))))
 
     def unit(self, partitions: Iterable[PartitionKey]) -> str:
-        """Return what a person calls the partitions: day, month, ... when that is all there is, else partition."""
+        """Return what a person calls the partitions: day, month, ... when that is all there is, else partition.
+
+        All that an unpartitioned table has is called table.
+        """
         names = {str(f.transform) for i in {spec_id for spec_id, _ in partitions} for f in self._specs[i].fields}
+        if not names:
+            return "table"
         only = names.pop() if len(names) == 1 else ""
         return TransformName.parse(only).period or "partition"
 

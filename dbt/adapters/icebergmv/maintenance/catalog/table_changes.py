@@ -60,7 +60,7 @@ class TableChange:
 
     fresh: no row changed (`moved` says whether the ids did). stale: rows changed within `constraints`. unknown: it
     is not known, `reason` says why; everything may have changed. `changed_partitions` counts in `unit`s: partitions,
-    or files where partitions do not show which rows changed.
+    or files where partitions do not show which rows changed, or the table where it has no partitions.
 
     `appended_since` is the recorded snapshot when all that happened since are appends (and compaction): an incremental
     append scan from there to the current snapshot reads exactly the rows that came. `appended_rows` is

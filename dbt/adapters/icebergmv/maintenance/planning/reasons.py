@@ -19,11 +19,16 @@ def changes(status: MaterializedViewStatus) -> str:
 
 def what_changed(change: TableChange) -> str:
     """Return how much of a base table changed: partitions or, where they do not show it, rows or files."""
-    if change.unit == "file" and change.appended_since is not None:
+    if not counts_partitions(change) and change.appended_since is not None:
         return f"{count(change.appended_rows, 'row')} appended"
-    if change.unit == "file" and change.is_whole:
+    if not counts_partitions(change) and change.is_whole:
         return "all rows written again"
-    return f"{count(change.changed_partitions, change.unit)} changed"
+    return "rows changed" if change.unit == "table" else f"{count(change.changed_partitions, change.unit)} changed"
+
+
+def counts_partitions(change: TableChange) -> bool:
+    """Return whether what changed of a table are some of its partitions."""
+    return change.unit not in ("file", "table")
 
 
 def clock_unanswered(clock: ClockChange, answer: NotListed | None) -> str:

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
-from dbt.adapters.icebergmv.maintenance.planning.reasons import count, unknown, what_changed
+from dbt.adapters.icebergmv.maintenance.planning.reasons import count, counts_partitions, unknown, what_changed
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import (
     NextRefresh,
     OnChange,
@@ -324,7 +324,7 @@ def _base_table(base: BaseTableStatus) -> BaseTableReport:
     if change.status == "unknown" and base.recorded is not None:
         words = unknown(base)
     elif change.status == "stale":
-        appends_to_partitions = change.appended_since is not None and change.unit != "file"
+        appends_to_partitions = change.appended_since is not None and counts_partitions(change)
         appended = f" ({count(change.appended_rows, 'row')} appended)" if appends_to_partitions else ""
         words = f"{what_changed(change)}{appended}"
     return BaseTableReport(
