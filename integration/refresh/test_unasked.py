@@ -19,7 +19,7 @@ def test_questions_in_vain_are_left_out_for_a_while(lake: LakeProject) -> None:
     steps = [
         (many, IN_VAIN),
         (many, IN_VAIN),
-        (few, "of_many: 1 partition changed"),
+        (few, "of_many: 1 row appended"),
         (many, IN_VAIN),
         (many, IN_VAIN),
         (many, LEFT_OUT),

@@ -268,7 +268,7 @@ def test_unpartitioned_table_changes_where_its_files_have_values(make: Make) -> 
     both = {ColumnKey("region"): Domain.between(Range("a", "b"))}
     both[ColumnKey("ts")] = Domain.of(NEW_YEAR * MICROS_PER_DAY, None)
     assert_stale(since(before, table, frozenset(["ts", "region"])), {TupleDomain.where(both)}, "file")
-    assert_stale(since(before, table, frozenset()), {TupleDomain.all()}, "partition")
+    assert_stale(since(before, table, frozenset()), {TupleDomain.all()}, "table")
 
 
 def test_renamed_and_dropped_columns(make: Make) -> None:

@@ -49,8 +49,9 @@ ASKED = {
 @pytest.mark.parametrize("name", ASKED)
 def test_asking_has_to_pay(name: str) -> None:
     changed, rows, pays = ASKED[name]
-    found = references_to_ask(BY_REGION, status(sized(changed, rows)), PlanRequest("auto"))
-    assert found == ToAsk((0,) if pays else ())
+    bases = status(sized(changed, rows))
+    assert references_to_ask(BY_REGION, bases, PlanRequest("auto")) == ToAsk((0,) if pays else ())
+    assert references_to_ask(BY_REGION, bases, PlanRequest("incremental")) == ToAsk((0,))
 
 
 def test_a_small_table_beside_a_large_one_is_asked() -> None:

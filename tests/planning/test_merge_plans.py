@@ -91,9 +91,10 @@ def test_what_partitions_say_is_overwritten() -> None:
     assert isinstance(plan, Overwrite)
 
 
-def test_a_change_that_is_most_of_all_rows_is_not_read_twice() -> None:
+@pytest.mark.parametrize(("policy", "kind"), [("auto", Full), ("incremental", Merge), ("incremental_strict", Merge)])
+def test_with_auto_a_change_that_is_most_of_all_rows_is_not_read_twice(policy: RefreshPolicy, kind: type) -> None:
     large = sized(replace(ONE_DAY, changed_rows=900_000), rows=1_000_000)
-    assert isinstance(plan_refresh(BY_REGION, status(large), PlanRequest("auto", merges=True)), Full)
+    assert isinstance(plan_refresh(BY_REGION, status(large), PlanRequest(policy, merges=True)), kind)
 
 
 def test_tables_are_read_one_after_the_other() -> None:

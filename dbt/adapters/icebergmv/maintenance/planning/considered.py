@@ -125,7 +125,7 @@ def _against_merge(
     if is_nothing or status.clock is not None:
         return str(status.clock) if status.clock is not None else "nothing is to be merged"
     stale = status.stale
-    if reads_too_much(stale, status):
+    if request.policy == "auto" and reads_too_much(stale, status):
         return "so much changed that reading it is nearly reading everything"
     deltas = signed_deltas(definition, stale)
     if deltas is None:

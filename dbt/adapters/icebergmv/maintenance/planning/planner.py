@@ -100,7 +100,7 @@ def references_to_list(
 
 
 def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> ToAsk:
-    """Return the references to ask. Asking reads what changed, which does not pay where that is most of all rows."""
+    """Return the references to ask. With `auto` nothing is asked that would read most of all rows: it does not pay."""
     if without_regions(definition, status, request) is not None or not _is_clock_answered(status, request):
         return ToAsk()
     merges = _merge(definition, status, request, _overwrite(definition, status, request)) is not None
@@ -125,7 +125,8 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
                 own_keys.append(use.index)
     # A table that is used several times is compared with what it was once.
     compared = {base.base.name: base for base in needed.values()}
-    if needed and (reads_too_much(compared.values(), status) or not definition.rewritable >= needed.keys()):
+    is_too_much = request.policy == "auto" and reads_too_much(compared.values(), status)
+    if needed and (is_too_much or not definition.rewritable >= needed.keys()):
         return ToAsk()
     known_roughly, known_by_bounds = ({*found} - needed.keys() for found in (narrower, own_keys))
     return ToAsk(tuple(sorted(needed)), tuple(sorted(known_roughly)), tuple(sorted(known_by_bounds)), merges)
@@ -228,7 +229,7 @@ def _merge(
         for base in stale
         for use in _uses(definition, base)
     )
-    if partitions_say_it or reads_too_much(stale, status):
+    if partitions_say_it or (request.policy == "auto" and reads_too_much(stale, status)):
         return None
     found = signed_deltas(definition, stale)
     if found is None:
