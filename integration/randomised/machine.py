@@ -119,9 +119,12 @@ class Machine:
                     self.looker.look(subject, step.behavior, step.adaptive)
             case Alter():
                 for subject in self._of_shape(step.shape):
+                    before = subject.behavior
                     self.looker.alter(subject, step.behavior)
                     self._leave_traces(subject)
                     self._note_above(subject, "altered")
+                    if subject.behavior != before:
+                        self._forget_texts_above(subject)
             case Maintain():
                 built = [s for s in self.subjects if s.built]
                 self._at_once(self._maintain, built)
@@ -386,6 +389,12 @@ class Machine:
             if subject.name in other.reads.values():
                 other.changed.add("mv")
                 other.broken.add(how)
+
+    def _forget_texts_above(self, subject: Subject) -> None:
+        """Note that upper views are not read as they are made: they see another behaviour from their next run on."""
+        for other in self.subjects:
+            if subject.name in other.reads.values():
+                other.texts = {}
 
     def _leave_traces(self, subject: Subject) -> None:
         """Note that something happened to what a view above this one watches."""
