@@ -1,4 +1,4 @@
-"""One Hypothesis profile for every machine (no deadline, the same examples at every run), and an empty catalog."""
+"""One Hypothesis profile for every machine (no deadline, the same examples at every run), and catalogs to use."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 from pyiceberg.catalog.sql import SqlCatalog
+
+from tests.refresh.refreshes import Stage
 
 settings.register_profile(
     "engine",
@@ -25,5 +27,13 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlCatalog]:
     folder: Path = tmp_path_factory.mktemp("warehouse")
     made = SqlCatalog("lake", uri=f"sqlite:///{folder}/catalog.db", warehouse=folder.as_uri())
     made.create_namespace("ns")
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    """Base tables of a test's own, and the refreshes that it plays on them."""
+    made = Stage(tmp_path)
     yield made
     made.close()

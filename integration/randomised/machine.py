@@ -142,6 +142,10 @@ class Machine:
     def _of_shape(self, shape: str) -> list[Subject]:
         return [s for s in self.subjects if s.shape.name == shape and s.built]
 
+    def _above(self, subject: Subject) -> list[Subject]:
+        """Return the views that read a view."""
+        return [other for other in self.subjects if subject.name in other.reads.values()]
+
     def _levels(self) -> list[list[Subject]]:
         upper = [s for s in self.subjects if "mv" in s.reads]
         return [level for level in ([s for s in self.subjects if s not in upper], upper) if level]
@@ -228,10 +232,9 @@ class Machine:
         if kind == "full" and not new_meaning and self._must_be_incremental(subject):
             raise WrongResult("full", shape, f"{reason}; changed {sorted(subject.changed)}; {subject.sql}")
         if kind != "none":
-            for other in self.subjects:
-                if subject.name in other.reads.values():
-                    other.changed.add("mv")
-                    other.broken |= {"full"} if kind == "full" else set()
+            for other in self._above(subject):
+                other.changed.add("mv")
+                other.broken |= {"full"} if kind == "full" else set()
         subject.changed.clear()
         subject.broken.clear()
         subject.altered = False
@@ -385,21 +388,19 @@ class Machine:
 
     def _note_above(self, subject: Subject, how: str) -> None:
         """Note that a view may have been refreshed, by which plan is not known, or is read in another way."""
-        for other in self.subjects:
-            if subject.name in other.reads.values():
-                other.changed.add("mv")
-                other.broken.add(how)
+        for other in self._above(subject):
+            other.changed.add("mv")
+            other.broken.add(how)
 
     def _forget_texts_above(self, subject: Subject) -> None:
         """Note that upper views are not read as they are made: they see another behaviour from their next run on."""
-        for other in self.subjects:
-            if subject.name in other.reads.values():
-                other.texts = {}
+        for other in self._above(subject):
+            other.texts = {}
 
     def _leave_traces(self, subject: Subject) -> None:
         """Note that something happened to what a view above this one watches."""
-        for other in self.subjects:
-            other.altered = other.altered or subject.name in other.reads.values()
+        for other in self._above(subject):
+            other.altered = True
 
     def _run_dbt(self, level: list[Subject]) -> None:
         for subject in level:

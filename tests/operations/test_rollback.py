@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 
 import pytest
 from pyiceberg.types import LongType
@@ -25,13 +24,6 @@ from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from tests.refresh.refreshes import COUNTED, ROWS, STORAGE, VIEW, Model, Stage, crash, reading, sell
 from tests.support.recording_spark import SETTINGS, RecordingSpark
 from tests.support.shares import one_of
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    made = Stage(tmp_path)
-    yield made
-    made.close()
 
 
 def refreshed(stage: Stage, model: Model, times: int = 3) -> list[int]:

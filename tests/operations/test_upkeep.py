@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
@@ -34,13 +34,6 @@ from tests.support.metadata_tables import MetadataTable, file_of
 from tests.support.recording_spark import RecordingSpark
 
 NOW = datetime.now(timezone.utc)
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    made = Stage(tmp_path)
-    yield made
-    made.close()
 
 
 def grow(stage: Stage, model: Model, times: int) -> None:

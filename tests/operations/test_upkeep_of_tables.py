@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timezone
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -20,13 +19,6 @@ from tests.support.recording_spark import RecordingSpark, committed_as
 
 NOW = datetime.now(timezone.utc)
 TABLE_ROWS = replace(ROWS, config={"layout": "table"})
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    made = Stage(tmp_path)
-    yield made
-    made.close()
 
 
 def grow(stage: Stage, times: int) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -31,13 +29,6 @@ NOT_STITCHED = (
 
 class Refused(Exception):
     """What a warning is where warnings are errors."""
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    made = Stage(tmp_path)
-    yield made
-    made.close()
 
 
 def warned(stage: Stage, model: Model, **request: Any) -> list[str]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -20,13 +18,6 @@ from tests.refresh.refreshes import COUNTED, VIEW, Model, Stage, sell
 from tests.support.recording_spark import RecordingSpark
 
 VAIN = VainQuestions(1, 5.0, 3)
-
-
-@pytest.fixture
-def stage(tmp_path: Path) -> Iterator[Stage]:
-    made = Stage(tmp_path)
-    yield made
-    made.close()
 
 
 def asked_in_vain(stage: Stage, model: Model) -> RefreshedView:

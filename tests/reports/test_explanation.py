@@ -18,7 +18,6 @@ from dbt.adapters.icebergmv.maintenance.reports.explanation import (
 from dbt.adapters.icebergmv.maintenance.reports.explanation_text import explanation_text, in_a_line, project_text
 from dbt.adapters.icebergmv.maintenance.reports.next_sql import NextSql
 from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, Recorded
-from tests.refresh.conftest import stage as stage  # noqa: PLC0414 - a fixture
 from tests.refresh.refreshes import DAYS, JOINED, ROWS, VIEW, Model, Stage, reading, sell
 
 

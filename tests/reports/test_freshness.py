@@ -13,7 +13,6 @@ from dbt.adapters.icebergmv.maintenance.reports.freshness import Overdue, overdu
 from dbt.adapters.icebergmv.maintenance.reports.one_run import status
 from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
-from tests.refresh.conftest import stage as stage  # noqa: PLC0414 - a fixture
 from tests.refresh.refreshes import JOINED, RANDOM, STORAGE, TABLE, VIEW, Model, Stage, employ, sell
 
 HOUR = 3600

@@ -16,7 +16,6 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshRequest,
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, inspect_for_run
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
-from tests.refresh.conftest import stage as stage  # noqa: PLC0414 - a fixture
 from tests.refresh.refreshes import VIEW, Model, Stage, reading, sell
 from tests.support.recording_spark import SETTINGS, RecordingSpark
 

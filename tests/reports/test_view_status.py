@@ -17,7 +17,6 @@ from dbt.adapters.icebergmv.maintenance.reports.one_run import status
 from dbt.adapters.icebergmv.maintenance.reports.status_text import status_text
 from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, Recorded, ViewStatus
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
-from tests.refresh.conftest import stage as stage  # noqa: PLC0414 - a fixture
 from tests.refresh.refreshes import (
     COUNTED,
     DAYS,

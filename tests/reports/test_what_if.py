@@ -5,7 +5,6 @@ from __future__ import annotations
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import is_fresh, outlook
 from dbt.adapters.icebergmv.maintenance.reports.what_if import one_file_changed, trial
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, inspect
-from tests.refresh.conftest import stage as stage  # noqa: PLC0414 - a fixture
 from tests.refresh.refreshes import DAYS, ROWS, Model, Stage, sell
 
 

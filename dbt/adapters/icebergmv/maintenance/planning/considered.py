@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.planning.cost import NEARLY_EVERYWHERE, merge_pays, reads_too_much
+from dbt.adapters.icebergmv.maintenance.planning.cost import NEARLY_EVERYWHERE, merge_pays
 from dbt.adapters.icebergmv.maintenance.planning.deltas import signed_deltas, without_what_cancels
 from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, Kind
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
     PlanRequest,
+    costs_too_much,
     merges_reached_rows,
     plan_refresh,
     without_regions,
@@ -125,7 +126,7 @@ def _against_merge(
     if is_nothing or status.clock is not None:
         return str(status.clock) if status.clock is not None else "nothing is to be merged"
     stale = status.stale
-    if request.policy == "auto" and reads_too_much(stale, status):
+    if costs_too_much(request, stale, status):
         return "so much changed that reading it is nearly reading everything"
     deltas = signed_deltas(definition, stale)
     if deltas is None:

@@ -125,7 +125,7 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
                 own_keys.append(use.index)
     # A table that is used several times is compared with what it was once.
     compared = {base.base.name: base for base in needed.values()}
-    is_too_much = request.policy == "auto" and reads_too_much(compared.values(), status)
+    is_too_much = costs_too_much(request, compared.values(), status)
     if needed and (is_too_much or not definition.rewritable >= needed.keys()):
         return ToAsk()
     known_roughly, known_by_bounds = ({*found} - needed.keys() for found in (narrower, own_keys))
@@ -153,6 +153,11 @@ def as_far_as_it_pays(
             if asking_pays(text, references, status, small_beside_large(status)):
                 return wanted, text
     return (needed, None) if is_auto else (to_ask, asked)
+
+
+def costs_too_much(request: PlanRequest, bases: Iterable[BaseTableStatus], status: MaterializedViewStatus) -> bool:
+    """Return whether so much changed in some base tables that it is not read to refresh less. Only `auto` asks that."""
+    return request.policy == "auto" and reads_too_much(bases, status)
 
 
 def merges_reached_rows(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> bool:
@@ -229,7 +234,7 @@ def _merge(
         for base in stale
         for use in _uses(definition, base)
     )
-    if partitions_say_it or (request.policy == "auto" and reads_too_much(stale, status)):
+    if partitions_say_it or costs_too_much(request, stale, status):
         return None
     found = signed_deltas(definition, stale)
     if found is None:
