@@ -238,7 +238,7 @@ def _use(definition: ViewDefinition, occurrence: Occurrence) -> Use:
         by_bounds=by_bounds,
         if_listed=by_bounds and all(any(isinstance(s, Computed) for s in track.function) for _, track in tracks),
         only_without_null=all(Inverse(OrNull()) in track.function for _, track in tracks),
-        new_rows_alone=not always and additive is not None and definition.rewritable >= {occurrence.index, *additive},
+        new_rows_alone=not always and additive is not None and definition.rewritable,
         answered=() if always else definition.asked.columns_of(occurrence.index),
         of_a_value=all(copy in definition.asked.scalars for copy in definition.asked.copies_of(occurrence.index)),
     )

@@ -273,6 +273,24 @@ def test_a_column_added_below_a_star(lake: LakeProject) -> None:
     lake.assert_equals_definition("starred_upper")
 
 
+def test_a_column_added_below_a_star_that_a_plain_view_renames(lake: LakeProject) -> None:
+    table, plain = f"lake.{lake.schema}.renamed_star", f"lake.{lake.schema}.plain_star"
+    lake.sql(f"CREATE TABLE {table} (region string, v int) USING iceberg PARTITIONED BY (region)")
+    lake.sql(f"INSERT INTO {table} VALUES ('EU', 1), ('US', 2)")
+    lake.sql(f"CREATE VIEW {plain} (area, w) AS SELECT * FROM {table}")
+    sql = f"select area, sum(w) as s from {plain} group by area"
+    lake.model("over_star", sql, stale_read_behavior="use_stitching")
+    lake.model("by_query_over_star", sql, stale_read_behavior="use_view_query")
+    lake.run("--select", "over_star", "by_query_over_star")
+    assert stitched(lake, "over_star")
+    lake.sql(f"ALTER TABLE {table} ADD COLUMN z int")
+    lake.assert_equals_definition("over_star", "by_query_over_star")
+    lake.sql(f"INSERT INTO {table} VALUES ('EU', 5, 7)")
+    lake.assert_equals_definition("over_star", "by_query_over_star")
+    lake.run("--select", "over_star", "by_query_over_star")
+    lake.assert_equals_definition("over_star", "by_query_over_star")
+
+
 SCHEMA_CHANGES = {
     "column added": "ALTER TABLE {t} ADD COLUMN note string",
     "column dropped and added": "ALTER TABLE {t} DROP COLUMN amount; ALTER TABLE {t} ADD COLUMN amount int",

@@ -64,14 +64,14 @@ def test_the_pairs_of_a_rule_run_its_code(module: str) -> None:
 @pytest.mark.parametrize(
     ("sql", "rewritable"),
     [
-        ("SELECT t.d FROM ns.t", {0}),
-        ("SELECT ns.t.d FROM ns.t", set()),
-        ("SELECT ns.t.s.d FROM ns.t", set()),
-        ("SELECT d FROM t WHERE v > (SELECT max(ns.u.w) FROM ns.u)", set()),
+        ("SELECT t.d FROM ns.t", True),
+        ("SELECT ns.t.d FROM ns.t", False),
+        ("SELECT ns.t.s.d FROM ns.t", False),
+        ("SELECT d FROM t WHERE v > (SELECT max(ns.u.w) FROM ns.u)", False),
     ],
 )
-def test_names_with_a_schema_cannot_become_subqueries(sql: str, rewritable: set[int]) -> None:
-    assert analysed(sql).rewritable == rewritable
+def test_names_with_a_schema_cannot_become_subqueries(sql: str, rewritable: bool) -> None:
+    assert analysed(sql).rewritable is rewritable
 
 
 def test_hash_ignores_white_space_and_comments_only() -> None:

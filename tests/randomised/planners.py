@@ -232,7 +232,7 @@ def _with_own_keys(to_ask: ToAsk, definition: ViewDefinition, status: Materializ
     """Ask tables that only got rows for the keys in these, as is done of large tables alone."""
     appended = {i for b in status.stale if b.change.appended_since is not None for i in b.occurrences}
     others = {*to_ask.needed, *to_ask.narrower}
-    return replace(to_ask, own_keys=tuple(sorted((appended & definition.rewritable) - others)))
+    return replace(to_ask, own_keys=tuple(sorted(appended - others)) if definition.rewritable else ())
 
 
 def _base(

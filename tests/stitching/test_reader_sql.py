@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -135,6 +136,14 @@ def test_a_partition_spec_may_come_with_its_first_files(tables: dict[str, Table]
     found = text(SUM, tables)
     assert "partition_spec_id NOT IN (0)" in found
     assert found.index("`FILES` VERSION") < found.index("`MANIFESTS`") < found.index("`REFS`")
+
+
+def test_all_views_of_a_table_name_what_they_look_at_in_one_order(tables: dict[str, Table]) -> None:
+    """A query loads each of these once: where its first view names it, however many views follow."""
+    looked_at = ("METADATA_LOG_ENTRIES", "FILES", "MANIFESTS", "REFS", "mETADATA_LOG_ENTRIES")
+    for behavior in ("use_stitching", "use_view_query"):
+        names = dict.fromkeys(re.findall(r"`lake`\.`ns`\.`t`\.`(\w+)`", text(SUM, tables, behavior)))
+        assert [name for name in names if name != "branch_main"] == [*looked_at], behavior
 
 
 def test_a_view_that_runs_stitched_is_published_anew_when_runs_refresh_it(tables: dict[str, Table]) -> None:

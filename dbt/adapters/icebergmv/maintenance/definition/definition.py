@@ -53,8 +53,8 @@ class ViewDefinition:
     `columns` is None when the output cannot be known without Spark. `always_full` says why the view can be neither kept
     nor refreshed in part, whatever changed; `full_when_changed` why a change always asks for a full refresh.
     `obstacles` says, per base occurrence, what keeps it from being tracked. `additive` holds the references whose new
-    rows alone give the new output rows, with those that are read as empty for it. `rewritable` holds the references
-    whose name may be replaced by a subquery, because nothing in the SQL names them with a catalog or a schema.
+    rows alone give the new output rows, with those that are read as empty for it. `rewritable`: subqueries
+    may take the places of the references, because no column is named with a catalog or a schema.
     `mentions` are the words of the SQL in lower case. `reads_by_shape`: columns that it does not name may matter too.
     `needs_tables`: every output row comes from rows of tables. `selects_subquery`: a SELECT list holds a subquery.
     `ansi_matters`: its values may be others in ANSI mode. `reads_unnamed`: it reads columns by no name.
@@ -73,7 +73,7 @@ class ViewDefinition:
     occurrences: frozenset[Occurrence] = frozenset()
     obstacles: Mapping[Occurrence, str] = field(default_factory=dict)
     additive: Mapping[int, frozenset[int]] = field(default_factory=dict)
-    rewritable: frozenset[int] = frozenset()
+    rewritable: bool = False
     mentions: frozenset[str] = frozenset()
     reads_by_shape: bool = False
     needs_tables: bool = False
@@ -192,7 +192,7 @@ def analyse(
         additive=_additive(relation, references.tables, tokens),
         mentions=words,
         reads_by_shape=reads_by_shape(nodes),
-        rewritable=_rewritable(nodes, references.tables),
+        rewritable=not _names_with_schema(nodes),
         needs_tables=_needs_tables(nodes),
         ansi_matters=ansi_matters(nodes, _types(known.columns.values()), words),
         reads_unnamed=unnamed,
@@ -310,10 +310,7 @@ def check_names(names: Sequence[str]) -> None:
         seen.add(name.lower())
 
 
-def _rewritable(nodes: Nodes, references: tuple[TableReference, ...]) -> frozenset[int]:
-    """Return the occurrences that may become a subquery: no column is qualified with a schema, as in `s.t.c`."""
-    if any(column.args.get("db") for column in nodes.of(exp.Column)):
-        return frozenset()
-    if any(isinstance(dot.this, exp.Column) and dot.this.args.get("db") for dot in nodes.of(exp.Dot)):
-        return frozenset()
-    return frozenset(r.index for r in references)
+def _names_with_schema(nodes: Nodes) -> bool:
+    """Return whether a column is qualified with a schema, as in `s.t.c`."""
+    dotted = (dot.this for dot in nodes.of(exp.Dot) if isinstance(dot.this, exp.Column))
+    return any(column.args.get("db") for column in (*nodes.of(exp.Column), *dotted))

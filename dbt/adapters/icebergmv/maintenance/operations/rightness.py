@@ -24,7 +24,7 @@ from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc
 from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view, storage_found
 from dbt.adapters.icebergmv.maintenance.status.view_config import changed_settings
 from dbt.adapters.icebergmv.maintenance.status.view_expansion import expand, redefined
-from dbt.adapters.icebergmv.maintenance.stitching.snapshot_query import as_stored
+from dbt.adapters.icebergmv.maintenance.stitching.snapshot_query import in_stored_types
 
 MISSING_IN = "icebergmv_missing_in"
 HOW_OFTEN = "icebergmv_rows"
@@ -54,7 +54,10 @@ def wrong_rows_query(catalog: CatalogReader, view: TableName, settings: Mapping[
         listed = column_list(stored.columns)
         sides = " UNION ALL ".join(
             select_from(side, f"{sign} AS {_SIGN}, {listed}")
-            for sign, side in (("1L", as_stored(_definition_then(catalog, view, state), stored)), ("-1L", stored.query))
+            for sign, side in (
+                ("1L", in_stored_types(_definition_then(catalog, view, state), stored)),
+                ("-1L", stored.query),
+            )
         )
         where = f"CASE WHEN sum({_SIGN}) > 0 THEN 'view' ELSE 'definition' END AS {MISSING_IN}"
         columns = f"{where}, abs(sum({_SIGN})) AS {HOW_OFTEN}, {listed}"

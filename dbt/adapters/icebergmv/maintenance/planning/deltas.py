@@ -99,7 +99,7 @@ def _read(definition: ViewDefinition, stale: Iterable[BaseTableStatus]) -> list[
 def _can_be_read_alone(
     definition: ViewDefinition, additive: Mapping[int, frozenset[int]], indexes: Iterable[int]
 ) -> bool:
-    return all(i in additive and definition.rewritable >= {i, *additive[i]} for i in indexes)
+    return definition.rewritable and all(i in additive for i in indexes)
 
 
 def _can_be_read_as_before(base: BaseTableStatus) -> bool:

@@ -117,7 +117,7 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
             or_full = not merges and _is_nearly_all(base, use, request)
             if _is_untracked(definition, base, use, request):
                 needed[use.index] = base
-            elif not is_cheap_to_ask(base, status, or_full=or_full) or use.index not in definition.rewritable:
+            elif not is_cheap_to_ask(base, status, or_full=or_full) or not definition.rewritable:
                 continue
             elif is_open:
                 narrower.append(use.index)
@@ -126,7 +126,7 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
     # A table that is used several times is compared with what it was once.
     compared = {base.base.name: base for base in needed.values()}
     is_too_much = costs_too_much(request, compared.values(), status)
-    if needed and (is_too_much or not definition.rewritable >= needed.keys()):
+    if needed and (is_too_much or not definition.rewritable):
         return ToAsk()
     known_roughly, known_by_bounds = ({*found} - needed.keys() for found in (narrower, own_keys))
     return ToAsk(tuple(sorted(needed)), tuple(sorted(known_roughly)), tuple(sorted(known_by_bounds)), merges)

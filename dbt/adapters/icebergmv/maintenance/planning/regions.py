@@ -86,7 +86,7 @@ def base_filters(definition: ViewDefinition, region: Sequence[TupleDomain]) -> d
     that cannot be rewritten, or of which all rows are needed, are left out.
     """
     filters: dict[int, tuple[TupleDomain, ...]] = {}
-    for index in definition.rewritable:
+    for index in (r.index for r in definition.references if definition.rewritable):
         uses = [definition.tracks_of(use) for use in definition.uses_of(index)]
         needed = simplify([_to_base(d, tracks) for d in region for tracks in uses], REGION_LIMIT)
         if uses and not any(d.is_all for d in needed):

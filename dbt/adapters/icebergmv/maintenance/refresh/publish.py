@@ -59,12 +59,10 @@ def publish_text(
     lake: Lake, view: Inspection, state: ViewState, stored: StoredRows, text: ViewText
 ) -> StaleReadBehavior:
     """Publish the state with the SQL of the view; return the behaviour that readers get."""
-    config, before = view.request.config, None if isinstance(view, NewView) else view.state
-    if before is not None and (before.stale_read_behavior in LIVE) != (text.behavior in LIVE):
-        # A view over this one watches its storage table, or what is below it; it must see that the other counts now.
-        lake.spark(statements.set_table_properties(stored.name, {_BEHAVIOR_KEY: text.behavior}))
-    is_plain = text.query == stored.query
-    state = replace(state, view_sql_hash="" if is_plain else sql_hash(text.query), stale_read_behavior=text.behavior)
+    config = view.request.config
+    if not isinstance(view, NewView):
+        _mark_storage(lake, stored, view.state.stale_read_behavior, text.behavior)
+    state = _with_text(state, stored, text)
     made = statements.View(
         name=view.request.view,
         columns=text.columns,
@@ -85,11 +83,8 @@ def publish_as_found(lake: Lake, found: ViewInfo, state: ViewState, text: ViewTe
     Raises RefreshConflict when a refresh moved the view or main of the storage table meanwhile.
     """
     name = (stored.name[0], found.namespace, found.name)
-    if (found.properties.get(_BEHAVIOR_KEY) in LIVE) != (text.behavior in LIVE):
-        # As in publish_text: a view over this one must see that something else counts now.
-        lake.spark(statements.set_table_properties(stored.name, {_BEHAVIOR_KEY: text.behavior}))
-    is_plain = text.query == stored.query
-    state = replace(state, view_sql_hash="" if is_plain else sql_hash(text.query), stale_read_behavior=text.behavior)
+    _mark_storage(lake, stored, found.properties.get(_BEHAVIOR_KEY), text.behavior)
+    state = _with_text(state, stored, text)
     comments = {c.name: c.comment for c in found.columns if c.comment is not None}
     made = statements.View(name, text.columns, text.query, found.comment, comments, state.to_properties())
     _check_not_overtaken(lake, name, found, stored)
@@ -100,6 +95,17 @@ def publish_as_found(lake: Lake, found: ViewInfo, state: ViewState, text: ViewTe
         if has_moved(lake.catalog, name, found):
             raise lost_race(stored.name) from error
         raise
+
+
+def _mark_storage(lake: Lake, stored: StoredRows, before: str | None, now: StaleReadBehavior) -> None:
+    """Let views over this one, which watch its storage table or what is below it, see that the other counts now."""
+    if (before in LIVE) != (now in LIVE):
+        lake.spark(statements.set_table_properties(stored.name, {_BEHAVIOR_KEY: now}))
+
+
+def _with_text(state: ViewState, stored: StoredRows, text: ViewText) -> ViewState:
+    is_plain = text.query == stored.query
+    return replace(state, view_sql_hash="" if is_plain else sql_hash(text.query), stale_read_behavior=text.behavior)
 
 
 def view_text(view: Inspection, reads: ReadPlan, state: ViewState, stored: StoredRows) -> ViewText:

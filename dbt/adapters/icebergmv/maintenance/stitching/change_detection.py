@@ -124,17 +124,17 @@ def file_lists(tables: Iterable[WatchedTable], tracked: Iterable[int] = ()) -> l
     reads it.
     """
     followed = set(tracked)
-    here = "SELECT 1 AS one FROM {}"
-    return [(t.files, _files(t) if t.number in followed else here.format(t.metadata_table("files"))) for t in tables]
+    return [(t.files, _files(t) if t.number in followed else _named(t, "files")) for t in tables]
 
 
-def spec_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
+def spec_looks(tables: Iterable[WatchedTable], tracked: Iterable[int] = ()) -> list[Relation]:
     """Return the relations of the specs that manifests have; one that is not known gives no key.
 
     A spec may come in one commit with its first files, as CREATE OR REPLACE TABLE ... AS SELECT makes it; then the log
-    of metadata shows nothing but a snapshot.
+    of metadata shows nothing but a snapshot. A table that is not among `tracked` is named here as in `file_lists`.
     """
-    return [(table.specs, _specs(table)) for table in tables]
+    followed = set(tracked)
+    return [(t.specs, _specs(t) if t.number in followed else _named(t, "manifests")) for t in tables]
 
 
 def last_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
@@ -235,6 +235,10 @@ def _log(table: WatchedTable) -> str:
         other_shape=other_shape,
     )
     return f"SELECT {looked} FROM {table.metadata_table('metadata_log_entries')}"
+
+
+def _named(table: WatchedTable, metadata_table: str) -> str:
+    return f"SELECT 1 AS one FROM {table.metadata_table(metadata_table)}"
 
 
 def _specs(table: WatchedTable) -> str:

@@ -28,7 +28,7 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import (
     inspect_recorded,
 )
 from dbt.adapters.icebergmv.maintenance.status.session_settings import check_reader
-from dbt.adapters.icebergmv.maintenance.stitching.snapshot_query import as_stored, stitched_query
+from dbt.adapters.icebergmv.maintenance.stitching.snapshot_query import in_stored_types, stitched_query
 
 
 def current_query(lake: Lake, view: TableName, *, at_once: bool = True) -> str:
@@ -79,7 +79,10 @@ def current_rows(lake: Lake, view: LostView | RefreshedView, *, at_once: bool) -
         return CurrentRows(view.stored.query, view.stored.columns, settled.plan)
     if isinstance(settled.plan, Full):
         return _computed(settled)
-    query, definition = stitched_query(settled, view.stored), as_stored(pinned_definition(settled.view), view.stored)
+    query, definition = (
+        stitched_query(settled, view.stored),
+        in_stored_types(pinned_definition(settled.view), view.stored),
+    )
     return CurrentRows(query, view.stored.columns, settled.plan, definition)
 
 

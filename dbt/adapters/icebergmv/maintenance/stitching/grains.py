@@ -60,8 +60,7 @@ def grain_of(
             return None
         call = f"{identifier(catalog)}.system.{parsed.kind}({parsed.width}, {{}})"
         if parsed.kind == "truncate" and source_type in ("int", "bigint"):
-            value = _unwrapped(parsed.width) if source_type == "int" else IDENTITY
-            return Grain(value, template(call.format("CAST({} AS bigint)")), adds_null)
+            return Grain(_unwrapped(parsed.width), template(call.format("CAST({} AS bigint)")), adds_null)
         return Grain(IDENTITY, template(call), adds_null)
     if parsed.period is None or parsed.period not in _FLOOR:
         return None
@@ -76,9 +75,10 @@ def grain_of(
 def _unwrapped(width: int) -> Expression:
     """Return a truncated int as the number that it is: Java's arithmetic wraps round at the smallest int.
 
-    A column that is joined to an int may be a bigint, which does not wrap there.
+    A bigint does not wrap there: one that the column is joined to, or what the column itself was widened to, while its
+    older files keep what was truncated as an int. What wraps round at the smallest bigint is no int, and stays.
     """
-    return template(f"IF({{}} % {width} = 0, CAST({{}} AS bigint), {{}} - 4294967296L)")
+    return template(f"IF({{}} % {width} = 0 OR {{}} > 2147483647, CAST({{}} AS bigint), {{}} - 4294967296L)")
 
 
 def _identity(source_type: str, function: KeyFunction, adds_null: bool) -> Grain | None:

@@ -76,7 +76,7 @@ def read_plan(inspection: Inspection) -> ReadPlan:
     if wanted == "use_view_query":
         return ReadPlan(wanted)
     reason = definition.full_when_changed
-    if reason is None and any(r.index not in definition.rewritable for r in definition.references if not r.pinned):
+    if reason is None and not definition.rewritable:
         reason = "its SELECT names columns with a schema"
     if reason is None and definition.selects_subquery:
         reason = "Spark fails to plan a subquery in a SELECT list where its table is read in parts"

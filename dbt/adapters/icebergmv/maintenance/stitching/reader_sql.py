@@ -65,10 +65,6 @@ class Watched:
         known = self.by_reference
         return [(r, known[r.index]) for r in self.definition.references if r.index in known]
 
-    def can_rewrite(self, reference: TableReference) -> bool:
-        """Return whether a subquery may take the place of the reference."""
-        return reference.index in self.definition.rewritable
-
 
 def watched(
     definition: ViewDefinition,
@@ -105,13 +101,8 @@ def watched(
 def view_query_text(reader: Reader, found: Watched) -> str:
     """Return the SQL of `use_view_query`: storage while no base table moved, the definition otherwise."""
     relations = [*_looks(found.tables), *gate(found.tables, (), reader.guard), _WHOLE]
-    # All occurrences of a table must have one name, or they are loaded each on their own.
-    as_named = {t.number for r, t in found.live() if not found.can_rewrite(r)}
-    reads = {
-        r: in_place_of(r, [gated(qualified(*t.recorded.name) if t.number in as_named else t.base, _WHOLE[0])])
-        for r, t in found.live()
-        if found.can_rewrite(r)
-    }
+    live = found.live() if found.definition.rewritable else []
+    reads = {r: in_place_of(r, [gated(t.base, _WHOLE[0])]) for r, t in live}
     return (
         f"{_with(relations)}\n{_stored(reader)} LEFT ANTI JOIN {_WHOLE[0]}\nUNION ALL\n"
         f"{_recomputed(reader, _shown(found.definition, splice(found.definition.sql, reads)))} "
@@ -292,12 +283,12 @@ def _shown(definition: ViewDefinition, sql: str) -> str:
 def _looks(tables: Sequence[WatchedTable], tracked: Iterable[int] = ()) -> list[Relation]:
     """Return the relations over base tables, the same in every view that reads them, in the order that makes a cut."""
     bases = [(t.base, f"SELECT * FROM {t.main}") for t in tables]
-    followed = [t for t in tables if t.number in set(tracked)]
+    followed = set(tracked)
     return [
         *first_looks(tables),
         *bases,
-        *file_lists(tables, tracked),
-        *spec_looks(followed),
+        *file_lists(tables, followed),
+        *spec_looks(tables, followed),
         *last_looks(tables),
     ]
 

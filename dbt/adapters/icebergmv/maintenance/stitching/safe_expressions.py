@@ -1,7 +1,7 @@
 """Which computed keys a view may evaluate itself: on every stale partition, also on those that its WHERE drops.
 
 There an expression must neither fail nor give what cannot be a key, so only what is known to do well is let through. A
-refresh asks Spark first (see evaluation.py) and needs no such list.
+refresh asks Spark first (see planning/key_evaluation.py) and needs no such list.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ def stitched_query(settled: Settled, stored: StoredRows) -> str:
     region, and the definition inside it (partition-based). full: the definition. The stored columns must be able to
     hold the definition's; they give names, order and types.
     """
-    plan, computed = settled.plan, as_stored(query_of(settled), stored)
+    plan, computed = settled.plan, in_stored_types(query_of(settled), stored)
     match plan:
         case Append():
             return f"{stored.query}\nUNION ALL\n{computed}"
@@ -37,7 +37,7 @@ def stitched_query(settled: Settled, stored: StoredRows) -> str:
             assert_never(plan)
 
 
-def as_stored(query: str, stored: StoredRows) -> str:
+def in_stored_types(query: str, stored: StoredRows) -> str:
     """Return the SELECT of a query's rows in the types of the storage, so that these are the types of the union."""
     items = ", ".join(
         f"CAST({identifier(f.name)} AS {ddl_type(f.field_type)}) AS {identifier(f.name)}" for f in stored.schema.fields
