@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
+from dbt.adapters.spark.connections import SparkCredentials
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
@@ -29,6 +31,24 @@ def test_catalog_is_the_database_and_paths_are_absolute(tmp_path: Path, monkeypa
     assert made.database == "lake"
     assert made.warehouse == str(tmp_path / "wh")
     assert made.jars == [str(tmp_path / "a.jar"), "org.x:y:1"]
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [("warehose", "warehouse"), ("server_side_parameter", "server_side_parameters"), ("Catalog", "catalog")],
+)
+def test_a_key_that_is_nearly_ours(key: str, meant: str) -> None:
+    given = {**PROFILE, "type": "icebergmv"}
+    given.pop(meant, None)
+    with pytest.raises(DbtRuntimeError, match=f"`{key}` is not known. Write `{meant}`"):
+        IcebergMVCredentials.from_dict({**given, key: "x"})
+
+
+def test_keys_of_others_are_passed_over() -> None:
+    ours = {f.name for f in fields(IcebergMVCredentials)}
+    others = {f.name: "x" for f in fields(SparkCredentials) if f.name not in ours}
+    made = IcebergMVCredentials.from_dict({**PROFILE, **others, "type": "icebergmv", "threads": 4, "note": "x"})
+    assert made.database == "lake"
 
 
 def test_relative_paths_are_those_of_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from dbt.adapters.contracts.connection import Credentials
@@ -32,6 +33,7 @@ from dbt.adapters.icebergmv.spark.settings import (
 METHODS = ("session", "connect", "thrift")
 OF_DATABRICKS = ("http", "odbc")
 READERS = ("auto", "direct", "spark")
+_NEAR = 0.8
 
 
 @dataclass
@@ -63,6 +65,19 @@ class IcebergMVCredentials(Credentials):
     connect_retries: int = 0
 
     _ALIASES = {"catalog": "database"}
+
+    @classmethod
+    def __pre_deserialize__(cls, data: dict[Any, Any]) -> dict[Any, Any]:
+        """Refuse a key that is nearly one of ours: dbt passes over keys that it does not know."""
+        known = {*cls._ALIASES, *(f.name for f in fields(cls) if f.init)}
+        for key in data.keys() - known:
+            near = difflib.get_close_matches(str(key), sorted(known - data.keys()), n=1, cutoff=_NEAR)
+            if near:
+                raise DbtRuntimeError(
+                    f"Cannot use the profile: `{key}` is not known. Write `{near[0]}`, if you mean that, or remove it."
+                )
+        found: dict[Any, Any] = super().__pre_deserialize__(data)
+        return found
 
     def __post_init__(self) -> None:
         self._check_method()
