@@ -48,3 +48,19 @@ def test_an_int_that_was_widened(lake: LakeProject) -> None:
         lake.sql(change.format(t=table))
         assert lake.sql(f"SELECT count(*), sum(v) FROM {table}") != before
         lake.assert_equals_definition(name)
+
+
+def test_the_first_characters_of_a_string(lake: LakeProject) -> None:
+    table = f"lake.{lake.schema}.truncated_texts"
+    lake.sql(f"CREATE TABLE {table} (s string, v int) USING iceberg PARTITIONED BY (truncate(2, s))")
+    texts = ("''", "'a'", "'ab'", "'abc'", "'abd'", "'ac'", "'é𝄞x'", "'é𝄞y'", "'𝄞'", "NULL")
+    lake.sql(f"INSERT INTO {table} VALUES {', '.join(f'({text}, {n})' for n, text in enumerate(texts))}")
+    names = {"over_first": "left(s, 1)", "over_two": "substr(s, 1, 2)", "over_three": "left(s, 3)"}
+    for name, key in names.items():
+        sql = f"select {key} as k, count(*) as n, sum(v) as v from {table} group by {key}"
+        lake.model(name, sql, stale_read_behavior="use_stitching")
+    behaviors = {name: r["stale_read_behavior"] for name, r in lake.run("--select", *names).items()}
+    assert behaviors == dict.fromkeys(names, "use_stitching")
+    for change in ("INSERT INTO {t} VALUES ('abc', 7), ('é𝄞z', 8), (NULL, 9)", "DELETE FROM {t} WHERE v IN (1, 3, 8)"):
+        lake.sql(change.format(t=table))
+        lake.assert_equals_definition(*names)

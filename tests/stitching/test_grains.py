@@ -16,7 +16,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.date_functions import (
     STEPS,
     TIMESTAMP_TO_DATE,
 )
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Inverse, KeyFunction, OrNull
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Inverse, KeyFunction, OrNull, Prefix
 from dbt.adapters.icebergmv.maintenance.stitching.grains import Grain, grain_of
 from dbt.adapters.icebergmv.maintenance.stitching.key_sql import expression_of
 from tests.support import key_steps
@@ -177,3 +177,26 @@ WRONG: dict[str, KeyFunction] = {
 def test_wrong_periods_of_a_step_break_the_law(claim: str, database: duckdb.DuckDBPyConnection) -> None:
     cases = [(transform, "timestamp_ntz", WRONG[claim]) for transform in PARTITIONS]
     assert any(_breaks(database, case, grain) for case in cases if (grain := _grain(case)) is not None)
+
+
+TEXTS = ("", "a", "ab", "abc", "abcd", "é𝄞x", "𝄞", "𝄞𝄞𝄞")
+
+
+@pytest.mark.parametrize("width", [1, 2, 3])
+@pytest.mark.parametrize("lengths", [(1,), (2,), (3,), (3, 1), (1, 3), (4, 3)])
+def test_first_characters_meet_a_truncated_text(
+    database: duckdb.DuckDBPyConnection, lengths: tuple[int, ...], width: int
+) -> None:
+    function = tuple(Prefix(length) for length in lengths)
+    found, grain = expression_of(function), grain_of(f"truncate[{width}]", "string", function, True, "lake")
+    assert found is not None
+    assert grain is not None
+    truncate = f"`lake`.system.truncate({width}, "
+    left, right = (
+        sql.replace(truncate, f"left_of({width}, ") for sql in (found.then(grain.row).of("x"), grain.value.of("p"))
+    )
+    database.execute("CREATE OR REPLACE MACRO left_of(width, text) AS left(text, width)")
+    rows = ", ".join(f"('{text}', '{text[:width]}')" for text in TEXTS)
+    sql = f"SELECT x, p FROM (VALUES {rows}) t(x, p) WHERE ({left}) IS DISTINCT FROM ({right})"
+    assert database.execute(sql).fetchall() == []
+    assert grain_of(f"bucket[{width}]", "string", function, True, "lake") is None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import KeyFunction, Monotone, OrNull, Step
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import KeyFunction, Monotone, OrNull, Prefix, Step
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import TransformName
 from dbt.adapters.icebergmv.maintenance.predicates.periods import Period, divides
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
@@ -55,10 +55,12 @@ def grain_of(
     if parsed.kind == "identity":
         return _identity(source_type, function, adds_null)
     if parsed.width:
+        call = f"{identifier(catalog)}.system.{parsed.kind}({parsed.width}, {{}})"
+        if parsed.kind == "truncate" and any(isinstance(step, Prefix) for step in function):
+            return _prefix(parsed.width, template(call), function, adds_null)
         if not all(isinstance(step, OrNull) for step in function):
             # Taken back, `or NULL` leads from NULL to every value: one NULL on the right of NOT IN takes all rows away.
             return None
-        call = f"{identifier(catalog)}.system.{parsed.kind}({parsed.width}, {{}})"
         if parsed.kind == "truncate" and source_type in ("int", "bigint"):
             return Grain(_unwrapped(parsed.width), template(call.format("CAST({} AS bigint)")), adds_null)
         return Grain(IDENTITY, template(call), adds_null)
@@ -79,6 +81,15 @@ def _unwrapped(width: int) -> Expression:
     older files keep what was truncated as an int. What wraps round at the smallest bigint is no int, and stays.
     """
     return template(f"IF({{}} % {width} = 0 OR {{}} > 2147483647, CAST({{}} AS bigint), {{}} - 4294967296L)")
+
+
+def _prefix(width: int, truncate: Expression, function: KeyFunction, adds_null: bool) -> Grain | None:
+    """Return the grain of the first characters of a string: the shorter prefix of the partition and of the function."""
+    value = expression_of(function)
+    lengths = [step.length for step in function if isinstance(step, Prefix)]
+    if value is None or any(not isinstance(step, (Prefix, OrNull)) for step in function):
+        return None
+    return Grain(value, IDENTITY, adds_null) if min(lengths) <= width else Grain(IDENTITY, truncate, adds_null)
 
 
 def _identity(source_type: str, function: KeyFunction, adds_null: bool) -> Grain | None:
