@@ -29,13 +29,14 @@ from integration.support.local_files import set_permissions_in_java
 from integration.support.served import ServedProject
 from integration.support.servers.processes import HOST
 from integration.support.servers.spark import SERVERS
-from integration.support.spark_settings import BRIEF_JVM, NO_CLEANER
+from integration.support.spark_settings import NO_CLEANER
 
 SPARK = {
     "spark.sql.shuffle.partitions": "1",
     "spark.default.parallelism": "1",
     "spark.master": "local[2]",
-    "spark.driver.extraJavaOptions": f"{BRIEF_JVM} -Xmn512m",
+    # Unlike a run of the tests this lasts for hours, so Java's second compiler pays.
+    "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -Xshare:auto -Xmn512m",
     **NO_CLEANER,
 }
 
