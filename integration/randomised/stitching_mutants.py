@@ -57,7 +57,7 @@ def _without_null_keys(grain: Any) -> Any:
 
 def _any_spec(patch: pytest.MonkeyPatch) -> None:
     right = key_groups.found_query
-    patch.setattr(reader_sql, "found_query", lambda *given: right(*given).replace("spec_id <> ", "spec_id < -"))
+    patch.setattr(reader_sql, "found_query", lambda *given: right(*given).replace("spec_id NOT IN (", "-1 IN ("))
 
 
 def _shares_deletion_vectors(history: History) -> bool:

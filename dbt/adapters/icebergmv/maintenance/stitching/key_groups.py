@@ -305,5 +305,20 @@ def _source_query(source: StaleSource, table: WatchedTable) -> str:
         if found.adds_null:
             views.append(f" LATERAL VIEW explode(array({value}, NULL)) t{n} AS e{n}")
         items.append(f"{f'e{n}' if found.adds_null else value} AS k{n}")
-    spec = table.source.table.metadata.default_spec_id
-    return f"SELECT {', '.join(items)}, spec_id <> {spec} AS other_spec FROM {table.changed}{''.join(views)}"
+    specs = ", ".join(map(str, _specs_with(table.source, [found.field for found in source.values])))
+    return f"SELECT {', '.join(items)}, spec_id NOT IN ({specs}) AS other_spec FROM {table.changed}{''.join(views)}"
+
+
+def _specs_with(source: IcebergSource, names: Sequence[str]) -> list[int]:
+    """Return the specs whose files have values of these fields of the current one, given as in `union_names`.
+
+    A field that is added or dropped leaves the ids of the others; in format version 1 a dropped one keeps its id, and
+    its transform becomes void (Iceberg spec, "Partition Evolution").
+    """
+
+    def meant(field: PartitionField) -> tuple[int, int, str]:
+        return field.field_id, field.source_id, str(field.transform)
+
+    wanted = {meant(field) for field, name in union_names(source) if name in names}
+    specs = source.table.specs()
+    return sorted(spec_id for spec_id, spec in specs.items() if wanted <= set(map(meant, spec.fields)))

@@ -1,0 +1,55 @@
+"""Stitched reads after changes of files of older partition specs: followed where these have the fields of the key."""
+
+from __future__ import annotations
+
+import pytest
+
+from integration.support.lake import LakeProject
+from integration.support.stitched import relations_of
+
+BY_DAY = "select d, count(*) as n, sum(v) as total from {t} group by d"
+BY_MONTH = "select trunc(d, 'MM') as m, count(*) as n, sum(v) as total from {t} group by trunc(d, 'MM')"
+FOLLOWED, WHOLE = (1, 0), (0, 1)
+EVOLUTIONS = {
+    "a field more": (("ADD PARTITION FIELD bucket(4, k)",), BY_DAY, FOLLOWED),
+    "a field that came and went": (
+        ("ADD PARTITION FIELD bucket(4, k)", "DROP PARTITION FIELD bucket(4, k)"),
+        BY_DAY,
+        FOLLOWED,
+    ),
+    "another field": (("REPLACE PARTITION FIELD d WITH months(d)",), BY_MONTH, WHOLE),
+}
+
+
+def found(lake: LakeProject, name: str) -> tuple[int, ...]:
+    """Return how many stale keys a read finds, and whether it computes everything."""
+    view = lake.reader().view(lake.schema, name)
+    assert view is not None
+    counts = "(SELECT count(*) FROM icebergmv_keys_0), (SELECT count(*) FROM icebergmv_whole)"
+    return tuple(lake.sql(f"{relations_of(view.sql)}\nSELECT {counts}")[0])
+
+
+@pytest.mark.parametrize("version", [2, pytest.param(1, marks=pytest.mark.long)])
+@pytest.mark.parametrize("evolution", EVOLUTIONS)
+def test_a_file_of_an_older_spec(lake: LakeProject, evolution: str, version: int) -> None:
+    alters, select, expected = EVOLUTIONS[evolution]
+    name = f"{evolution.replace(' ', '_')}_{version}"
+    table = f"lake.{lake.schema}.base_{name}"
+    lake.sql(
+        f"CREATE TABLE {table} (d date, k int, v int) USING iceberg PARTITIONED BY (d)"
+        f" TBLPROPERTIES ('format-version' = '{version}')"
+    )
+    old = ", ".join(f"(date'2024-{month:02}-05', {k}, {k})" for month in (1, 2, 3) for k in range(8))
+    lake.sql(f"INSERT INTO {table} VALUES {old}, (NULL, 1, 1)")
+    for alter in alters:
+        lake.sql(f"ALTER TABLE {table} {alter}")
+    lake.sql(f"INSERT INTO {table} VALUES (date'2024-04-05', 1, 1), (date'2024-03-05', 2, 2)")
+    lake.model(name, select.format(t=table), stale_read_behavior="use_stitching")
+    for change in (
+        f"DELETE FROM {table} WHERE d = date'2024-01-05' AND v = 3",
+        f"UPDATE {table} SET v = 9 WHERE d IS NULL",
+    ):
+        lake.run("--select", name)
+        lake.sql(change)
+        assert found(lake, name) == expected
+        lake.assert_equals_definition(name)
