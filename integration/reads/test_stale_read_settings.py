@@ -273,44 +273,6 @@ def test_a_column_added_below_a_star(lake: LakeProject) -> None:
     lake.assert_equals_definition("starred_upper")
 
 
-def test_a_column_added_below_a_star_that_a_plain_view_renames(lake: LakeProject) -> None:
-    table, plain = f"lake.{lake.schema}.renamed_star", f"lake.{lake.schema}.plain_star"
-    lake.sql(f"CREATE TABLE {table} (region string, v int) USING iceberg PARTITIONED BY (region)")
-    lake.sql(f"INSERT INTO {table} VALUES ('EU', 1), ('US', 2)")
-    lake.sql(f"CREATE VIEW {plain} (area, w) AS SELECT * FROM {table}")
-    sql = f"select area, sum(w) as s from {plain} group by area"
-    lake.model("over_star", sql, stale_read_behavior="use_stitching")
-    lake.model("by_query_over_star", sql, stale_read_behavior="use_view_query")
-    lake.run("--select", "over_star", "by_query_over_star")
-    assert stitched(lake, "over_star")
-    lake.sql(f"ALTER TABLE {table} ADD COLUMN z int")
-    lake.assert_equals_definition("over_star", "by_query_over_star")
-    lake.sql(f"INSERT INTO {table} VALUES ('EU', 5, 7)")
-    lake.assert_equals_definition("over_star", "by_query_over_star")
-    lake.run("--select", "over_star", "by_query_over_star")
-    lake.assert_equals_definition("over_star", "by_query_over_star")
-
-
-def test_a_table_beyond_three_sets_of_columns(lake: LakeProject) -> None:
-    """Its changes compute everything; those of the others are stitched as ever."""
-    tables = {name: f"lake.{lake.schema}.of_four_{name}" for name in "abcd"}
-    for table in tables.values():
-        lake.sql(f"CREATE TABLE {table} (k int, v int) USING iceberg PARTITIONED BY (k)")
-        lake.sql(f"INSERT INTO {table} VALUES (1, 1), (2, 2), (NULL, 3)")
-    joined = " cross join ".join(f"{table} {name}" for name, table in tables.items())
-    sql = f"select a.k as ak, b.k as bk, c.k as ck, d.k as dk, a.v + b.v * c.v + d.v as v from {joined}"
-    lake.model("over_four", sql, stale_read_behavior="use_stitching")
-    lake.run("--select", "over_four")
-    assert stitched(lake, "over_four")
-    assert "icebergmv_keys_2" in view_sql(lake, "over_four")
-    for changed in ("a", "ac", "d", "ad"):
-        for name in changed:
-            lake.sql(f"INSERT INTO {tables[name]} VALUES (1, 7)")
-        lake.assert_equals_definition("over_four")
-        lake.run("--select", "over_four")
-        lake.assert_equals_definition("over_four")
-
-
 SCHEMA_CHANGES = {
     "column added": "ALTER TABLE {t} ADD COLUMN note string",
     "column dropped and added": "ALTER TABLE {t} DROP COLUMN amount; ALTER TABLE {t} ADD COLUMN amount int",

@@ -35,7 +35,11 @@ def test_catalog_is_the_database_and_paths_are_absolute(tmp_path: Path, monkeypa
 
 @pytest.mark.parametrize(
     ("key", "meant"),
-    [("warehose", "warehouse"), ("server_side_parameter", "server_side_parameters"), ("Catalog", "catalog")],
+    [
+        ("warehose", "warehouse"),
+        ("server_side_parameter", "server_side_parameters"),
+        ("catalog_readr", "catalog_reader"),
+    ],
 )
 def test_a_key_that_is_nearly_ours(key: str, meant: str) -> None:
     given = {**PROFILE, "type": "icebergmv"}
@@ -47,8 +51,10 @@ def test_a_key_that_is_nearly_ours(key: str, meant: str) -> None:
 def test_keys_of_others_are_passed_over() -> None:
     ours = {f.name for f in fields(IcebergMVCredentials)}
     others = {f.name: "x" for f in fields(SparkCredentials) if f.name not in ours}
-    made = IcebergMVCredentials.from_dict({**PROFILE, **others, "type": "icebergmv", "threads": 4, "note": "x"})
-    assert made.database == "lake"
+    own = dict.fromkeys(("catalog2", "catalogs", "warehouse_dir", "hosts", "tokens", "server_parameters", "note"), "x")
+    for profile in (PROFILE, {"database": "lake", "schema": "analytics", "warehouse": "wh"}):
+        made = IcebergMVCredentials.from_dict({**profile, **others, **own, "type": "icebergmv", "threads": 4})
+        assert made.database == "lake"
 
 
 def test_relative_paths_are_those_of_the_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

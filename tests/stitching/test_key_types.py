@@ -66,30 +66,3 @@ def test_types_of_keys(sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
     groups = key_groups(analysed(sql), BaseTables(StubCatalog({}, tables)), session_is_utc=True)
     assert not isinstance(groups, NotStitched)
     assert groups[0].type_of(0) == expected
-
-
-BY = {name: (("identity", column),) for name, column in zip("tuvwx", ("id", "d", "region", "v", "id"), strict=True)}
-FOUR = "SELECT t.id, u.d, v.region, w.v FROM t CROSS JOIN u CROSS JOIN v CROSS JOIN w"
-
-
-@pytest.mark.parametrize(
-    ("sql", "tables"),
-    [
-        (FOUR, ["tuv"]),
-        # One use of t would give keys to a fourth group, so no use of it does.
-        ("SELECT t.id, u.d, v.region, s.id AS other FROM t CROSS JOIN u CROSS JOIN v CROSS JOIN t AS s", ["uv"]),
-        ("SELECT a.id, b.id AS b, c.id AS c, d.id AS d FROM t a CROSS JOIN t b CROSS JOIN t c CROSS JOIN t d", []),
-    ],
-)
-def test_tables_beyond_three_groups_give_no_keys(sql: str, tables: list[str]) -> None:
-    types = {name: kind for name, (kind, _) in COLUMNS.items()}
-    bases = BaseTables(StubCatalog({}, {f"ns.{n}": bare_table(n, types, fields, (1, 2)) for n, fields in BY.items()}))
-    definition = analysed(sql)
-    groups = key_groups(definition, bases, session_is_utc=True)
-    if not tables:
-        assert isinstance(groups, NotStitched)
-        assert "more than 3" in groups.reason
-        return
-    assert not isinstance(groups, NotStitched)
-    names = {r.index: r.name for r in definition.references}
-    assert ["".join(sorted(names[s.occurrence.index] for g in groups for s in g.sources))] == tables

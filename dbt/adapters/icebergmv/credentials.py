@@ -33,7 +33,8 @@ from dbt.adapters.icebergmv.spark.settings import (
 METHODS = ("session", "connect", "thrift")
 OF_DATABRICKS = ("http", "odbc")
 READERS = ("auto", "direct", "spark")
-_NEAR = 0.8
+_NEAR = 0.93
+"""A letter of a long key. Keys of their own, which macros read as `target.…`, may begin as ours do."""
 
 
 @dataclass
@@ -70,8 +71,9 @@ class IcebergMVCredentials(Credentials):
     def __pre_deserialize__(cls, data: dict[Any, Any]) -> dict[Any, Any]:
         """Refuse a key that is nearly one of ours: dbt passes over keys that it does not know."""
         known = {*cls._ALIASES, *(f.name for f in fields(cls) if f.init)}
-        for key in data.keys() - known:
-            near = difflib.get_close_matches(str(key), sorted(known - data.keys()), n=1, cutoff=_NEAR)
+        given = {*data, *(alias for alias, key in cls._ALIASES.items() if key in data)}
+        for key in given - known:
+            near = difflib.get_close_matches(str(key), sorted(known - given), n=1, cutoff=_NEAR)
             if near:
                 raise DbtRuntimeError(
                     f"Cannot use the profile: `{key}` is not known. Write `{near[0]}`, if you mean that, or remove it."

@@ -192,7 +192,7 @@ def analyse(
         additive=_additive(relation, references.tables, tokens),
         mentions=words,
         reads_by_shape=reads_by_shape(nodes),
-        rewritable=not _names_with_schema(nodes),
+        rewritable=not any(map(_is_named_with_schema, nodes.of(exp.Column))),
         needs_tables=_needs_tables(nodes),
         ansi_matters=ansi_matters(nodes, _types(known.columns.values()), words),
         reads_unnamed=unnamed,
@@ -310,7 +310,6 @@ def check_names(names: Sequence[str]) -> None:
         seen.add(name.lower())
 
 
-def _names_with_schema(nodes: Nodes) -> bool:
+def _is_named_with_schema(column: exp.Column) -> bool:
     """Return whether a column is qualified with a schema, as in `s.t.c`."""
-    dotted = (dot.this for dot in nodes.of(exp.Dot) if isinstance(dot.this, exp.Column))
-    return any(column.args.get("db") for column in (*nodes.of(exp.Column), *dotted))
+    return bool(column.args.get("db"))

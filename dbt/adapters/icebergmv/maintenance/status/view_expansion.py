@@ -12,7 +12,6 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import repeat
 
 from sqlglot import exp
 
@@ -214,26 +213,20 @@ def _as_recorded(view: ViewInfo, sql: str, expansion: _Expansion) -> str:
     query = parse_query(sql)
     if query is None:
         raise _StaysAName("its SQL cannot be analysed")
-    below = _columns_of(query, sql, view, expansion)
-    alias, read = identifier(_INNER_ALIAS), names
-    if below is not None and _are_told_by_name(query, below):
-        # Names go on to mean the same when a base of a `*` gets more columns.
-        read = [column.name for column in below]
-    else:
-        given = (*names, *(f"{_INNER_ALIAS}_{i}" for i in range(len(below or names) - len(names))))
-        alias += f"({', '.join(map(identifier, given))})"
+    below, surplus = _columns_of(query, sql, view, expansion)
     listed = []
-    for column, ddl, inner, actual in zip(view.columns, view.types, read, below or repeat(None), strict=False):
-        shown, value = identifier(column.name), identifier(inner)
-        value = value if actual is not None and actual.type == column.type else f"CAST({value} AS {ddl})"
-        listed.append(value if value == shown else f"{value} AS {shown}")
+    for column, ddl, actual in zip(view.columns, view.types, below, strict=True):
+        quoted = identifier(column.name)
+        same = actual is not None and actual.type == column.type
+        listed.append(quoted if same else f"CAST({quoted} AS {ddl}) AS {quoted}")
+    as_named = surplus == 0 and all(b is not None and b.name == n for b, n in zip(below, names, strict=True))
+    as_named = as_named and all(map(_has_its_own_name, query.selects))
+    alias = identifier(_INNER_ALIAS)
+    if not as_named:
+        # Their own names distinguish them from columns that a `*` comes to mean.
+        given = (*names, *(f"{_INNER_ALIAS}_{i}" for i in range(surplus)))
+        alias += f"({', '.join(map(identifier, given))})"
     return f"(SELECT {', '.join(listed)} FROM (\n{sql}\n) AS {alias})"
-
-
-def _are_told_by_name(query: exp.Query, columns: tuple[TrackedColumn, ...]) -> bool:
-    """Return whether each column of a SELECT has a name of its own, the one that Spark gives it."""
-    distinct = {column.name.lower() for column in columns}
-    return len(distinct) == len(columns) and all(map(_has_its_own_name, query.selects))
 
 
 def _has_its_own_name(item: exp.Expr) -> bool:
@@ -241,11 +234,10 @@ def _has_its_own_name(item: exp.Expr) -> bool:
     return isinstance(item, (exp.Alias, exp.Column, exp.Star))
 
 
-def _columns_of(query: exp.Query, sql: str, view: ViewInfo, expansion: _Expansion) -> tuple[TrackedColumn, ...] | None:
-    """Return the columns of the view's SQL, None where they are not known.
-
-    They begin with those of the view; the others were added to the base of a `*`.
-    """
+def _columns_of(
+    query: exp.Query, sql: str, view: ViewInfo, expansion: _Expansion
+) -> tuple[tuple[TrackedColumn, ...] | tuple[None, ...], int]:
+    """Return what is known of the view's columns, and how many more its SQL gives: those added to the base of a `*`."""
     if _names_with_schema(query):
         # A table that is read for another one bears an alias, which such a name does not reach.
         raise _StaysAName("its SQL names columns with a schema")
@@ -263,7 +255,9 @@ def _columns_of(query: exp.Query, sql: str, view: ViewInfo, expansion: _Expansio
             raise _StaysAName("its * means other columns than when it was created")
     elif len(query.selects) != wanted:
         raise _StaysAName("its columns cannot be counted")
-    return None if columns is None or len(columns) < wanted else columns
+    if columns is None or len(columns) < wanted:
+        return (None,) * wanted, 0
+    return columns[:wanted], len(columns) - wanted
 
 
 def _hash(view: ViewInfo) -> str:

@@ -112,8 +112,8 @@ def key_groups(
     if not found:
         tables = dict.fromkeys(map(_partitions, _read_tables(definition, bases)))
         return NotStitched(f"no output column follows the partitions of {' or '.join(tables)} through all its uses")
-    groups = _first(_grouped(found), {r.index: bases.of(r).name for r in definition.references})
-    if not groups:
+    groups = _grouped(found)
+    if len(groups) > _MOST_GROUPS:
         return NotStitched(f"its base tables are tracked by more than {_MOST_GROUPS} different sets of columns")
     read = {reference.index: bases.of(reference).source for reference in definition.references if not reference.pinned}
     known = {index: source for index, source in read.items() if source is not None}
@@ -161,19 +161,9 @@ def _found(definition: ViewDefinition, bases: BaseTables, session_is_utc: bool) 
     return {o: candidates for o, candidates in found.items() if named[o.index] not in untold}
 
 
-_Groups = list[tuple[list[KeyColumn], list[Occurrence]]]
-
-
-def _first(groups: _Groups, table_of: Mapping[int, TableName]) -> _Groups:
-    """Return as many groups as there may be. A table that would give keys to one of the others gives none."""
-    untold = {table_of[o.index] for _, members in groups[_MOST_GROUPS:] for o in members}
-    kept = ((columns, [o for o in members if table_of[o.index] not in untold]) for columns, members in groups)
-    return [(columns, members) for columns, members in kept if members]
-
-
-def _grouped(found: _Found) -> _Groups:
+def _grouped(found: _Found) -> list[tuple[list[KeyColumn], list[Occurrence]]]:
     """Return the key columns that occurrences have in common, with these; computed ones where there is no other."""
-    groups: _Groups = []
+    groups: list[tuple[list[KeyColumn], list[Occurrence]]] = []
     for occurrence, candidates in found.items():
         for columns, members in groups:
             shared = [c for c in columns if c in candidates]
