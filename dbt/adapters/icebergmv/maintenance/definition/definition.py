@@ -54,7 +54,7 @@ class ViewDefinition:
     nor refreshed in part, whatever changed; `full_when_changed` why a change always asks for a full refresh.
     `obstacles` says, per base occurrence, what keeps it from being tracked. `additive` holds the references whose new
     rows alone give the new output rows, with those that are read as empty for it. `rewritable`: subqueries
-    may take the places of the references, because no column is named with a catalog or a schema.
+    may take the places of the references, because no column is named with a schema, as in `s.t.c`.
     `mentions` are the words of the SQL in lower case. `reads_by_shape`: columns that it does not name may matter too.
     `needs_tables`: every output row comes from rows of tables. `selects_subquery`: a SELECT list holds a subquery.
     `ansi_matters`: its values may be others in ANSI mode. `reads_unnamed`: it reads columns by no name.
@@ -192,7 +192,7 @@ def analyse(
         additive=_additive(relation, references.tables, tokens),
         mentions=words,
         reads_by_shape=reads_by_shape(nodes),
-        rewritable=not any(map(_is_named_with_schema, nodes.of(exp.Column))),
+        rewritable=not any(column.args.get("db") for column in nodes.of(exp.Column)),
         needs_tables=_needs_tables(nodes),
         ansi_matters=ansi_matters(nodes, _types(known.columns.values()), words),
         reads_unnamed=unnamed,
@@ -308,8 +308,3 @@ def check_names(names: Sequence[str]) -> None:
         if name.lower() in seen:
             raise InvalidDefinition(f"the SELECT outputs two columns named {name}. Rename one of them with AS.")
         seen.add(name.lower())
-
-
-def _is_named_with_schema(column: exp.Column) -> bool:
-    """Return whether a column is qualified with a schema, as in `s.t.c`."""
-    return bool(column.args.get("db"))

@@ -83,10 +83,12 @@ def base_filters(definition: ViewDefinition, region: Sequence[TupleDomain]) -> d
     """Return, per base occurrence, the only rows that output rows in the region depend on (the preimage of the region).
 
     By the definition of tracking a row outside the preimage belongs to no output row inside the region. Occurrences
-    that cannot be rewritten, or of which all rows are needed, are left out.
+    of which all rows are needed are left out, and all where none can be rewritten.
     """
+    if not definition.rewritable:
+        return {}
     filters: dict[int, tuple[TupleDomain, ...]] = {}
-    for index in (r.index for r in definition.references if definition.rewritable):
+    for index in (reference.index for reference in definition.references):
         uses = [definition.tracks_of(use) for use in definition.uses_of(index)]
         needed = simplify([_to_base(d, tracks) for d in region for tracks in uses], REGION_LIMIT)
         if uses and not any(d.is_all for d in needed):

@@ -79,11 +79,8 @@ def current_rows(lake: Lake, view: LostView | RefreshedView, *, at_once: bool) -
         return CurrentRows(view.stored.query, view.stored.columns, settled.plan)
     if isinstance(settled.plan, Full):
         return _computed(settled)
-    query, definition = (
-        stitched_query(settled, view.stored),
-        in_stored_types(pinned_definition(settled.view), view.stored),
-    )
-    return CurrentRows(query, view.stored.columns, settled.plan, definition)
+    definition = in_stored_types(pinned_definition(settled.view), view.stored)
+    return CurrentRows(stitched_query(settled, view.stored), view.stored.columns, settled.plan, definition)
 
 
 def _computed(settled: Settled) -> CurrentRows:
