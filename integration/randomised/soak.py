@@ -37,6 +37,10 @@ SPARK = {
     "spark.master": "local[2]",
     # Unlike a run of the tests this lasts for hours, so Java's second compiler pays.
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC -Xshare:auto -Xmn512m",
+    # Every scan broadcasts its table with the whole configuration of Hadoop, and nothing is cleaned up: Java's own
+    # serializer took a fifth of the time, and what does not fit in memory is written to disk.
+    "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+    "spark.driver.memory": "5g",
     **NO_CLEANER,
 }
 

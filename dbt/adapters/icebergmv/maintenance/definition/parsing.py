@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
 from itertools import pairwise
 
 import sqlglot
@@ -45,7 +45,7 @@ def parse(sql: str) -> ParsedSql | NotParsed:
     """Return the first statement of the text, or why sqlglot cannot parse it. No text raises an error."""
     try:
         tokens = _tokens(sql)
-        parsed = ParsedSql(_tree(sql, tokens), tokens)
+        parsed = ParsedSql(_with_fields(_tree(sql, tokens)), tokens)
     except _FAILURES as error:
         return NotParsed(str(error).splitlines()[0] if str(error) else type(error).__name__)
     if _has_condition_that_is_an_alias(parsed):
@@ -58,6 +58,29 @@ def _tree(sql: str, tokens: Sequence[Token]) -> exp.Expr:
     found = Dialect.get_or_raise(DIALECT).parser().parse(list(tokens), sql)
     only = found[0] if len(found) == 1 else None
     return sqlglot.parse_one(sql, dialect=DIALECT) if only is None else only
+
+
+def _with_fields(tree: exp.Expr) -> exp.Expr:
+    """Return the tree with fields of structs as what they are: of `o.address.city` the column is `o.address`.
+
+    sqlglot takes the first of three parts for a schema. It is one where a relation has no alias and the name of the
+    second part, or of the third, if the first is a catalog.
+    """
+    columns = [c for c in tree.find_all(exp.Column) if c.args.get("db") and not c.is_star]
+    if not columns:
+        return tree
+    relations = list(tree.find_all(exp.Table, exp.Subquery, exp.Lateral))
+    aliases = {r.alias_or_name.lower() for r in relations}
+    with_schema = {r.name.lower() for r in relations if isinstance(r, exp.Table) and not r.alias}
+    for column in columns:
+        relation, name, *fields = column.parts
+        if relation.name.lower() in aliases and with_schema.isdisjoint(p.name.lower() for p in (name, fields[0])):
+            column.replace(reduce(_field_of, fields, exp.Column(this=name, table=relation)))
+    return tree
+
+
+def _field_of(struct: exp.Expr, name: exp.Expr) -> exp.Expr:
+    return exp.Dot(this=struct, expression=name)
 
 
 def parse_expression(sql: str) -> exp.Expr:

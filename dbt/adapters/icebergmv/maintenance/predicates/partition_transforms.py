@@ -51,6 +51,9 @@ _EXACT = Context(prec=100)
 _LARGEST_SINGLE = 3.4028234663852886e38
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 _DAYS_PER_400_YEARS = 146_097
+WIDEST_TRUNCATE = 2**30
+"""Of wider ones the arithmetic of ints (or of what was one), `((v % w) + w) % w`, wraps round at values of any size."""
+
 _WITH_WIDTH = re.compile(r"^(bucket|truncate)\[(\d+)]$")
 _PERIODS: dict[str, Period] = {"hour": "hour", "day": "day", "month": "month", "year": "year"}
 
@@ -158,8 +161,8 @@ def _truncate_domain(
     match source_type:
         case IntegerType() | LongType():
             whole = _of(int, value)
-            if whole % transform.width != 0:
-                return None  # Java's arithmetic wrapped round at the smallest value of the type.
+            if whole % transform.width != 0 or transform.width > WIDEST_TRUNCATE:
+                return None  # Java's arithmetic wrapped round: at the smallest value of the type, or anywhere.
             return ColumnKey(source), Domain.between(Range(whole, whole + transform.width, True, False))
         case DecimalType():
             number = _of(Decimal, value)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import KeyFunction, Monotone, OrNull, Prefix, Step
-from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import TransformName
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import WIDEST_TRUNCATE, TransformName
 from dbt.adapters.icebergmv.maintenance.predicates.periods import Period, divides
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 from dbt.adapters.icebergmv.maintenance.stitching.key_sql import IDENTITY, Expression, expression_of, template
@@ -62,6 +62,8 @@ def grain_of(
             # Taken back, `or NULL` leads from NULL to every value: one NULL on the right of NOT IN takes all rows away.
             return None
         if parsed.kind == "truncate" and source_type in ("int", "bigint"):
+            if parsed.width > WIDEST_TRUNCATE:
+                return None
             return Grain(_unwrapped(parsed.width), template(call.format("CAST({} AS bigint)")), adds_null)
         return Grain(IDENTITY, template(call), adds_null)
     if parsed.period is None or parsed.period not in _FLOOR:
