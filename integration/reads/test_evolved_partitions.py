@@ -29,6 +29,22 @@ def found(lake: LakeProject, name: str) -> tuple[int, ...]:
     return tuple(lake.sql(f"{relations_of(view.sql)}\nSELECT {counts}")[0])
 
 
+def test_a_column_that_came_again(lake: LakeProject) -> None:
+    """Its former field and its new one have one name, of which the files have the new one."""
+    table, name = f"lake.{lake.schema}.base_again", "came_again"
+    lake.sql(f"CREATE TABLE {table} (d date, k int, v int) USING iceberg PARTITIONED BY (d)")
+    lake.sql(f"INSERT INTO {table} VALUES (date'2024-01-05', 1, 1), (date'2024-02-05', 1, 1)")
+    for alter in ("DROP PARTITION FIELD d", "DROP COLUMN d", "ADD COLUMN d date", "ADD PARTITION FIELD d"):
+        lake.sql(f"ALTER TABLE {table} {alter}")
+    lake.sql(f"INSERT INTO {table} (d, k, v) VALUES (date'2024-01-05', 2, 1), (date'2024-03-05', 2, 1), (NULL, 3, 1)")
+    lake.model(name, BY_DAY.format(t=table), stale_read_behavior="use_stitching")
+    for where, expected in (("d = date'2024-01-05'", FOLLOWED), ("k = 3", FOLLOWED), ("k = 1", WHOLE)):
+        lake.run("--select", name)
+        lake.sql(f"UPDATE {table} SET v = 9 WHERE {where}")
+        assert found(lake, name) == expected
+        lake.assert_equals_definition(name)
+
+
 @pytest.mark.parametrize("version", [2, pytest.param(1, marks=pytest.mark.long)])
 @pytest.mark.parametrize("evolution", EVOLUTIONS)
 def test_a_file_of_an_older_spec(lake: LakeProject, evolution: str, version: int) -> None:

@@ -219,3 +219,30 @@ def test_keys_that_would_fail_where_the_definition_does_not(lake: LakeProject) -
         ("abc", "abc", 3),
         ("abc", "abc", 4),
     ]
+
+
+def test_fields_of_a_struct_behind_an_alias(lake: LakeProject) -> None:
+    """`o.place.city` is no column of a schema."""
+    table, view = f"lake.{lake.schema}.places", f"lake.{lake.schema}.near_places"
+    columns = "region string, place struct<city: string, zip: int>, n int"
+    lake.sql(f"CREATE TABLE {table} ({columns}) USING iceberg PARTITIONED BY (region)")
+    lake.sql(
+        f"INSERT INTO {table} SELECT if(id % 2 = 0, 'EU', 'US'), named_struct('city', concat('c', id % 3), 'zip', int(id)),"
+        " 1 FROM range(20)"
+    )
+    lake.sql(f"CREATE VIEW {view} AS SELECT o.region, o.place.city AS city, o.n FROM {table} o WHERE o.place.zip < 15")
+    select = "select p.region, p.place.city as city, sum(p.n) as n from {} p where p.place.zip > 1 group by 1, 2"
+    lake.model("of_places", select.format(table), stale_read_behavior="use_stitching")
+    lake.model("of_near_places", f"select region, city, n from {view}", stale_read_behavior="use_stitching")
+    names = ("of_places", "of_near_places")
+    found = {name: r["stale_read_behavior"] for name, r in lake.run("--select", *names).items()}
+    assert found == dict.fromkeys(names, "use_stitching")
+    for change in (
+        "INSERT INTO {t} VALUES ('EU', named_struct('city', 'c9', 'zip', 3), 5), ('EU', NULL, 6)",
+        "UPDATE {t} SET place = named_struct('city', 'c8', 'zip', 0) WHERE place.zip = 3",
+    ):
+        lake.sql(change.format(t=table))
+        lake.assert_equals_definition(*names)
+        kinds = {name: r["refresh_kind"] for name, r in lake.run("--select", *names).items()}
+        assert "full" not in kinds.values(), kinds
+        lake.assert_equals_definition(*names)

@@ -64,3 +64,18 @@ def test_the_first_characters_of_a_string(lake: LakeProject) -> None:
     for change in ("INSERT INTO {t} VALUES ('abc', 7), ('é𝄞z', 8), (NULL, 9)", "DELETE FROM {t} WHERE v IN (1, 3, 8)"):
         lake.sql(change.format(t=table))
         lake.assert_equals_definition(*names)
+
+
+def test_a_width_at_which_the_arithmetic_of_ints_wraps_round(lake: LakeProject) -> None:
+    """Of 1500000000 Iceberg makes -2000000000, so the partition says nothing of its rows."""
+    table, name = f"lake.{lake.schema}.truncated_widely", "over_wide"
+    lake.sql(f"CREATE TABLE {table} (k int, v int) USING iceberg PARTITIONED BY (truncate(2000000000, k))")
+    lake.sql(f"INSERT INTO {table} VALUES (1500000000, 1), (-5, 1), (5, 1)")
+    select = f"select k, sum(v) as v from {table} group by k"
+    lake.model(name, select, stale_read_behavior="use_stitching", refresh_policy="incremental")
+    lake.run("--select", name)
+    for v in (5, 6):
+        lake.sql(f"INSERT INTO {table} VALUES (1500000000, {v}), (5, {v})")
+        lake.assert_equals_definition(name)
+        lake.run("--select", name)
+        assert lake.sql(f"SELECT max(v), count(*) FROM {lake.view(name)}") == [(v + 1 if v == 5 else 12, 3)]

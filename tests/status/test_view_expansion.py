@@ -59,7 +59,10 @@ def view(sql: str, columns: str, query_columns: str | None = None, namespace: st
 
 TABLES = {"ns.t": table("k int, d date, s string"), "other.t": table("k int, x int"), "lake.t": table("k int")}
 V = view("SELECT k, d FROM t", "k int, d date")
-V_TEXT = "(SELECT `k`, `d` FROM (\nSELECT k, d FROM `lake`.`ns`.`t`\n) AS `icebergmv_view`)"
+V_TEXT = (
+    "(SELECT `icebergmv_view`.`k`, `icebergmv_view`.`d` FROM ("
+    "\nSELECT k, d FROM `lake`.`ns`.`t`\n) AS `icebergmv_view`)"
+)
 
 
 def bases_of(views: Mapping[str, ViewInfo]) -> BaseTables:
@@ -188,14 +191,16 @@ def test_names_in_a_view_are_those_of_its_own_catalog() -> None:
 def test_column_list_binds_by_position() -> None:
     listed = view("SELECT count(*), d, d FROM t GROUP BY d", "n bigint, a date, b date", "count(1),d,d")
     assert expanded("SELECT * FROM v", v=listed) == (
-        "SELECT * FROM (SELECT CAST(`n` AS bigint) AS `n`, `a`, `b` FROM (\n"
+        "SELECT * FROM (SELECT CAST(`icebergmv_view`.`n` AS bigint) AS `n`, `icebergmv_view`.`a`, `icebergmv_view`.`b`"
+        " FROM (\n"
         "SELECT count(*), d, d FROM `lake`.`ns`.`t` GROUP BY d\n) AS `icebergmv_view`(`n`, `a`, `b`)) AS `v`"
     )
 
 
 def test_column_of_another_type_is_cast() -> None:
     was = view("SELECT k, d FROM t", "k bigint, d date")
-    assert "SELECT CAST(`k` AS bigint) AS `k`, `d` FROM" in expanded("SELECT k FROM v", v=was)
+    text = expanded("SELECT k FROM v", v=was)
+    assert "SELECT CAST(`icebergmv_view`.`k` AS bigint) AS `k`, `icebergmv_view`.`d` FROM" in text
 
 
 def test_struct_is_cast_with_quoted_fields() -> None:
@@ -206,9 +211,12 @@ def test_struct_is_cast_with_quoted_fields() -> None:
 def test_star_keeps_the_columns_it_was_created_with() -> None:
     star = view("SELECT * FROM t", "k int, d date")
     assert expanded("SELECT * FROM v", v=star) == (
-        "SELECT * FROM (SELECT `k`, `d` FROM (\nSELECT * FROM `lake`.`ns`.`t`\n)"
-        " AS `icebergmv_view`(`k`, `d`, `icebergmv_view_0`)) AS `v`"
+        "SELECT * FROM (SELECT `icebergmv_view`.`k`, `icebergmv_view`.`d` FROM (\nSELECT * FROM `lake`.`ns`.`t`\n)"
+        " AS `icebergmv_view`) AS `v`"
     )
+    twice = view("SELECT *, d AS S FROM t", "k int, d date", "k,d")
+    text = expanded("SELECT * FROM v", v=twice)
+    assert "AS `icebergmv_view`(`k`, `d`, `icebergmv_view_0`, `icebergmv_view_1`)" in text
     renamed = view("SELECT * FROM t", "a int, b date", "k,d")
     assert "AS `icebergmv_view`(`a`, `b`, `icebergmv_view_0`)" in expanded("SELECT * FROM v", v=renamed)
 

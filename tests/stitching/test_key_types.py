@@ -38,7 +38,7 @@ PLAIN = "v.`k` = icebergmv_keys_0.k0"
     ],
 )
 def test_times_are_looked_up_as_numbers(stored: IcebergType, types: list[str | None], join: str) -> None:
-    values = [PartitionValue("p", IDENTITY, adds_null=False, is_computed=False, type=of) for of in types]
+    values = [PartitionValue("p", IDENTITY, False, False, False, of) for of in types]
     sources = tuple(StaleSource(Occurrence(n), (value,)) for n, value in enumerate(values))
     group = KeyGroup((KeyColumn("k", IDENTITY),), sources, {})
     reader = Reader(("lake", "ns", "v"), ("lake", "ns", "s"), 1, (("k", stored),), "now", None, frozenset(["k"]))

@@ -5,11 +5,15 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
-from dbt.adapters.icebergmv.maintenance.stitching.safe_expressions import is_safe
+from dbt.adapters.icebergmv.maintenance.stitching.safe_expressions import fails_in_ansi_mode, is_safe
+
+
+def step_of(expression: str, argument_type: str) -> Computed:
+    return Computed(expression, tuple(expression.split("?")), argument_type)
 
 
 def is_known(expression: str, argument_type: str) -> bool:
-    return is_safe(Computed(expression, tuple(expression.split("?")), argument_type))
+    return is_safe(step_of(expression, argument_type))
 
 
 @pytest.mark.parametrize(
@@ -60,3 +64,40 @@ def test_may_be_an_error(expression: str, argument_type: str) -> None:
 @pytest.mark.parametrize("expression", ["map('r', ?)", "struct(?)", "array(?)", "named_struct('r', ?)"])
 def test_not_one_value(expression: str) -> None:
     assert not is_known(expression, "string")
+
+
+@pytest.mark.parametrize(
+    ("expression", "argument_type"),
+    [
+        ("upper(?)", "string"),
+        ("coalesce(?, 'none')", "string"),
+        ("CASE WHEN ? IN ('a', 'b') THEN 'ab' ELSE lower(trim(?)) END", "string"),
+        ("concat(?, '!')", "string"),
+        ("coalesce(?, 3)", "int"),
+        ("? % 10", "bigint"),
+        ("CASE WHEN ? > 5 THEN 1 ELSE 0 END", "int"),
+        ("last_day(?)", "date"),
+    ],
+)
+def test_never_an_error_in_ansi_mode_either(expression: str, argument_type: str) -> None:
+    assert is_known(expression, argument_type)
+    assert not fails_in_ansi_mode(step_of(expression, argument_type))
+
+
+@pytest.mark.parametrize(
+    ("expression", "argument_type"),
+    [
+        ("? + 1", "int"),
+        ("-?", "int"),
+        ("coalesce(?, 'none')", "int"),
+        ("? = 'a'", "int"),
+        ("length(?) = 'a'", "string"),
+        ("coalesce(length(?), 'none')", "string"),
+        ("coalesce(? = 'a', 'b')", "string"),
+        ("coalesce(?, '1900-01-01')", "date"),
+        ("? > 'a'", "date"),
+        ("cast(? AS bigint)", "int"),
+    ],
+)
+def test_may_be_an_error_in_ansi_mode(expression: str, argument_type: str) -> None:
+    assert fails_in_ansi_mode(step_of(expression, argument_type))

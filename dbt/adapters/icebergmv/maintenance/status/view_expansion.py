@@ -216,15 +216,17 @@ def _as_recorded(view: ViewInfo, sql: str, expansion: _Expansion) -> str:
     below, surplus = _columns_of(query, sql, view, expansion)
     listed = []
     for column, ddl, actual in zip(view.columns, view.types, below, strict=True):
+        # A bare name might mean a column of a query around it.
         quoted = identifier(column.name)
-        same = actual is not None and actual.type == column.type
-        listed.append(quoted if same else f"CAST({quoted} AS {ddl}) AS {quoted}")
-    as_named = surplus == 0 and all(b is not None and b.name == n for b, n in zip(below, names, strict=True))
+        read, same = f"{identifier(_INNER_ALIAS)}.{quoted}", actual is not None and actual.type == column.type
+        listed.append(read if same else f"CAST({read} AS {ddl}) AS {quoted}")
+    as_named = all(b is not None and b.name == n for b, n in zip(below, names, strict=True))
     as_named = as_named and all(map(_has_its_own_name, query.selects))
+    as_named = as_named and len({n.lower() for n in (*names, *surplus)}) == len(below) + len(surplus)
     alias = identifier(_INNER_ALIAS)
     if not as_named:
         # Their own names distinguish them from columns that a `*` comes to mean.
-        given = (*names, *(f"{_INNER_ALIAS}_{i}" for i in range(surplus)))
+        given = (*names, *(f"{_INNER_ALIAS}_{i}" for i in range(len(surplus))))
         alias += f"({', '.join(map(identifier, given))})"
     return f"(SELECT {', '.join(listed)} FROM (\n{sql}\n) AS {alias})"
 
@@ -236,8 +238,8 @@ def _has_its_own_name(item: exp.Expr) -> bool:
 
 def _columns_of(
     query: exp.Query, sql: str, view: ViewInfo, expansion: _Expansion
-) -> tuple[tuple[TrackedColumn, ...] | tuple[None, ...], int]:
-    """Return what is known of the view's columns, and how many more its SQL gives: those added to the base of a `*`."""
+) -> tuple[tuple[TrackedColumn, ...] | tuple[None, ...], tuple[str, ...]]:
+    """Return what is known of the view's columns, and what else its SQL gives: those added to the base of a `*`."""
     if _names_with_schema(query):
         # A table that is read for another one bears an alias, which such a name does not reach.
         raise _StaysAName("its SQL names columns with a schema")
@@ -256,8 +258,8 @@ def _columns_of(
     elif len(query.selects) != wanted:
         raise _StaysAName("its columns cannot be counted")
     if columns is None or len(columns) < wanted:
-        return (None,) * wanted, 0
-    return columns[:wanted], len(columns) - wanted
+        return (None,) * wanted, ()
+    return columns[:wanted], tuple(c.name for c in columns[wanted:])
 
 
 def _hash(view: ViewInfo) -> str:

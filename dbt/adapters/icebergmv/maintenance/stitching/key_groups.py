@@ -20,6 +20,7 @@ from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, Bas
 from dbt.adapters.icebergmv.maintenance.stitching.change_detection import WatchedTable
 from dbt.adapters.icebergmv.maintenance.stitching.grains import ORDERED, Grain, grain_of
 from dbt.adapters.icebergmv.maintenance.stitching.key_sql import IDENTITY, Expression, expression_of
+from dbt.adapters.icebergmv.maintenance.stitching.safe_expressions import fails_in_ansi_mode
 from dbt.adapters.icebergmv.maintenance.stitching.time_ranges import cuts
 
 _MOST_GROUPS = 3
@@ -38,14 +39,15 @@ class KeyColumn:
 class PartitionValue:
     """What a key column gets from a field of a base's partition: `value` of the field, and NULL if `adds_null`.
 
-    `is_computed`: by an expression of the user's, which makes keys of many types and costs more. `type` is the Spark
-    type of what the column itself is compared with, where that is known.
+    `is_computed`: by an expression of the user's, which makes keys of many types and costs more; `fails_in_ansi_mode`:
+    it may be an error there. `type` is the Spark type of what the column itself is compared with, where that is known.
     """
 
     field: str
     value: Expression
     adds_null: bool
     is_computed: bool
+    fails_in_ansi_mode: bool
     type: str | None = None
 
 
@@ -89,6 +91,11 @@ class KeyGroup:
     def is_computed(self) -> bool:
         """Return whether an expression of the user's makes its keys."""
         return any(v.is_computed for s in self.sources for v in s.values)
+
+    @property
+    def fails_in_ansi_mode(self) -> bool:
+        """Return whether making its keys may be an error in ANSI mode, on partitions that the SELECT never sees."""
+        return any(v.fails_in_ansi_mode for s in self.sources for v in s.values)
 
 
 @dataclass(frozen=True)
@@ -190,7 +197,9 @@ def _candidates(
                 grain = common_grain(source, field, track, session_is_utc, catalog)
                 if grain is not None:
                     key_type = _type_of(track, source) if grain.row == IDENTITY else None
-                    value = PartitionValue(field_name, grain.value, grain.adds_null, _is_computed(track), key_type)
+                    computed = [step for step in track.function if isinstance(step, Computed)]
+                    fails = any(map(fails_in_ansi_mode, computed))
+                    value = PartitionValue(field_name, grain.value, grain.adds_null, bool(computed), fails, key_type)
                     found.setdefault(KeyColumn(name, grain.row), value)
     return found
 
@@ -204,16 +213,17 @@ def _type_of(track: Track, source: IcebergSource) -> str | None:
 def union_names(source: IcebergSource) -> list[tuple[PartitionField, str]]:
     """Return the fields of the current partition spec, with their names in the `partition` of metadata tables.
 
-    That is a struct of the fields of all specs; a field has the name that the newest spec with it gave it
-    (org.apache.iceberg.Partitioning.partitionType).
+    That is a struct of the fields of all specs whose column is there; a field has the name that the newest spec with it
+    gave it (org.apache.iceberg.Partitioning.partitionType).
     """
-    specs = source.table.specs()
+    specs, schema = source.table.specs(), source.table.schema()
     names: dict[int, str] = {}
     for spec_id in sorted(specs, reverse=True):
         for field in specs[spec_id].fields:
-            names.setdefault(field.field_id, field.name)
+            if schema.find_column_name(field.source_id) is not None:
+                names.setdefault(field.field_id, field.name)
     taken = list(names.values())
-    return [(f, names[f.field_id]) for f in source.table.spec().fields if taken.count(names[f.field_id]) == 1]
+    return [(f, names[f.field_id]) for f in source.table.spec().fields if taken.count(names.get(f.field_id, "")) == 1]
 
 
 def common_grain(
@@ -286,6 +296,12 @@ def found_query(group: KeyGroup, tables: Mapping[int, WatchedTable]) -> str:
     return (
         f"SELECT CASE WHEN bool_or(other_spec) THEN NULL ELSE collect_set(struct({names})) END AS found FROM ({rows})"
     )
+
+
+def is_in_every_spec(group: KeyGroup, tables: Mapping[int, WatchedTable]) -> bool:
+    """Return whether files of all specs that the refresh knew give the keys of a group."""
+    found = ((s, tables[s.occurrence.index].source) for s in group.sources)
+    return all(len(_specs_with(t, [v.field for v in s.values])) == len(t.table.specs()) for s, t in found)
 
 
 def _source_query(source: StaleSource, table: WatchedTable) -> str:

@@ -146,8 +146,8 @@ def reader_guard(inspection: Inspection, groups: Sequence[KeyGroup] = ()) -> str
     """
     definition, bases = inspection.definition, inspection.bases
     sources = [bases.of(r).source for r in definition.references]
-    computed = any(group.is_computed for group in groups)
-    return session_guard(definition, sources, inspection.request.config.settings, computed)
+    fails = any(group.fails_in_ansi_mode for group in groups)
+    return session_guard(definition, sources, inspection.request.config.settings, fails)
 
 
 def _behaving_text(plan: ReadPlan, reader: Reader, inspection: Inspection, state: ViewState) -> str:
@@ -164,7 +164,7 @@ def _behaving_text(plan: ReadPlan, reader: Reader, inspection: Inspection, state
 def _groups(inspection: Inspection) -> tuple[KeyGroup, ...] | NotStitched:
     settings = inspection.request.config.settings
     groups = key_groups(inspection.definition, inspection.bases, is_utc(settings))
-    if isinstance(groups, tuple) and is_ansi(settings) and any(group.is_computed for group in groups):
+    if isinstance(groups, tuple) and is_ansi(settings) and any(group.fails_in_ansi_mode for group in groups):
         return NotStitched("in ANSI mode an expression in its key may fail on rows that the SELECT never sees")
     return groups
 

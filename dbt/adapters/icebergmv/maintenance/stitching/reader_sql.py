@@ -28,7 +28,7 @@ from dbt.adapters.icebergmv.maintenance.stitching.change_detection import (
     last_looks,
     spec_looks,
 )
-from dbt.adapters.icebergmv.maintenance.stitching.key_groups import KeyGroup, found_query
+from dbt.adapters.icebergmv.maintenance.stitching.key_groups import KeyGroup, found_query, is_in_every_spec
 from dbt.adapters.icebergmv.maintenance.stitching.stored_types import as_stored
 
 _WHOLE = ("icebergmv_whole", f"SELECT 1 AS one FROM {NOW} WHERE state <=> {EVERYTHING}")
@@ -157,7 +157,7 @@ def stitched_text(reader: Reader, found: Watched, groups: Sequence[KeyGroup]) ->
         *gate(tables, tracked, reader.guard),
         *changed(followed),
         *((_found(n), found_query(group, found.by_reference)) for n, group in enumerate(groups)),
-        (_WHOLE[0], " UNION ALL ".join([_WHOLE[1], *_untold(groups, followed)])),
+        (_WHOLE[0], " UNION ALL ".join([_WHOLE[1], *_untold(groups, found)])),
         *((_keys(n), _keys_query(n, len(groups))) for n in range(len(groups))),
     ]
     arms = [fresh_arm(reader, groups), *(_stale_arm(reader, found, groups, n) for n in range(len(groups)))]
@@ -172,14 +172,13 @@ def _keys(number: int) -> str:
     return f"icebergmv_keys_{number}"
 
 
-def _untold(groups: Sequence[KeyGroup], followed: Sequence[WatchedTable]) -> list[str]:
+def _untold(groups: Sequence[KeyGroup], found: Watched) -> list[str]:
     """Return the SELECTs of a row when a changed file is of a partition spec that gives no key.
 
-    Specs that the refresh did not know are seen by the gate, so only tables that had several are asked.
+    Specs that the refresh did not know are seen by the gate.
     """
-    if all(len(t.source.table.specs()) == 1 for t in followed):
-        return []
-    return [f"SELECT 1 AS one FROM {_found(n)} WHERE found IS NULL" for n in range(len(groups))]
+    asked = [n for n, group in enumerate(groups) if not is_in_every_spec(group, found.by_reference)]
+    return [f"SELECT 1 AS one FROM {_found(n)} WHERE found IS NULL" for n in asked]
 
 
 def _keys_query(number: int, groups: int) -> str:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.ansi_mode import ansi_matters
+from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
@@ -36,6 +38,21 @@ def is_safe(step: Computed) -> bool:
     if isinstance(parsed, NotParsed):
         return False
     return all(_is_known(node, step.argument_type, text) for node in parsed.tree.walk())
+
+
+def fails_in_ansi_mode(step: Computed) -> bool:
+    """Return whether a safe key may be an error in ANSI mode: where it calculates, or values of several kinds meet."""
+    text = _ARGUMENT.join(step.text)
+    parsed = parse(text)
+    if isinstance(parsed, NotParsed):
+        return True
+    nodes = Nodes(parsed.tree)
+    if nodes.have(*_NUMBERS, exp.Cast, exp.TryCast):
+        return True
+    if step.argument_type != "string" and any(literal.is_string for literal in nodes.of(exp.Literal)):
+        return True
+    words = frozenset(token.text.lower() for token in parsed.tokens)
+    return ansi_matters(nodes, {_ARGUMENT: [step.argument_type]}, words)
 
 
 def _is_known(node: exp.Expr, argument_type: str, text: str) -> bool:

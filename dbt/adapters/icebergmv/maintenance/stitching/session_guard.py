@@ -25,18 +25,18 @@ def session_guard(
     definition: ViewDefinition,
     sources: Iterable[IcebergSource | None],
     settings: Mapping[str, str],
-    computed_keys: bool = False,
+    keys_fail: bool = False,
 ) -> str | None:
     """Return a condition on the reader's session under which it computes the same; None when there is none to ask.
 
-    `sources` are those of all references, pinned ones too; None for a table whose columns are not known. In ANSI mode
-    `computed_keys` may fail on rows that the SELECT never sees.
+    `sources` are those of all references, pinned ones too; None for a table whose columns are not known.
+    `keys_fail`: in ANSI mode the keys may, on rows that the SELECT never sees.
     """
     conditions = []
     if _reads_the_zone(definition, list(sources)):
         zones = sorted(UTC_ZONES) if is_utc(settings) else [settings.get(TIME_ZONE, "")]
         conditions.append(f"current_timezone() IN ({', '.join(string_literal(z) for z in zones)})")
-    if definition.ansi_matters or computed_keys:
+    if definition.ansi_matters or keys_fail:
         # A number and a text add up to another type in each mode.
         expected = "bigint" if is_ansi(settings) else "double"
         conditions.append(f"typeof(1 + '1') = '{expected}'")
