@@ -75,12 +75,9 @@ def _with_fields(tree: exp.Expr) -> exp.Expr:
     for column in columns:
         relation, name, *fields = column.parts
         if relation.name.lower() in aliases and with_schema.isdisjoint(p.name.lower() for p in (name, fields[0])):
-            column.replace(reduce(_field_of, fields, exp.Column(this=name, table=relation)))
+            read: exp.Expr = exp.Column(this=name, table=relation)
+            column.replace(reduce(lambda struct, field: exp.Dot(this=struct, expression=field), fields, read))
     return tree
-
-
-def _field_of(struct: exp.Expr, name: exp.Expr) -> exp.Expr:
-    return exp.Dot(this=struct, expression=name)
 
 
 def parse_expression(sql: str) -> exp.Expr:
