@@ -6,6 +6,7 @@ import pytest
 from pyiceberg.types import DateType, IcebergType, StringType, TimestamptzType
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.stitching import time_ranges
 from dbt.adapters.icebergmv.maintenance.stitching.key_groups import (
@@ -41,7 +42,16 @@ def test_times_are_looked_up_as_numbers(stored: IcebergType, types: list[str | N
     values = [PartitionValue("p", IDENTITY, False, False, False, of) for of in types]
     sources = tuple(StaleSource(Occurrence(n), (value,)) for n, value in enumerate(values))
     group = KeyGroup((KeyColumn("k", IDENTITY),), sources, {})
-    reader = Reader(("lake", "ns", "v"), ("lake", "ns", "s"), 1, (("k", stored),), "now", None, frozenset(["k"]))
+    reader = Reader(
+        ("lake", "ns", "v"),
+        ("lake", "ns", "s"),
+        1,
+        (("k", stored),),
+        "now",
+        None,
+        frozenset(["k"]),
+        {"k": spark_type(stored)},
+    )
     assert without_keys(reader, group, 0) == f" LEFT ANTI JOIN icebergmv_keys_0 ON {join}"
 
 

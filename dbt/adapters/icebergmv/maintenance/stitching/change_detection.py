@@ -42,6 +42,8 @@ Relation = tuple[str, str]
 class WatchedTable:
     """A base table as a view watches it. `fields` are the partition fields from which keys are made.
 
+    Its changes are followed where there are some; else every change of it concerns everything.
+
     `apart`: it is watched under names that only views that read it give it. Spark loads a name once a query, where it
     comes first: beside the table itself, or beside another view, the looks would not be in order.
     """
@@ -117,24 +119,22 @@ def first_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
     return [(table.log, _log(table)) for table in tables]
 
 
-def file_lists(tables: Iterable[WatchedTable], tracked: Iterable[int] = ()) -> list[Relation]:
+def file_lists(tables: Iterable[WatchedTable]) -> list[Relation]:
     """Return the relations that must come between the base tables and the last looks: a row per file and side.
 
-    A table that is not among `tracked` has one that nobody reads: it is named here, for another view in the query that
-    reads it.
+    A table that is not followed has one that nobody reads: it is named here, for another view in the query that reads
+    it.
     """
-    followed = set(tracked)
-    return [(t.files, _files(t) if t.number in followed else _named(t, "files")) for t in tables]
+    return [(t.files, _files(t) if t.fields else _named(t, "files")) for t in tables]
 
 
-def spec_looks(tables: Iterable[WatchedTable], tracked: Iterable[int] = ()) -> list[Relation]:
+def spec_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
     """Return the relations of the specs that manifests have; one that is not known gives no key.
 
     A spec may come in one commit with its first files, as CREATE OR REPLACE TABLE ... AS SELECT makes it; then the log
-    of metadata shows nothing but a snapshot. A table that is not among `tracked` is named here as in `file_lists`.
+    of metadata shows nothing but a snapshot. A table that is not followed is named here as in `file_lists`.
     """
-    followed = set(tracked)
-    return [(t.specs, _specs(t) if t.number in followed else _named(t, "manifests")) for t in tables]
+    return [(t.specs, _specs(t) if t.fields else _named(t, "manifests")) for t in tables]
 
 
 def last_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
@@ -147,19 +147,18 @@ def last_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
     return relations
 
 
-def gate(tables: Sequence[WatchedTable], tracked: Iterable[int], guard: str | None) -> list[Relation]:
+def gate(tables: Sequence[WatchedTable], guard: str | None) -> list[Relation]:
     """Return the relation `NOW`, whose `state` is EVERYTHING or the sum of bits of the tables that moved, and its own.
 
     A metadata file that came since, without a new snapshot of main, may have brought other columns or partitions, and
-    so may those that the table remembers no more. What moved in a table that is not among `tracked`, or a session that
+    so may those that the table remembers no more. What moved in a table that is not followed, or a session that
     `guard` does not admit, concerns everything too.
     """
-    followed = set(tracked)
     everything = [is_altered(t) for t in tables]
-    everything += [_has_moved(t) for t in tables if t.number not in followed]
+    everything += [_has_moved(t) for t in tables if not t.fields]
     everything += [] if guard is None else [f"NOT ({guard})"]
-    bits = [f"CASE WHEN {_has_moved(t)} THEN {1 << t.number} ELSE 0 END" for t in tables if t.number in followed]
-    names = [n for t in tables for n in (t.log, t.refs, t.last_log, *([t.specs] if t.number in followed else []))]
+    bits = [f"CASE WHEN {_has_moved(t)} THEN {1 << t.number} ELSE 0 END" for t in tables if t.fields]
+    names = [n for t in tables for n in (t.log, t.refs, t.last_log, *([t.specs] if t.fields else []))]
     looks = " UNION ALL ".join(f"SELECT * FROM {name}" for name in names)
     state = f"CASE WHEN {' OR '.join(everything)} THEN {EVERYTHING} ELSE {' + '.join(bits) or '0'} END"
     return [

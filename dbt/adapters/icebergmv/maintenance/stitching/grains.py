@@ -66,7 +66,7 @@ def grain_of(
                 return None
             return Grain(_unwrapped(parsed.width), template(call.format("CAST({} AS bigint)")), adds_null)
         return Grain(IDENTITY, template(call), adds_null)
-    if parsed.period is None or parsed.period not in _FLOOR:
+    if parsed.period is None:
         return None
     if parsed.period == "day" and source_type == "date":
         return _identity(source_type, function, adds_null)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pyiceberg.partitioning import PartitionField
+from pyiceberg.types import UUIDType
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track
@@ -234,7 +235,7 @@ def common_grain(
     if schema.find_column_name(field.source_id) != track.column:
         return None
     type_ = spark_type(schema.find_type(field.source_id))
-    if type_ == "string" and str(schema.find_type(field.source_id)) == "uuid":
+    if isinstance(schema.find_type(field.source_id), UUIDType):
         return None
     return grain_of(str(field.transform), type_, track.function, session_is_utc, catalog)
 
@@ -291,28 +292,31 @@ def found_query(group: KeyGroup, tables: Mapping[int, WatchedTable]) -> str:
     when Spark plans, so that Spark broadcasts it to what joins with the keys; a view cannot hold hints, which Spark
     resolves before views.
     """
-    rows = " UNION ALL ".join(_source_query(source, tables[source.occurrence.index]) for source in group.sources)
-    names = ", ".join(f"k{n}" for n in range(len(group.columns)))
-    return (
-        f"SELECT CASE WHEN bool_or(other_spec) THEN NULL ELSE collect_set(struct({names})) END AS found FROM ({rows})"
-    )
+    is_told = is_in_every_spec(group, tables)
+    queries = (_source_query(source, tables[source.occurrence.index], is_told) for source in group.sources)
+    keys = f"collect_set(struct({', '.join(f'k{n}' for n in range(len(group.columns)))}))"
+    if not is_told:
+        keys = f"CASE WHEN bool_or(other_spec) THEN NULL ELSE {keys} END"
+    return f"SELECT {keys} AS found FROM ({' UNION ALL '.join(queries)})"
 
 
 def is_in_every_spec(group: KeyGroup, tables: Mapping[int, WatchedTable]) -> bool:
-    """Return whether files of all specs that the refresh knew give the keys of a group."""
+    """Return whether files of all specs that the refresh knew give the keys of a group; the gate sees other specs."""
     found = ((s, tables[s.occurrence.index].source) for s in group.sources)
     return all(len(_specs_with(t, [v.field for v in s.values])) == len(t.table.specs()) for s, t in found)
 
 
-def _source_query(source: StaleSource, table: WatchedTable) -> str:
+def _source_query(source: StaleSource, table: WatchedTable, is_told: bool) -> str:
     items, views = [], []
     for n, found in enumerate(source.values):
         value = found.value.of(f"p{table.fields.index(found.field)}")
         if found.adds_null:
             views.append(f" LATERAL VIEW explode(array({value}, NULL)) t{n} AS e{n}")
         items.append(f"{f'e{n}' if found.adds_null else value} AS k{n}")
-    specs = ", ".join(map(str, _specs_with(table.source, [found.field for found in source.values])))
-    return f"SELECT {', '.join(items)}, spec_id NOT IN ({specs}) AS other_spec FROM {table.changed}{''.join(views)}"
+    if not is_told:
+        specs = ", ".join(map(str, _specs_with(table.source, [found.field for found in source.values])))
+        items.append(f"spec_id NOT IN ({specs}) AS other_spec")
+    return f"SELECT {', '.join(items)} FROM {table.changed}{''.join(views)}"
 
 
 def _specs_with(source: IcebergSource, names: Sequence[str]) -> list[int]:

@@ -131,6 +131,7 @@ def read_text(inspection: Inspection, plan: ReadPlan, state: ViewState, stored: 
         refreshed_at=state.refreshed_for_people,
         guard=reader_guard(inspection, plan.groups),
         never_null=stored.never_null,
+        types=stored.types,
     )
     text = _behaving_text(plan, reader, inspection, state)
     if config.staleness_window is None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from pyiceberg.types import IcebergType
 
@@ -12,7 +12,7 @@ from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import taken_back
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, splice
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified, string_literal
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type, internal_form, spark_type
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type, internal_form
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
 from dbt.adapters.icebergmv.maintenance.stitching.base_reads import gated, in_place_of, needed_by
@@ -40,7 +40,8 @@ class Reader:
     """What a view shows: columns (name, type) of its storage table at a snapshot, of a view by that name.
 
     `guard` is a condition on the reader's session under which the stored rows mean the same as the definition's; None
-    when they always do. `never_null` are columns of which the stored rows are known to hold no NULL.
+    when they always do. `never_null` are columns of which the stored rows are known to hold no NULL. `types` are the
+    Spark types of all stored columns, hidden ones too.
     """
 
     view: TableName
@@ -50,6 +51,7 @@ class Reader:
     refreshed_at: str
     guard: str | None
     never_null: frozenset[str] = frozenset()
+    types: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,7 @@ def watched(
 
 def view_query_text(reader: Reader, found: Watched) -> str:
     """Return the SQL of `use_view_query`: storage while no base table moved, the definition otherwise."""
-    relations = [*_looks(found.tables), *gate(found.tables, (), reader.guard), _WHOLE]
+    relations = [*_looks(found.tables), *gate(found.tables, reader.guard), _WHOLE]
     live = found.live() if found.definition.rewritable else []
     reads = {r: in_place_of(r, [gated(t.base, _WHOLE[0])]) for r, t in live}
     return (
@@ -135,7 +137,7 @@ def fail_text(reader: Reader, found: Watched) -> str:
     types = [ddl_type(type_) for _, type_ in reader.columns]
     nulls = "".join(f", any_value(CAST(NULL AS {ddl})) AS c{n}" for n, ddl in enumerate(types))
     relations = [
-        *(*first_looks(found.tables), *last_looks(found.tables), *gate(found.tables, (), None), _WHOLE),
+        *(*first_looks(found.tables), *last_looks(found.tables), *gate(found.tables, None), _WHOLE),
         (_CHECKED, f"SELECT count(*) AS n{nulls} FROM (SELECT count(*) AS n FROM {_WHOLE[0]} HAVING {passes})"),
     ]
     nothing = ", ".join(f"c{n} AS {identifier(c)}" for n, (c, _) in enumerate(reader.columns))
@@ -150,12 +152,10 @@ def stitched_text(reader: Reader, found: Watched, groups: Sequence[KeyGroup]) ->
     not show what changed, the definition over everything.
     """
     tables = found.tables
-    tracked = {found.by_reference[s.occurrence.index].number for g in groups for s in g.sources}
-    followed = [t for t in tables if t.number in tracked]
     relations = [
-        *_looks(tables, tracked),
-        *gate(tables, tracked, reader.guard),
-        *changed(followed),
+        *_looks(tables),
+        *gate(tables, reader.guard),
+        *changed(t for t in tables if t.fields),
         *((_found(n), found_query(group, found.by_reference)) for n, group in enumerate(groups)),
         (_WHOLE[0], " UNION ALL ".join([_WHOLE[1], *_untold(groups, found)])),
         *((_keys(n), _keys_query(n, len(groups))) for n in range(len(groups))),
@@ -214,9 +214,9 @@ def without_keys(reader: Reader, group: KeyGroup, number: int) -> str:
         return f" LEFT ANTI JOIN {keys} ON {_same_key(group, number)}"
     column = group.columns[0].column
     row = group.columns[0].row.of(f"v.{identifier(column)}")
-    shown, key_type = dict(reader.columns).get(column), group.type_of(0)
-    same_type = key_type if shown is not None and key_type == spark_type(shown) else ""
-    stored, key = (internal_form(same_type or "", value) or value for value in (row, f"{keys}.k0"))
+    key_type = group.type_of(0)
+    same_type = key_type if key_type is not None and key_type == reader.types.get(column) else ""
+    stored, key = (internal_form(same_type, value) or value for value in (row, f"{keys}.k0"))
     without = f" LEFT ANTI JOIN {keys} ON {stored} = {key}"
     if column in reader.never_null:
         return without
@@ -279,17 +279,10 @@ def _shown(definition: ViewDefinition, sql: str) -> str:
     return taken_back(sql, definition.keys)
 
 
-def _looks(tables: Sequence[WatchedTable], tracked: Iterable[int] = ()) -> list[Relation]:
+def _looks(tables: Sequence[WatchedTable]) -> list[Relation]:
     """Return the relations over base tables, the same in every view that reads them, in the order that makes a cut."""
     bases = [(t.base, f"SELECT * FROM {t.main}") for t in tables]
-    followed = set(tracked)
-    return [
-        *first_looks(tables),
-        *bases,
-        *file_lists(tables, followed),
-        *spec_looks(tables, followed),
-        *last_looks(tables),
-    ]
+    return [*first_looks(tables), *bases, *file_lists(tables), *spec_looks(tables), *last_looks(tables)]
 
 
 def _with(relations: Sequence[Relation]) -> str:
