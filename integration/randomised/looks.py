@@ -20,7 +20,7 @@ from integration.randomised.statistics import Statistics
 from integration.randomised.subject import CATALOG, Cut, Recorder, Rows, Subject, World, WrongResult
 from integration.support.stitched import relations_of
 
-_GONE = re.compile(r"[Cc]annot find snapshot|FIELD_NOT_FOUND")
+_GONE = re.compile(r"[Cc]annot find snapshot|FIELD_NOT_FOUND|`partition`\.`\w+` cannot be resolved")
 _COUNTED = 3
 """How a view was read is asked after every third stitched read: that takes as long as the read."""
 _STALE = re.compile(r"is stale: its base tables have changed since its last refresh at 20")
