@@ -62,6 +62,17 @@ from dbt.adapters.icebergmv.responses import response_of
             "overwrite: all 21 partitions stale (t: 2 partitions changed); 40 rows written",
         ),
         (
+            {
+                "kind": "overwrite",
+                "reason": "t: 1 day changed",
+                "stale_partitions": 9,
+                "total_partitions": 9,
+                "rows_written": 218,
+                "total_rows": 4798,
+            },
+            "overwrite: some rows of all 9 partitions stale (t: 1 day changed); 218 rows written",
+        ),
+        (
             {"kind": "restitch", "reason": "t: 1 partition changed"},
             "restitch: t: 1 partition changed; nothing recomputed",
         ),

@@ -68,9 +68,10 @@ def _message(result: RefreshResult) -> str:
 
 
 def _partitions(result: RefreshResult) -> str:
-    """Return which part of a partitioned storage table was written."""
+    """Return which part of a partitioned storage table was written; the rows of keys may be in all partitions."""
     if result.stale_partitions == result.total_partitions:
-        return f"all {result.total_partitions} partitions"
+        is_part = result.total_rows is not None and result.rows_written < result.total_rows
+        return f"{'some rows of ' if is_part else ''}all {result.total_partitions} partitions"
     return f"{result.stale_partitions} of {result.total_partitions} partitions"
 
 

@@ -35,6 +35,7 @@ class RefreshResult:
     `stale_read_behavior` is what readers get now, which may be less than was asked for.
     `estimated_bytes` is the size of the files of the base tables that the plan reads, where that is cheap to know.
     `partition_by` is the partitioning of the storage table in Spark's DDL, as far as the refresh opened the table.
+    `total_rows` are those that the view has now, as far as the snapshot says.
     """
 
     kind: Literal["none", "append", "overwrite", "merge", "full", "restitch"]
@@ -51,6 +52,7 @@ class RefreshResult:
     total_partitions: int | None = None
     base_partitions: Mapping[TableName, int] = field(default_factory=dict, repr=False)
     partition_by: tuple[str, ...] = ()
+    total_rows: int | None = None
 
 
 def nothing_done(view: RefreshedView | LostView, reason: str, behavior: str) -> RefreshResult:
@@ -99,6 +101,7 @@ def done(settled: Settled, stored: StoredRows, start: int | None, behavior: str)
         total_partitions=len(before | after),
         base_partitions={b.base.name: n for b in base_tables if (n := _partitions(b.base)) is not None},
         partition_by=tuple(f.ddl() for f in stored_partitioning(table)),
+        total_rows=stored.row_count,
     )
 
 
