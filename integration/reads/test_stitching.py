@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from integration.support.lake import LakeProject
 from integration.support.requests import names_of_tests
+from integration.support.stitched import relations_of
 
 DAILY = "select region, day, count(*) as n, sum(amount) as total from {t} group by region, day"
 
@@ -246,3 +247,20 @@ def test_fields_of_a_struct_behind_an_alias(lake: LakeProject) -> None:
         kinds = {name: r["refresh_kind"] for name, r in lake.run("--select", *names).items()}
         assert "full" not in kinds.values(), kinds
         lake.assert_equals_definition(*names)
+
+
+def test_a_computed_key_that_cannot_fail_is_stitched_in_ansi_mode(lake: LakeProject) -> None:
+    table, name = f"lake.{lake.schema}.of_regions", "by_region_or_none"
+    lake.sql(f"CREATE TABLE {table} (region string, n int) USING iceberg PARTITIONED BY (region)")
+    lake.sql(f"INSERT INTO {table} VALUES ('eu', 1), ('EU', 2), ('us', 3), (NULL, 4)")
+    select = f"select upper(coalesce(region, 'none')) as r, sum(n) as n from {table} group by 1"
+    lake.model(name, select, stale_read_behavior="use_stitching")
+    assert lake.run("--select", name)[name]["stale_read_behavior"] == "use_stitching"
+    lake.sql(f"INSERT INTO {table} VALUES ('eu', 10), (NULL, 40), ('asia', 5)")
+    counts = "(SELECT count(*) FROM icebergmv_keys_0), (SELECT count(*) FROM icebergmv_whole)"
+    head = relations_of(lake.published(name).sql)
+    for ansi in ("true", "false"):
+        reader = lake.session({"spark.sql.ansi.enabled": ansi})
+        assert [tuple(row) for row in reader(f"{head}\nSELECT {counts}")] == [(3, 0)]
+        rows = {tuple(row) for row in reader(f"SELECT * FROM {lake.view(name)}")}
+        assert rows == {("EU", 13), ("US", 3), ("NONE", 44), ("ASIA", 5)}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-from pyiceberg.types import DateType, IcebergType, StringType, TimestamptzType
+from dataclasses import replace
 
+import pytest
+from pyiceberg.types import DateType, IcebergType, IntegerType, LongType, StringType, TimestamptzType
+
+from dbt.adapters.icebergmv.maintenance.definition.definition import analyse
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
@@ -39,19 +42,12 @@ PLAIN = "v.`k` = icebergmv_keys_0.k0"
     ],
 )
 def test_times_are_looked_up_as_numbers(stored: IcebergType, types: list[str | None], join: str) -> None:
-    values = [PartitionValue("p", IDENTITY, False, False, False, of) for of in types]
+    plain = PartitionValue("p", IDENTITY, adds_null=False, is_computed=False, fails_in_ansi_mode=False)
+    values = [replace(plain, type=of) for of in types]
     sources = tuple(StaleSource(Occurrence(n), (value,)) for n, value in enumerate(values))
     group = KeyGroup((KeyColumn("k", IDENTITY),), sources, {})
-    reader = Reader(
-        ("lake", "ns", "v"),
-        ("lake", "ns", "s"),
-        1,
-        (("k", stored),),
-        "now",
-        None,
-        frozenset(["k"]),
-        {"k": spark_type(stored)},
-    )
+    storage, shown = ("lake", "ns", "s"), {"k": spark_type(stored)}
+    reader = Reader(("lake", "ns", "v"), storage, 1, (("k", stored),), "now", None, shown, frozenset(["k"]))
     assert without_keys(reader, group, 0) == f" LEFT ANTI JOIN icebergmv_keys_0 ON {join}"
 
 
@@ -76,3 +72,16 @@ def test_types_of_keys(sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
     groups = key_groups(analysed(sql), BaseTables(StubCatalog({}, tables)), session_is_utc=True)
     assert not isinstance(groups, NotStitched)
     assert groups[0].type_of(0) == expected
+
+
+NUMBERS: dict[str, dict[str, IcebergType]] = {"t": {"k": IntegerType(), "w": LongType()}, "u": {"k": IntegerType()}}
+
+
+@pytest.mark.parametrize(("on", "fails"), [("k", False), ("w", True)])
+def test_a_value_of_another_type_is_cast_which_may_fail_in_ansi_mode(on: str, fails: bool) -> None:
+    tables = {f"ns.{n}": bare_table(n, c, (("identity", on if n == "t" else "k"),), (1, 2)) for n, c in NUMBERS.items()}
+    bases = BaseTables(StubCatalog({}, tables))
+    sql = f"SELECT u.k % 10 AS m, count(*) AS n FROM t JOIN u ON t.{on} = u.k GROUP BY u.k % 10"
+    groups = key_groups(analyse(sql, "ns", bases.columns_of, session_is_utc=True), bases, session_is_utc=True)
+    assert not isinstance(groups, NotStitched)
+    assert [group.fails_in_ansi_mode for group in groups] == [fails]

@@ -18,6 +18,7 @@ COLUMNS = (
     *(ColumnInfo("k", "int", None), ColumnInfo("v", "int", None), ColumnInfo("xs", "array<int>", None)),
     *(ColumnInfo("name", "string", None), ColumnInfo("d", "date", None), ColumnInfo("price", "decimal(38,18)", None)),
 )
+PLACE = ColumnInfo("place", "struct<lat:decimal(20,10),h:float>", None)
 
 
 def analysed(sql: str) -> ViewDefinition:
@@ -170,3 +171,12 @@ def test_values_of_one_kind_are_the_same_in_ansi_mode(sql: str) -> None:
 )
 def test_values_of_several_kinds_may_differ_in_ansi_mode(sql: str) -> None:
     assert analysed(sql).ansi_matters
+
+
+@pytest.mark.parametrize(
+    "item", ["CAST(o.place.lat AS string)", "place.lat || ' N'", "o.place.h + v", "upper(o.place)"]
+)
+def test_values_inside_a_struct_may_differ_too(item: str) -> None:
+    sql = f"SELECT k, {item} AS p FROM t AS o"
+    assert analyse(sql, "ns", lambda _: (*COLUMNS, PLACE), session_is_utc=True).ansi_matters
+    assert not analyse("SELECT k, v FROM t AS o", "ns", lambda _: (*COLUMNS, PLACE), session_is_utc=True).ansi_matters

@@ -49,6 +49,8 @@ def test_never_an_error(expression: str, argument_type: str) -> None:
         ("? + 1", "string"),
         ("? = 5", "string"),
         ("? % 0", "int"),
+        ("? % 0e0", "int"),
+        ("? div 2.5", "int"),
         ("10 div ?", "int"),
         ("? % other", "int"),
         ("trunc(?, unit)", "date"),
@@ -81,7 +83,10 @@ def test_not_one_value(expression: str) -> None:
 )
 def test_never_an_error_in_ansi_mode_either(expression: str, argument_type: str) -> None:
     assert is_known(expression, argument_type)
-    assert not fails_in_ansi_mode(step_of(expression, argument_type))
+    step = step_of(expression, argument_type)
+    assert not fails_in_ansi_mode(step, argument_type)
+    assert fails_in_ansi_mode(step, "bigint" if argument_type == "int" else "int")
+    assert fails_in_ansi_mode(step, None)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +102,15 @@ def test_never_an_error_in_ansi_mode_either(expression: str, argument_type: str)
         ("coalesce(?, '1900-01-01')", "date"),
         ("? > 'a'", "date"),
         ("cast(? AS bigint)", "int"),
+        ("abs(?)", "int"),
+        ("length(?)", "string"),
+        ("lpad('x', ?)", "string"),
+        ("not ?", "string"),
+        ("? is true", "string"),
+        ("CASE WHEN ? THEN 'a' ELSE 'b' END", "string"),
+        ("CASE WHEN upper(?) OR ? = 'a' THEN 'a' ELSE 'b' END", "string"),
+        ("if(lower(?), 'a', 'b')", "string"),
     ],
 )
 def test_may_be_an_error_in_ansi_mode(expression: str, argument_type: str) -> None:
-    assert fails_in_ansi_mode(step_of(expression, argument_type))
+    assert fails_in_ansi_mode(step_of(expression, argument_type), argument_type)

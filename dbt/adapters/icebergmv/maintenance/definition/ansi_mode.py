@@ -8,6 +8,7 @@ their kind is. An unknown kind counts as any (Spark, "ANSI Compliance": type pro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Literal
 
@@ -30,6 +31,7 @@ _SAME = (exp.Paren, exp.Alias, exp.Max, exp.Min, exp.Window, exp.Filter, exp.Fir
 _READS_UNNAMED = frozenset({"natural", "table", "pivot", "unpivot"})
 _FLOATS = ("float", "real")
 _DECIMALS = ("decimal", "dec", "numeric")
+_WORD = re.compile(r"\w+")
 _MATCHES = (exp.DPipe, exp.Like, exp.ILike, exp.SimilarTo)
 
 
@@ -80,9 +82,9 @@ def reads_unnamed(nodes: Nodes, words: frozenset[str]) -> bool:
 
 
 def _reads(of_types: Iterable[str], types: Mapping[str, Iterable[str | None]], words: frozenset[str]) -> bool:
-    """Return whether a value of one of the types may be read; `*` names columns without writing them."""
+    """Return whether a value of a type, or of one that contains it, may be read; `*` names columns without a word."""
     wanted = frozenset(of_types)
-    found = {name for name, given in types.items() if any(t is None or t.split("(")[0] in wanted for t in given)}
+    found = {name for name, given in types.items() if any(t is None or wanted & set(_WORD.findall(t)) for t in given)}
     return bool(words & found) or bool(words & wanted) or (bool(found) and "*" in words)
 
 

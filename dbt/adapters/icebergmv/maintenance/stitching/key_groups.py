@@ -65,7 +65,8 @@ class BaseFilter:
     """The rows of a base reference that a key needs: those with `row` equal to column number `position` of the group.
 
     `may_be_null`: behind an outer join; for a NULL key any of its rows may matter. `cuts` divide the table by the
-    column (see time_ranges.py); there are none where `row` does not keep the order.
+    column (see time_ranges.py); there are none where `row` does not keep the order. `fails_in_ansi_mode`: `row` may be
+    an error there.
     """
 
     position: int
@@ -73,6 +74,7 @@ class BaseFilter:
     row: Expression
     may_be_null: bool
     cuts: tuple[tuple[str, str], ...] = ()
+    fails_in_ansi_mode: bool = False
 
 
 @dataclass(frozen=True)
@@ -95,8 +97,9 @@ class KeyGroup:
 
     @property
     def fails_in_ansi_mode(self) -> bool:
-        """Return whether making its keys may be an error in ANSI mode, on partitions that the SELECT never sees."""
-        return any(v.fails_in_ansi_mode for s in self.sources for v in s.values)
+        """Return whether its keys may be an error in ANSI mode, on partitions and rows that the SELECT never sees."""
+        made = [v.fails_in_ansi_mode for s in self.sources for v in s.values]
+        return any(made) or any(f.fails_in_ansi_mode for filters in self.filters.values() for f in filters)
 
 
 @dataclass(frozen=True)
@@ -198,9 +201,8 @@ def _candidates(
                 grain = common_grain(source, field, track, session_is_utc, catalog)
                 if grain is not None:
                     key_type = _type_of(track, source) if grain.row == IDENTITY else None
-                    computed = [step for step in track.function if isinstance(step, Computed)]
-                    fails = any(map(fails_in_ansi_mode, computed))
-                    value = PartitionValue(field_name, grain.value, grain.adds_null, bool(computed), fails, key_type)
+                    computed, fails = _is_computed(track), _fails_in_ansi_mode(track, source)
+                    value = PartitionValue(field_name, grain.value, grain.adds_null, computed, fails, key_type)
                     found.setdefault(KeyColumn(name, grain.row), value)
     return found
 
@@ -268,13 +270,24 @@ def _filters(
                 row = expression.then(key.row)
                 in_order = row != IDENTITY and key.row in ORDERED and all(map(_keeps_order, track.function))
                 divided = cuts(source, track.column) if in_order else ()
-                found.append(BaseFilter(position, track.column, row, _adds_null(track), divided))
+                fails = _fails_in_ansi_mode(track, source)
+                found.append(BaseFilter(position, track.column, row, _adds_null(track), divided, fails))
                 break
     return tuple(found)
 
 
 def _is_computed(track: Track) -> bool:
     return any(isinstance(step, Computed) for step in track.function)
+
+
+def _fails_in_ansi_mode(track: Track, source: IcebergSource) -> bool:
+    """Return whether a computed step may be an error in ANSI mode; behind other steps its value is of any type."""
+    given: str | None = spark_type(source.table_schema.find_type(track.column))
+    for step in track.function:
+        if isinstance(step, Computed) and fails_in_ansi_mode(step, given):
+            return True
+        given = given if isinstance(step, OrNull) else None
+    return False
 
 
 def _keeps_order(step: Step) -> bool:

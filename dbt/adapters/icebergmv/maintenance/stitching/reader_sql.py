@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from pyiceberg.types import IcebergType
 
@@ -40,8 +40,8 @@ class Reader:
     """What a view shows: columns (name, type) of its storage table at a snapshot, of a view by that name.
 
     `guard` is a condition on the reader's session under which the stored rows mean the same as the definition's; None
-    when they always do. `never_null` are columns of which the stored rows are known to hold no NULL. `types` are the
-    Spark types of all stored columns, hidden ones too.
+    when they always do. `types` are the Spark types of all stored columns, hidden ones too. `never_null` are columns of
+    which the stored rows are known to hold no NULL.
     """
 
     view: TableName
@@ -50,8 +50,8 @@ class Reader:
     columns: tuple[tuple[str, IcebergType], ...]
     refreshed_at: str
     guard: str | None
+    types: Mapping[str, str]
     never_null: frozenset[str] = frozenset()
-    types: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

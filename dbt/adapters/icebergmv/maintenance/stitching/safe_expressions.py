@@ -25,6 +25,38 @@ _STEPS = (exp.TsOrDsAdd, exp.DateAdd, exp.DateSub)
 """Here the parser adds the unit of days."""
 
 _OPERATORS = (*_VALUES, *_CONDITIONS, *_NUMBERS, exp.DPipe)
+_NO_ERROR_IN_ANSI_MODE = frozenset(
+    [
+        "coalesce",
+        "nvl",
+        "ifnull",
+        "nullif",
+        "upper",
+        "ucase",
+        "lower",
+        "lcase",
+        "initcap",
+        "trim",
+        "ltrim",
+        "rtrim",
+        "concat",
+        "reverse",
+        "replace",
+        "translate",
+        "year",
+        "quarter",
+        "month",
+        "day",
+        "dayofmonth",
+        "dayofweek",
+        "dayofyear",
+        "weekday",
+        "weekofyear",
+        "last_day",
+    ]
+)
+"""Functions that keep to one kind of value, and have no value that they refuse."""
+
 _CAN_BE_CAST_TO = {"string": None, "date": ("date", "timestamp"), "bigint": ("tinyint", "smallint", "int", "bigint")}
 """Types, and the types of the column from which a cast to them always works; None for all."""
 
@@ -40,19 +72,44 @@ def is_safe(step: Computed) -> bool:
     return all(_is_known(node, step.argument_type, text) for node in parsed.tree.walk())
 
 
-def fails_in_ansi_mode(step: Computed) -> bool:
-    """Return whether a safe key may be an error in ANSI mode: where it calculates, or values of several kinds meet."""
+def fails_in_ansi_mode(step: Computed, given: str | None) -> bool:
+    """Return whether a safe key may be an error in ANSI mode, of values of the Spark type `given`.
+
+    A value of another type than the argument's is cast to it first, and that may fail. So may arithmetic, most
+    functions, and values of several kinds where they meet.
+    """
     text = _ARGUMENT.join(step.text)
     parsed = parse(text)
-    if isinstance(parsed, NotParsed):
+    if isinstance(parsed, NotParsed) or given != step.argument_type:
         return True
     nodes = Nodes(parsed.tree)
-    if nodes.have(*_NUMBERS, exp.Cast, exp.TryCast):
+    if not all(_is_plain(node, text) for node in parsed.tree.walk()):
         return True
     if step.argument_type != "string" and any(literal.is_string for literal in nodes.of(exp.Literal)):
         return True
     words = frozenset(token.text.lower() for token in parsed.tokens)
     return ansi_matters(nodes, {_ARGUMENT: [step.argument_type]}, words)
+
+
+def _is_plain(node: exp.Expr, text: str) -> bool:
+    """Return whether a node of a safe key does no more than choose, compare, or change letters and dates."""
+    match node:
+        case exp.If() | exp.Not():
+            return _is_condition(node.this)
+        case exp.And() | exp.Or():
+            return _is_condition(node.left) and _is_condition(node.right)
+        case exp.Is():
+            return isinstance(node.expression, exp.Null)
+        case exp.Case():
+            return True
+    if isinstance(node, exp.Func):
+        return written_name(node, text) in _NO_ERROR_IN_ANSI_MODE
+    return isinstance(node, (*_VALUES, *_CONDITIONS, exp.DPipe, exp.Mod, exp.IntDiv))
+
+
+def _is_condition(node: exp.Expr) -> bool:
+    """Return whether a node is true or false by itself; a text in its place is cast."""
+    return isinstance(node.unnest(), (exp.Predicate, exp.Connector, exp.Not, exp.Boolean, exp.Null))
 
 
 def _is_known(node: exp.Expr, argument_type: str, text: str) -> bool:
@@ -64,8 +121,7 @@ def _is_known(node: exp.Expr, argument_type: str, text: str) -> bool:
             sources = _CAN_BE_CAST_TO.get(wanted, ())
             return sources is None or argument_type in sources
         case exp.Mod() | exp.IntDiv():
-            is_zero = not isinstance(node.expression, exp.Literal) or node.expression.name.strip("0.") == ""
-            return argument_type != "string" and not is_zero
+            return argument_type != "string" and _is_whole_number(node.expression)
         case exp.Var():
             return isinstance(node.parent, _STEPS)
     is_text = argument_type == "string"
@@ -75,6 +131,11 @@ def _is_known(node: exp.Expr, argument_type: str, text: str) -> bool:
         return True
     function = known_of(written_name(node, text)) if isinstance(node, exp.Func) else known_of("")
     return function.never_fails or (function.never_fails_but_on_text and not is_text)
+
+
+def _is_whole_number(node: exp.Expr) -> bool:
+    """Return whether a node is a whole number written out, and not 0."""
+    return isinstance(node, exp.Literal) and not node.is_string and node.name.isdecimal() and int(node.name) != 0
 
 
 def _meets_a_number(node: exp.Expr) -> bool:
