@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 from integration.support.lake import LakeProject
 from integration.support.requests import names_of_tests
-from integration.support.stitched import relations_of
+from integration.support.stitched import stale_keys
 
 DAILY = "select region, day, count(*) as n, sum(amount) as total from {t} group by region, day"
 
@@ -95,8 +95,7 @@ def test_a_use_of_a_table_that_tells_no_key(lake: LakeProject, orders: str) -> N
     lake.sql(f"INSERT INTO {labels} SELECT id, if(id % 2 = 0, 'EU', 'US') FROM range(0, 200, 3)")
     for name, sql in SEVERAL_USES.items():
         lake.model(name, sql.format(t=orders, l=labels), stale_read_behavior="use_stitching")
-    responses = lake.run("--select", *SEVERAL_USES)
-    behaviors = {name: response["stale_read_behavior"] for name, response in responses.items()}
+    behaviors = lake.behaviors(*SEVERAL_USES)
     # The first two have hidden keys.
     stitched = ("joined_with_itself", "filled_in", "one_table_told")
     assert behaviors == {name: "use_stitching" if name in stitched else "use_view_query" for name in SEVERAL_USES}
@@ -199,9 +198,10 @@ def test_keys_that_would_fail_where_the_definition_does_not(lake: LakeProject) -
         f"select code, upper(code) as u, map('c', code) as m, n from {table}",
         stale_read_behavior="use_stitching",
     )
-    responses = lake.run("--select", "cast_codes", "mapped_codes")
-    behaviors = {name: response["stale_read_behavior"] for name, response in responses.items()}
-    assert behaviors == {"cast_codes": "use_view_query", "mapped_codes": "use_stitching"}
+    assert lake.behaviors("cast_codes", "mapped_codes") == {
+        "cast_codes": "use_view_query",
+        "mapped_codes": "use_stitching",
+    }
     sql = lake.published("mapped_codes").sql
     assert ("icebergmv_keys_0" in sql, "UPPER" in sql.upper().split("UNION ALL")[0]) == (True, False)
     lake.sql(f"INSERT INTO {table} VALUES ('abc', 4), ('2', 5)")
@@ -236,8 +236,7 @@ def test_fields_of_a_struct_behind_an_alias(lake: LakeProject) -> None:
     lake.model("of_places", select.format(table), stale_read_behavior="use_stitching")
     lake.model("of_near_places", f"select region, city, n from {view}", stale_read_behavior="use_stitching")
     names = ("of_places", "of_near_places")
-    found = {name: r["stale_read_behavior"] for name, r in lake.run("--select", *names).items()}
-    assert found == dict.fromkeys(names, "use_stitching")
+    assert lake.behaviors(*names) == dict.fromkeys(names, "use_stitching")
     for change in (
         "INSERT INTO {t} VALUES ('EU', named_struct('city', 'c9', 'zip', 3), 5), ('EU', NULL, 6)",
         "UPDATE {t} SET place = named_struct('city', 'c8', 'zip', 0) WHERE place.zip = 3",
@@ -257,10 +256,8 @@ def test_a_computed_key_that_cannot_fail_is_stitched_in_ansi_mode(lake: LakeProj
     lake.model(name, select, stale_read_behavior="use_stitching")
     assert lake.run("--select", name)[name]["stale_read_behavior"] == "use_stitching"
     lake.sql(f"INSERT INTO {table} VALUES ('eu', 10), (NULL, 40), ('asia', 5)")
-    counts = "(SELECT count(*) FROM icebergmv_keys_0), (SELECT count(*) FROM icebergmv_whole)"
-    head = relations_of(lake.published(name).sql)
     for ansi in ("true", "false"):
         reader = lake.session({"spark.sql.ansi.enabled": ansi})
-        assert [tuple(row) for row in reader(f"{head}\nSELECT {counts}")] == [(3, 0)]
+        assert stale_keys(reader, lake.published(name).sql) == (3, 0)
         rows = {tuple(row) for row in reader(f"SELECT * FROM {lake.view(name)}")}
         assert rows == {("EU", 13), ("US", 3), ("NONE", 44), ("ASIA", 5)}

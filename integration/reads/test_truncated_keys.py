@@ -59,8 +59,7 @@ def test_the_first_characters_of_a_string(lake: LakeProject) -> None:
     for name, key in names.items():
         sql = f"select {key} as k, count(*) as n, sum(v) as v from {table} group by {key}"
         lake.model(name, sql, stale_read_behavior="use_stitching")
-    behaviors = {name: r["stale_read_behavior"] for name, r in lake.run("--select", *names).items()}
-    assert behaviors == dict.fromkeys(names, "use_stitching")
+    assert lake.behaviors(*names) == dict.fromkeys(names, "use_stitching")
     for change in ("INSERT INTO {t} VALUES ('abc', 7), ('é𝄞z', 8), (NULL, 9)", "DELETE FROM {t} WHERE v IN (1, 3, 8)"):
         lake.sql(change.format(t=table))
         lake.assert_equals_definition(*names)

@@ -104,6 +104,10 @@ class LakeProject:
         assert result.success, "\n".join(self.failures().values())
         return self.responses()
 
+    def behaviors(self, *models: str) -> dict[str, str]:
+        """Run models; return what readers of each get when it is stale."""
+        return {name: response["stale_read_behavior"] for name, response in self.run("--select", *models).items()}
+
     def fail(self, *arguments: str) -> str:
         """Run dbt, which must fail; return the messages of the failed models, or of the failure itself."""
         result = self.dbt("run", *_BRIEF, *arguments)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
+from typing import Any
 
 _ARMS = re.compile(r"\)\nSELECT .*", re.DOTALL)
 
@@ -10,3 +12,12 @@ _ARMS = re.compile(r"\)\nSELECT .*", re.DOTALL)
 def relations_of(text: str) -> str:
     """Return the WITH of the text, without the SELECT that follows: a query of its relations can be put behind it."""
     return _ARMS.sub(")", text, count=1)
+
+
+def stale_keys(run: Callable[[str], Sequence[Any]], text: str) -> tuple[int, ...]:
+    """Return how many stale keys a read finds, for each group of keys; and last, whether it computes everything."""
+    head = relations_of(text)
+    groups = sorted(set(re.findall(r"icebergmv_keys_\d+", head)))
+    counts = ", ".join(f"(SELECT count(*) FROM {name})" for name in (*groups, "icebergmv_whole"))
+    (row,) = run(f"{head}\nSELECT {counts}")
+    return tuple(row)

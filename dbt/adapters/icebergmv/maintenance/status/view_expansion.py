@@ -216,9 +216,9 @@ def _as_recorded(view: ViewInfo, sql: str, expansion: _Expansion) -> str:
     below, surplus = _columns_of(query, sql, view, expansion)
     listed = []
     for column, ddl, actual in zip(view.columns, view.types, below, strict=True):
+        quoted, same = identifier(column.name), actual is not None and actual.type == column.type
         # A bare name might mean a column of a query around it.
-        quoted = identifier(column.name)
-        read, same = f"{identifier(_INNER_ALIAS)}.{quoted}", actual is not None and actual.type == column.type
+        read = f"{identifier(_INNER_ALIAS)}.{quoted}"
         listed.append(read if same else f"CAST({read} AS {ddl}) AS {quoted}")
     as_named = all(b is not None and b.name == n for b, n in zip(below, names, strict=True))
     as_named = as_named and all(map(_has_its_own_name, query.selects))

@@ -25,35 +25,10 @@ _STEPS = (exp.TsOrDsAdd, exp.DateAdd, exp.DateSub)
 """Here the parser adds the unit of days."""
 
 _OPERATORS = (*_VALUES, *_CONDITIONS, *_NUMBERS, exp.DPipe)
-_NO_ERROR_IN_ANSI_MODE = frozenset(
-    [
-        "coalesce",
-        "nvl",
-        "ifnull",
-        "nullif",
-        "upper",
-        "ucase",
-        "lower",
-        "lcase",
-        "initcap",
-        "trim",
-        "ltrim",
-        "rtrim",
-        "concat",
-        "reverse",
-        "replace",
-        "translate",
-        "year",
-        "quarter",
-        "month",
-        "day",
-        "dayofmonth",
-        "dayofweek",
-        "dayofyear",
-        "weekday",
-        "weekofyear",
-        "last_day",
-    ]
+_NO_ERROR_IN_ANSI_MODE = (
+    *("coalesce", "nvl", "ifnull", "nullif", "upper", "ucase", "lower", "lcase", "initcap", "trim", "ltrim", "rtrim"),
+    *("concat", "reverse", "replace", "translate", "year", "quarter", "month", "day", "dayofmonth", "dayofweek"),
+    *("dayofyear", "weekday", "weekofyear", "last_day"),
 )
 """Functions that keep to one kind of value, and have no value that they refuse."""
 
