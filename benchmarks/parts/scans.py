@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 _SIZES = ("total data file size (bytes)", "total delete file size (bytes)")
+_SPLITS = "number of file splits read"
 _FILES = ("number of result data files", "number of result delete files")
 
 
@@ -40,6 +41,27 @@ def scanned_since(spark: SparkSession, after: int) -> Scanned:
         if execution <= after:
             break
         found = _added(found, store, execution)
+    return found
+
+
+def splits_read(spark: SparkSession, table: str, after: int) -> int:
+    """Return how many parts of files of a table were read since. A scan may take more, and prune by values later."""
+    store, executions, found = _store(spark), _executions(spark), 0
+    for execution in (executions.apply(i).executionId() for i in range(executions.size())):
+        if execution > after:
+            found += sum(_numbers(store, execution, f"BatchScan {table}", (_SPLITS,)))
+    return found
+
+
+def _numbers(store: Any, execution: int, node_name: str, wanted: tuple[str, ...]) -> list[int]:
+    values, nodes = store.executionMetrics(execution), store.planGraph(execution).allNodes()
+    found = []
+    for node in (nodes.apply(i) for i in range(nodes.size())):
+        metrics = node.metrics()
+        for metric in (metrics.apply(i) for i in range(metrics.size())):
+            value = values.get(metric.accumulatorId())
+            if node.name() == node_name and metric.name() in wanted and value.isDefined():
+                found.append(int(value.get().replace(",", "")))
     return found
 
 

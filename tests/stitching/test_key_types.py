@@ -85,3 +85,13 @@ def test_a_value_of_another_type_is_cast_which_may_fail_in_ansi_mode(on: str, fa
     groups = key_groups(analyse(sql, "ns", bases.columns_of, session_is_utc=True), bases, session_is_utc=True)
     assert not isinstance(groups, NotStitched)
     assert [group.fails_in_ansi_mode for group in groups] == [fails]
+
+
+@pytest.mark.parametrize(("field", "is_named"), [(("day", "ts"), True), (("identity", "region"), False)])
+def test_a_time_zone_that_is_in_the_way_is_named(field: tuple[str, str], is_named: bool) -> None:
+    types = {name: kind for name, (kind, _) in COLUMNS.items()}
+    bases = BaseTables(StubCatalog({}, {"ns.t": bare_table("t", types, (field,), (1, 2))}))
+    definition = analyse("SELECT date(ts) AS day FROM t", "ns", bases.columns_of, session_is_utc=False)
+    found = key_groups(definition, bases, session_is_utc=False)
+    assert isinstance(found, NotStitched)
+    assert ("outside of UTC readers follow no hours" in found.reason) == is_named

@@ -11,6 +11,9 @@ from collections.abc import Sequence
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 from dbt.adapters.icebergmv.maintenance.stitching.key_groups import BaseFilter
+from dbt.adapters.icebergmv.maintenance.stitching.key_sql import IDENTITY
+
+_MAX_INT = 2**31 - 1
 
 
 def in_place_of(reference: TableReference, reads: Sequence[str]) -> str:
@@ -48,10 +51,15 @@ def needed_by(keys: str, table: str, filters: Sequence[BaseFilter]) -> list[str]
 
 
 def _ranges(keys: str, filters: Sequence[BaseFilter]) -> list[tuple[str, str]]:
-    """Return the keys, and the WHERE of the rows, of every range that the first filter with cuts is divided into."""
+    """Return the keys, and the WHERE of the rows, of every range that the first filter with cuts is divided into.
+
+    Spark looks for values to prune files by where a comparison makes the keys seem few, and plans them once more for
+    that. It hands on only values of plain columns, so such a column gets a comparison, and others get none.
+    """
+    plain = next((f for f in filters if f.row == IDENTITY), None)
     divided = next((f for f in filters if f.cuts), None)
     if divided is None:
-        return [(keys, "")]
+        return [(keys if plain is None else f"(SELECT * FROM {keys} WHERE hash(k{plain.position}) <= {_MAX_INT})", "")]
     key, column = f"k{divided.position}", f"b.{identifier(divided.column)}"
     ranges = []
     for low, high in zip((None, *divided.cuts), (*divided.cuts, None), strict=True):
@@ -59,7 +67,9 @@ def _ranges(keys: str, filters: Sequence[BaseFilter]) -> list[tuple[str, str]]:
         of_keys += [f"{key} <= {divided.row.of(high[0])}"] if high is not None else []
         of_rows = [f"{column} >= {low[1]}"] if low is not None else []
         of_rows += [f"{column} < {high[1]}"] if high is not None else []
-        ranges.append((f"(SELECT * FROM {keys} WHERE {' AND '.join(of_keys)})", f" WHERE {' AND '.join(of_rows)}"))
+        wanted = " AND ".join(of_keys)
+        wanted = wanted if plain is not None else f"coalesce({wanted}, false)"
+        ranges.append((f"(SELECT * FROM {keys} WHERE {wanted})", f" WHERE {' AND '.join(of_rows)}"))
     return ranges
 
 

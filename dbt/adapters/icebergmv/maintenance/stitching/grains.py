@@ -70,10 +70,15 @@ def grain_of(
         return None
     if parsed.period == "day" and source_type == "date":
         return _identity(source_type, function, adds_null)
-    if not session_is_utc and (source_type == "timestamp" or parsed.period == "hour"):
-        # Partitions are periods in UTC, and only in UTC does Spark's clock show their bounds.
+    if not session_is_utc and is_period_in_utc(transform, source_type):
         return None
     return _time(parsed.period, source_type, function, adds_null)
+
+
+def is_period_in_utc(transform: str, source_type: str) -> bool:
+    """Return whether the partitions are periods whose bounds Spark's clock shows in UTC alone."""
+    period = TransformName.parse(transform).period
+    return period == "hour" or (period is not None and source_type == "timestamp")
 
 
 def _unwrapped(width: int) -> Expression:

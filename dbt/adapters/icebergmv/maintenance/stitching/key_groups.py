@@ -19,13 +19,15 @@ from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables, IcebergSource
 from dbt.adapters.icebergmv.maintenance.stitching.change_detection import WatchedTable
-from dbt.adapters.icebergmv.maintenance.stitching.grains import ORDERED, Grain, grain_of
+from dbt.adapters.icebergmv.maintenance.stitching.grains import ORDERED, Grain, grain_of, is_period_in_utc
 from dbt.adapters.icebergmv.maintenance.stitching.key_sql import IDENTITY, Expression, expression_of
 from dbt.adapters.icebergmv.maintenance.stitching.safe_expressions import fails_in_ansi_mode
 from dbt.adapters.icebergmv.maintenance.stitching.time_ranges import cuts
 
 _MOST_GROUPS = 3
 """Every group recomputes a part of the view of its own, so the SQL grows with them."""
+
+_OUTSIDE_UTC = "outside of UTC readers follow no hours, and no days, months or years of a timestamp"
 
 
 @dataclass(frozen=True)
@@ -121,8 +123,10 @@ def key_groups(
     """
     found = _found(definition, bases, session_is_utc)
     if not found:
-        tables = dict.fromkeys(map(_partitions, _read_tables(definition, bases)))
-        return NotStitched(f"no output column follows the partitions of {' or '.join(tables)} through all its uses")
+        current = _read_tables(definition, bases)
+        tables = " or ".join(dict.fromkeys(map(_partitions, current)))
+        zone = "" if session_is_utc or not any(map(_has_periods_in_utc, current)) else f"; {_OUTSIDE_UTC}"
+        return NotStitched(f"no output column follows the partitions of {tables} through all its uses{zone}")
     groups = _grouped(found)
     if len(groups) > _MOST_GROUPS:
         return NotStitched(f"its base tables are tracked by more than {_MOST_GROUPS} different sets of columns")
@@ -149,6 +153,15 @@ def _partitions(base: BaseTable) -> str:
         return f"{name} (which has none)"
     named = [(str(f.transform), source.table_schema.find_column_name(f.source_id)) for f in source.table.spec().fields]
     return f"{name} ({', '.join(str(c) if t == 'identity' else f'{t} of {c}' for t, c in named)})"
+
+
+def _has_periods_in_utc(base: BaseTable) -> bool:
+    """Return whether a field of the current partition spec is a period that Spark's clock shows in UTC alone."""
+    if base.source is None:
+        return False
+    schema = base.source.table.schema()
+    fields = ((str(f.transform), schema.find_type(f.source_id)) for f in base.source.table.spec().fields)
+    return any(is_period_in_utc(transform, spark_type(type_)) for transform, type_ in fields)
 
 
 def _found(definition: ViewDefinition, bases: BaseTables, session_is_utc: bool) -> _Found:
