@@ -160,3 +160,25 @@ def test_names_without_a_schema_are_those_of_the_profile(lake: LakeProject) -> N
     lake.run("--select", "unqualified")
     rows = lake.sql(f"SELECT k FROM lake.{lake.schema}_elsewhere.unqualified")
     assert [r[0] for r in rows] == [1]
+
+
+def test_a_row_that_the_join_condition_can_match_with_nothing(lake: LakeProject) -> None:
+    """Of a table that is joined by midnights, a row at noon shows NULL for the other side."""
+    days, moments = f"lake.{lake.schema}.of_days", f"lake.{lake.schema}.of_moments"
+    lake.sql(f"CREATE TABLE {days} USING iceberg AS SELECT timestamp'2024-01-01 08:00:00' AS ts")
+    lake.sql(f"CREATE TABLE {moments} (ts timestamp, v int) USING iceberg PARTITIONED BY (ts)")
+    lake.sql(f"INSERT INTO {moments} VALUES (timestamp'2024-01-01 00:00:00', 1)")
+    joined = f"from {days} x {{}} join {moments} y on date_trunc('day', x.ts) = y.ts"
+    grouped = "select date_trunc('day', x.ts) as k, count(*) as n {} group by 1"
+    models = {
+        "right_grouped": grouped.format(joined.format("right")),
+        "full_grouped": grouped.format(joined.format("full")),
+        "right_rows": f"select date_trunc('day', x.ts) as k, y.v {joined.format('right')}",
+    }
+    for name, sql in models.items():
+        lake.model(name, sql)
+    lake.run("--select", *models)
+    lake.sql(f"INSERT INTO {moments} VALUES (timestamp'2024-01-01 12:00:00', 2)")
+    kinds = {response["refresh_kind"] for response in lake.run("--select", *models).values()}
+    lake.assert_equals_definition(*models)
+    assert "none" not in kinds

@@ -149,9 +149,18 @@ def test_prefix_keeps_what_has_no_lower_bound() -> None:
 
 def test_or_null_adds_null_forwards_and_needs_everything_for_it_backwards() -> None:
     assert OrNull().image(Domain.of(1)) == Domain.of(1, None)
-    assert OrNull().image(Domain.none()).is_none
+    assert OrNull().image(Domain.none()) == Domain.only_null()
+    assert image((OrNull(),), Domain.none()).is_none
     assert OrNull().preimage(Domain.of(1)) == Domain.of(1)
     assert OrNull().preimage(Domain.of(1, None)).is_all
+
+
+def test_a_value_that_a_condition_matches_with_nothing_shows_null() -> None:
+    """In `x RIGHT JOIN y ON date_trunc('day', x.ts) = y.ts` a row of y at noon has no x."""
+    (to_day,) = (s for s in STEPS if s.name == "date_trunc to day")
+    noon = 12 * HOUR
+    assert image((Inverse(to_day),), Domain.of(noon)).is_none
+    assert image((Inverse(to_day), OrNull(), to_day), Domain.of(noon)) == Domain.only_null()
 
 
 def test_inverse_swaps_the_two_maps_and_undoes_itself() -> None:

@@ -87,11 +87,18 @@ def test_a_value_of_another_type_is_cast_which_may_fail_in_ansi_mode(on: str, fa
     assert [group.fails_in_ansi_mode for group in groups] == [fails]
 
 
-@pytest.mark.parametrize(("field", "is_named"), [(("day", "ts"), True), (("identity", "region"), False)])
-def test_a_time_zone_that_is_in_the_way_is_named(field: tuple[str, str], is_named: bool) -> None:
+@pytest.mark.parametrize(
+    ("field", "item", "is_named"),
+    [
+        (("day", "ts"), "date(ts) AS day", True),
+        (("day", "ts"), "count(*) AS n", False),
+        (("identity", "region"), "date(ts) AS day", False),
+    ],
+)
+def test_a_time_zone_that_is_in_the_way_is_named(field: tuple[str, str], item: str, is_named: bool) -> None:
     types = {name: kind for name, (kind, _) in COLUMNS.items()}
     bases = BaseTables(StubCatalog({}, {"ns.t": bare_table("t", types, (field,), (1, 2))}))
-    definition = analyse("SELECT date(ts) AS day FROM t", "ns", bases.columns_of, session_is_utc=False)
+    definition = analyse(f"SELECT {item} FROM t", "ns", bases.columns_of, session_is_utc=False)
     found = key_groups(definition, bases, session_is_utc=False)
     assert isinstance(found, NotStitched)
     assert ("outside of UTC readers follow no hours" in found.reason) == is_named

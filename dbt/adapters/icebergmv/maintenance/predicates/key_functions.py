@@ -34,6 +34,8 @@ KeyFunction: TypeAlias = "tuple[Step, ...]"
 
 def image(function: KeyFunction, domain: Domain) -> Domain:
     """Return a superset of the output values that base values in the domain can have."""
+    if domain.is_none:
+        return domain
     for step in function:
         domain = step.image(domain)
     return domain
@@ -94,8 +96,11 @@ class OrNull:
     only_adds_null: bool = field(default=True, init=False)
 
     def image(self, domain: Domain) -> Domain:
-        """Return the values and NULL: a changed row may have been, or be no longer, what keeps a row unmatched."""
-        return domain if domain.is_none else domain.union(Domain.only_null())
+        """Return the values and NULL: a changed row may have been, or be no longer, what keeps a row unmatched.
+
+        A row that no value leads to (noon, where midnights are wanted) is unmatched itself.
+        """
+        return domain.union(Domain.only_null())
 
     def preimage(self, domain: Domain) -> Domain:
         """Return the values; which rows are unmatched depends on all of the other side."""

@@ -123,9 +123,8 @@ def key_groups(
     """
     found = _found(definition, bases, session_is_utc)
     if not found:
-        current = _read_tables(definition, bases)
-        tables = " or ".join(dict.fromkeys(map(_partitions, current)))
-        zone = "" if session_is_utc or not any(map(_has_periods_in_utc, current)) else f"; {_OUTSIDE_UTC}"
+        tables = " or ".join(dict.fromkeys(map(_partitions, _read_tables(definition, bases))))
+        zone = "" if session_is_utc or not _follows_periods_in_utc(definition, bases) else f"; {_OUTSIDE_UTC}"
         return NotStitched(f"no output column follows the partitions of {tables} through all its uses{zone}")
     groups = _grouped(found)
     if len(groups) > _MOST_GROUPS:
@@ -155,13 +154,24 @@ def _partitions(base: BaseTable) -> str:
     return f"{name} ({', '.join(str(c) if t == 'identity' else f'{t} of {c}' for t, c in named)})"
 
 
-def _has_periods_in_utc(base: BaseTable) -> bool:
-    """Return whether a field of the current partition spec is a period that Spark's clock shows in UTC alone."""
-    if base.source is None:
-        return False
-    schema = base.source.table.schema()
-    fields = ((str(f.transform), schema.find_type(f.source_id)) for f in base.source.table.spec().fields)
-    return any(is_period_in_utc(transform, spark_type(type_)) for transform, type_ in fields)
+def _follows_periods_in_utc(definition: ViewDefinition, bases: BaseTables) -> bool:
+    """Return whether an output column follows a column whose partitions are periods that Spark shows in UTC alone."""
+    for reference in definition.references:
+        source = None if reference.pinned else bases.of(reference).source
+        if source is None:
+            continue
+        columns = {c for c, transform, type_ in _partition_columns(source) if is_period_in_utc(transform, type_)}
+        uses = definition.uses_of(reference.index)
+        if any(t.column in columns for use in uses for ts in definition.tracks_of(use).values() for t in ts):
+            return True
+    return False
+
+
+def _partition_columns(source: IcebergSource) -> list[tuple[str, str, str]]:
+    """Return the column, the transform and the Spark type of every field of the current spec whose column is there."""
+    schema = source.table_schema
+    named = ((f, schema.find_column_name(f.source_id)) for f in source.table.spec().fields)
+    return [(n, str(f.transform), spark_type(schema.find_type(f.source_id))) for f, n in named if n is not None]
 
 
 def _found(definition: ViewDefinition, bases: BaseTables, session_is_utc: bool) -> _Found:
