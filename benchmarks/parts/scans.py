@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,55 +35,38 @@ def last_execution(spark: SparkSession) -> int:
 
 def scanned_since(spark: SparkSession, after: int) -> Scanned:
     """Return what the scans of all tables took in the executions after one of them."""
-    store, executions = _store(spark), _executions(spark)
-    found = Scanned()
-    for i in reversed(range(executions.size())):
-        execution = executions.apply(i).executionId()
-        if execution <= after:
-            break
-        found = _added(found, store, execution)
-    return found
+    found = [metrics for _, metrics in _scans(spark, after)]
+    files, size = (sum(metrics.get(name, 0) for metrics in found for name in names) for names in (_FILES, _SIZES))
+    scans = sum(_SIZES[0] in metrics for metrics in found)
+    return Scanned(scans, files, size, len(found) - scans)
 
 
 def splits_read(spark: SparkSession, table: str, after: int) -> int:
     """Return how many parts of files of a table were read since. A scan may take more, and prune by values later."""
-    store, executions, found = _store(spark), _executions(spark), 0
-    for execution in (executions.apply(i).executionId() for i in range(executions.size())):
-        if execution > after:
-            found += sum(_numbers(store, execution, f"BatchScan {table}", (_SPLITS,)))
-    return found
+    return sum(metrics.get(_SPLITS, 0) for name, metrics in _scans(spark, after) if name == f"BatchScan {table}")
 
 
-def _numbers(store: Any, execution: int, node_name: str, wanted: tuple[str, ...]) -> list[int]:
-    values, nodes = store.executionMetrics(execution), store.planGraph(execution).allNodes()
-    found = []
-    for node in (nodes.apply(i) for i in range(nodes.size())):
-        metrics = node.metrics()
-        for metric in (metrics.apply(i) for i in range(metrics.size())):
-            value = values.get(metric.accumulatorId())
-            if node.name() == node_name and metric.name() in wanted and value.isDefined():
-                found.append(int(value.get().replace(",", "")))
-    return found
+def _scans(spark: SparkSession, after: int) -> Iterator[tuple[str, dict[str, int]]]:
+    """Yield the name and the metrics, if they are reported, of each scan in the executions after one of them."""
+    store, executions = _store(spark), _executions(spark)
+    for i in reversed(range(executions.size())):
+        execution = executions.apply(i).executionId()
+        if execution <= after:
+            break
+        values, nodes = store.executionMetrics(execution), store.planGraph(execution).allNodes()
+        for node in (nodes.apply(n) for n in range(nodes.size())):
+            # Writes report the size of the whole table under the same name.
+            if node.name().startswith("BatchScan"):
+                yield node.name(), _reported(node.metrics(), values)
 
 
-def _added(found: Scanned, store: Any, execution: int) -> Scanned:
-    values = store.executionMetrics(execution)
-    nodes = store.planGraph(execution).allNodes()
-    scans, files, size, silent = found.scans, found.files, found.size, found.silent
-    for node in (nodes.apply(i) for i in range(nodes.size())):
-        if not node.name().startswith("BatchScan"):
-            continue  # Writes report the size of the whole table under the same name.
-        metrics, before = node.metrics(), scans
-        for metric in (metrics.apply(i) for i in range(metrics.size())):
-            name, value = metric.name(), values.get(metric.accumulatorId())
-            if not value.isDefined() or name not in _SIZES + _FILES:
-                continue
-            number = int(value.get().replace(",", ""))
-            scans += name == _SIZES[0]
-            size += number if name in _SIZES else 0
-            files += number if name in _FILES else 0
-        silent += scans == before
-    return Scanned(scans, files, size, silent)
+def _reported(metrics: Any, values: Any) -> dict[str, int]:
+    found = ((m.name(), values.get(m.accumulatorId())) for m in (metrics.apply(i) for i in range(metrics.size())))
+    return {
+        name: int(value.get().replace(",", ""))
+        for name, value in found
+        if value.isDefined() and name in (*_SIZES, *_FILES, _SPLITS)
+    }
 
 
 def _executions(spark: SparkSession) -> Any:

@@ -59,7 +59,9 @@ def _ranges(keys: str, filters: Sequence[BaseFilter]) -> list[tuple[str, str]]:
     plain = next((f for f in filters if f.row == IDENTITY), None)
     divided = next((f for f in filters if f.cuts), None)
     if divided is None:
-        return [(keys if plain is None else f"(SELECT * FROM {keys} WHERE hash(k{plain.position}) <= {_MAX_INT})", "")]
+        if plain is None:
+            return [(keys, "")]
+        return [(f"(SELECT * FROM {keys} WHERE hash(k{plain.position}) <= {_MAX_INT})", "")]
     key, column = f"k{divided.position}", f"b.{identifier(divided.column)}"
     ranges = []
     for low, high in zip((None, *divided.cuts), (*divided.cuts, None), strict=True):
