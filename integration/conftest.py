@@ -12,6 +12,7 @@ from dbt.adapters.factory import reset_adapters
 from dbt_common.behavior_flags import BehaviorFlagRendered
 
 from dbt.adapters.icebergmv.maintenance.planning import cost
+from dbt.adapters.icebergmv.maintenance.stitching import small_tables
 from integration.support.lake import HadoopLakeProject, LakeProject
 from integration.support.local_files import set_permissions_in_java
 from integration.support.spark_settings import SPARK, as_users_run_it
@@ -71,6 +72,14 @@ def patience() -> Iterator[None]:
     """Let questions take their time: which plan a test sees must not depend on how fast a machine is."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(cost, "SECONDS_ASKED", 600.0)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def large_tables() -> Iterator[None]:
+    """Let stitched views leave out files of the small tables of tests, as they do of large ones."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(small_tables, "_UNPRUNED_FILES", 0)
         yield
 
 

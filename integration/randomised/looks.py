@@ -12,7 +12,6 @@ from dbt.adapters.icebergmv.maintenance.refresh.state_after import moved
 from dbt.adapters.icebergmv.maintenance.status.inspection import NewView, RefreshedView, inspect
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import stale_read_behavior
 from dbt.adapters.icebergmv.maintenance.status.view_expansion import redefined
-from dbt.adapters.icebergmv.maintenance.stitching.change_detection import EVERYTHING
 from dbt.adapters.icebergmv.maintenance.stitching.current_rows import current_query
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from integration.randomised.history import BEHAVIORS, LITERAL
@@ -120,11 +119,12 @@ class Looker:
             self.statistics.reasons[f"not stitched: {shape}", str(reason)] += 1
             return
         head = relations_of(subject.texts["use_stitching"])
-        rows = world.spark(f"{head}\nSELECT state, (SELECT count(*) FROM icebergmv_whole) FROM icebergmv_gate")
-        ((state, whole),) = rows
-        how = "fresh" if state == 0 else "whole" if whole else "stitched"
+        changed = re.findall(r"^(icebergmv_changed_\d+) AS", head, re.MULTILINE)
+        counts = ", ".join(f"(SELECT count(*) FROM {name})" for name in ["icebergmv_whole", *changed])
+        ((everything, whole, *files),) = world.spark(f"{head}\nSELECT everything, {counts} FROM icebergmv_gate")
+        how = "whole" if whole else "stitched" if any(files) else "fresh"
         self.statistics.looks[f"stitched {shape}", how] += 1
-        if state == EVERYTHING and self._is_plain(subject) and _follows_all(head):
+        if everything and self._is_plain(subject) and _follows_all(head):
             raise WrongResult("not stitched", shape, f"changed {sorted(subject.changed)}; {subject.sql}")
 
     def _is_plain(self, subject: Subject) -> bool:

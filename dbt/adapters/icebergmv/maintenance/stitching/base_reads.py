@@ -29,23 +29,26 @@ def gated(table: str, gate: str) -> str:
 def needed_by(keys: str, table: str, filters: Sequence[BaseFilter]) -> list[str]:
     """Return the reads of the rows that stale keys need.
 
-    Spark prunes files at run time by `=` on a column, not by `<=>`; so keys with NULL have a read of their own.
+    Spark prunes files at run time by `=` on a column, not by `<=>`; so where it is to, keys with NULL have a read of
+    their own.
     """
     if not filters:
         return [gated(table, keys)]
-    equal = " AND ".join(f"{_row(f)} = k.k{f.position}" for f in filters)
+    may_be_null = any(f.may_be_null for f in filters)
+    if not may_be_null and not any(f.prunes for f in filters):
+        return [f"SELECT b.* FROM {table} AS b LEFT SEMI JOIN {keys} AS k ON {_same(filters, '<=>', 'k')}"]
+    equal = _same(filters, "=", "k")
     missing = " OR ".join(f"k{f.position} IS NULL" for f in filters)
     null_keys = f"(SELECT * FROM {keys} WHERE {missing}) AS n"
     reads = [
         f"SELECT b.* FROM {table} AS b LEFT SEMI JOIN {wanted} AS k ON {equal}{where}"
         for wanted, where in _ranges(keys, filters)
     ]
-    if any(f.may_be_null for f in filters):
+    if may_be_null:
         others = f"SELECT b.* FROM {table} AS b LEFT ANTI JOIN {keys} AS k ON {equal} LEFT SEMI JOIN {null_keys}"
     else:
         null_rows = " OR ".join(f"{_row(f)} IS NULL" for f in filters)
-        same = " AND ".join(f"{_row(f)} <=> n.k{f.position}" for f in filters)
-        on = f" ON {same}" if len(filters) > 1 else ""
+        on = f" ON {_same(filters, '<=>', 'n')}" if len(filters) > 1 else ""
         others = f"SELECT b.* FROM {table} AS b LEFT SEMI JOIN {null_keys}{on} WHERE {null_rows}"
     return [*reads, others]
 
@@ -56,7 +59,7 @@ def _ranges(keys: str, filters: Sequence[BaseFilter]) -> list[tuple[str, str]]:
     Spark looks for values to prune files by where a comparison makes the keys seem few, and plans them once more for
     that. It hands on only values of plain columns, so such a column gets a comparison, and others get none.
     """
-    plain = next((f for f in filters if f.row == IDENTITY), None)
+    plain = next((f for f in filters if f.prunes and f.row == IDENTITY), None)
     divided = next((f for f in filters if f.cuts), None)
     if divided is None:
         if plain is None:
@@ -73,6 +76,10 @@ def _ranges(keys: str, filters: Sequence[BaseFilter]) -> list[tuple[str, str]]:
         wanted = wanted if plain is not None else f"coalesce({wanted}, false)"
         ranges.append((f"(SELECT * FROM {keys} WHERE {wanted})", f" WHERE {' AND '.join(of_rows)}"))
     return ranges
+
+
+def _same(filters: Sequence[BaseFilter], operator: str, keys: str) -> str:
+    return " AND ".join(f"{_row(f)} {operator} {keys}.k{f.position}" for f in filters)
 
 
 def _row(found: BaseFilter) -> str:

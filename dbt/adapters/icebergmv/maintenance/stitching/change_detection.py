@@ -18,20 +18,15 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableSt
 CLOCK_SKEW_MS = 60_000
 """How much older than the file before it a metadata file may claim to be (org.apache.iceberg.TableMetadata)."""
 
-_GATE = "icebergmv_gate"
+EVERYTHING = "(SELECT everything FROM icebergmv_gate)"
+"""The scalar subquery that says whether partitions do not show what differs; NULL is no."""
 
 NOW = "icebergmv_now"
-"""The relation of one row that says what moved.
+"""The relation of one row whose column `everything` says whether partitions do not show what differs.
 
 It has that from a scalar subquery: Spark puts a copy of a relation wherever the text names it, and plans each copy. It
-plans and runs equal scalar subqueries once. Conditions name the column once, and by `<=>`: from `=` Spark infers that
-it is not NULL, which is a copy more.
-"""
-
-EVERYTHING = -(2**31)
-"""The state in which partitions do not show what differs, and no bit is set that is a table's.
-
-Otherwise bit n says that table n moved.
+plans and runs equal scalar subqueries once, but optimises each: so what has a look at every table is named in few
+places. Conditions name the column once, and by `<=>`: from `=` Spark infers that it is not NULL, which is a copy more.
 """
 
 Relation = tuple[str, str]
@@ -148,35 +143,35 @@ def last_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
 
 
 def gate(tables: Sequence[WatchedTable], guard: str | None) -> list[Relation]:
-    """Return the relation `NOW`, whose `state` is EVERYTHING or the sum of bits of the tables that moved, and its own.
+    """Return the relation `NOW`, and its own.
 
     A metadata file that came since, without a new snapshot of main, may have brought other columns or partitions, and
     so may those that the table remembers no more. What moved in a table that is not followed, or a session that
     `guard` does not admit, concerns everything too.
     """
     everything = [is_altered(t) for t in tables]
-    everything += [_has_moved(t) for t in tables if not t.fields]
+    everything += [f"NOT max(main) FILTER (WHERE t = {t.number}) <=> {t.snapshot_id}" for t in tables if not t.fields]
     everything += [] if guard is None else [f"NOT ({guard})"]
-    bits = [f"CASE WHEN {_has_moved(t)} THEN {1 << t.number} ELSE 0 END" for t in tables if t.fields]
     names = [n for t in tables for n in (t.log, t.refs, t.last_log, *([t.specs] if t.fields else []))]
     looks = " UNION ALL ".join(f"SELECT * FROM {name}" for name in names)
-    state = f"CASE WHEN {' OR '.join(everything)} THEN {EVERYTHING} ELSE {' + '.join(bits) or '0'} END"
     return [
-        (_GATE, f"SELECT {state} AS state FROM ({looks})"),
-        (NOW, f"SELECT (SELECT state FROM {_GATE}) AS state"),
+        ("icebergmv_gate", f"SELECT {' OR '.join(everything)} AS everything FROM ({looks})"),
+        (NOW, f"SELECT {EVERYTHING} AS everything"),
     ]
 
 
 def changed(tables: Iterable[WatchedTable]) -> list[Relation]:
     """Return the relations of changed files: spec_id and p0, p1, ... of the files that one side has more often.
 
-    Nothing is scanned unless the table moved; the gate is above both sides, where Spark does not move it. In format
-    version 3 one file holds the deletion vectors of many, each at an offset; and a file may be added once more.
+    Nothing is scanned unless the table moved; that is asked of its main branch alone, above both sides, where Spark
+    does not move it. In format version 3 one file holds the deletion vectors of many, each at an offset; and a file may
+    be added once more.
     """
     relations = []
     for table in tables:
         values = "".join(f", max(p{n}) AS p{n}" for n in range(len(table.fields)))
-        moved = f"SELECT 1 AS one FROM {NOW} WHERE state & {1 << table.number} <=> {1 << table.number}"
+        main = f"SELECT (SELECT main FROM {table.refs}) AS main"
+        moved = f"SELECT 1 AS one FROM ({main}) WHERE NOT main <=> {table.snapshot_id}"
         query = (
             f"SELECT max(spec_id) AS spec_id{values} FROM {table.files} CROSS JOIN ({moved})"
             " GROUP BY file_path, content_offset HAVING count_if(side = 0) <> count_if(side = 1)"
@@ -195,10 +190,6 @@ def is_altered(table: WatchedTable) -> str:
         f"NOT {first} <=> {last} OR count_if({new}) <> size({snapshots})"
         f" OR bool_or(t = {n} AND other_shape) OR NOT bool_or(t = {n} AND is_recorded)"
     )
-
-
-def _has_moved(table: WatchedTable) -> str:
-    return f"NOT max(main) FILTER (WHERE t = {table.number}) <=> {table.snapshot_id}"
 
 
 def _look(table: WatchedTable, **seen: str) -> str:

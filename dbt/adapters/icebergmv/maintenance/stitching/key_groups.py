@@ -18,10 +18,11 @@ from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables, IcebergSource
-from dbt.adapters.icebergmv.maintenance.stitching.change_detection import WatchedTable
+from dbt.adapters.icebergmv.maintenance.stitching.change_detection import EVERYTHING, WatchedTable
 from dbt.adapters.icebergmv.maintenance.stitching.grains import ORDERED, Grain, grain_of, is_period_in_utc
 from dbt.adapters.icebergmv.maintenance.stitching.key_sql import IDENTITY, Expression, expression_of
 from dbt.adapters.icebergmv.maintenance.stitching.safe_expressions import fails_in_ansi_mode
+from dbt.adapters.icebergmv.maintenance.stitching.small_tables import pays_to_prune
 from dbt.adapters.icebergmv.maintenance.stitching.time_ranges import cuts
 
 _MOST_GROUPS = 3
@@ -66,15 +67,17 @@ class StaleSource:
 class BaseFilter:
     """The rows of a base reference that a key needs: those with `row` equal to column number `position` of the group.
 
-    `may_be_null`: behind an outer join; for a NULL key any of its rows may matter. `cuts` divide the table by the
-    column (see time_ranges.py); there are none where `row` does not keep the order. `fails_in_ansi_mode`: `row` may be
-    an error there.
+    `may_be_null`: behind an outer join; for a NULL key any of its rows may matter. `prunes`: files without such rows
+    are to be left out; the table is large, and Spark can do it by this column. `cuts` divide the table by the column
+    for that (see time_ranges.py); there are none where `row` does not keep the order. `fails_in_ansi_mode`: `row` may
+    be an error there.
     """
 
     position: int
     column: str
     row: Expression
     may_be_null: bool
+    prunes: bool = False
     cuts: tuple[tuple[str, str], ...] = ()
     fails_in_ansi_mode: bool = False
 
@@ -292,9 +295,10 @@ def _filters(
             if expression is not None and (computed or not _is_computed(track)):
                 row = expression.then(key.row)
                 in_order = row != IDENTITY and key.row in ORDERED and all(map(_keeps_order, track.function))
-                divided = cuts(source, track.column) if in_order else ()
-                fails = _fails_in_ansi_mode(track, source)
-                found.append(BaseFilter(position, track.column, row, _adds_null(track), divided, fails))
+                large, fails = pays_to_prune(source), _fails_in_ansi_mode(track, source)
+                divided = cuts(source, track.column) if large and in_order else ()
+                prunes = large and (row == IDENTITY or bool(divided))
+                found.append(BaseFilter(position, track.column, row, _adds_null(track), prunes, divided, fails))
                 break
     return tuple(found)
 
@@ -324,6 +328,8 @@ def _adds_null(track: Track) -> bool:
 def found_query(group: KeyGroup, tables: Mapping[int, WatchedTable]) -> str:
     """Return the SELECT for one row: the array `found` of stale keys, NULL when some partition does not give its key.
 
+    It is NULL, too, when everything is computed for another reason.
+
     An aggregate without groups is one row, so it can be a scalar subquery. What is unpacked of it counts as few rows
     when Spark plans, so that Spark broadcasts it to what joins with the keys; a view cannot hold hints, which Spark
     resolves before views.
@@ -331,9 +337,8 @@ def found_query(group: KeyGroup, tables: Mapping[int, WatchedTable]) -> str:
     is_told = is_in_every_spec(group, tables)
     queries = (_source_query(source, tables[source.occurrence.index], is_told) for source in group.sources)
     keys = f"collect_set(struct({', '.join(f'k{n}' for n in range(len(group.columns)))}))"
-    if not is_told:
-        keys = f"CASE WHEN bool_or(other_spec) THEN NULL ELSE {keys} END"
-    return f"SELECT {keys} AS found FROM ({' UNION ALL '.join(queries)})"
+    none = EVERYTHING if is_told else f"bool_or(other_spec) OR {EVERYTHING}"
+    return f"SELECT CASE WHEN {none} THEN NULL ELSE {keys} END AS found FROM ({' UNION ALL '.join(queries)})"
 
 
 def is_in_every_spec(group: KeyGroup, tables: Mapping[int, WatchedTable]) -> bool:

@@ -30,7 +30,7 @@ from dbt.adapters.icebergmv.maintenance.stitching.small_tables import are_small
 
 _OURS = re.compile("icebergmv_(gate|now|whole|checked|(base|changed|log|last|files|specs|refs|found|keys)_[0-9]+)")
 _MOST_TABLES = 30
-"""Each has a bit in the state of the gate, which is an INT."""
+"""The read of each looks at all of them, so the plan grows with their square."""
 
 
 @dataclass(frozen=True)

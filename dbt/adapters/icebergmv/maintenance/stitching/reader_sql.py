@@ -17,7 +17,6 @@ from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
 from dbt.adapters.icebergmv.maintenance.stitching.base_reads import gated, in_place_of, needed_by
 from dbt.adapters.icebergmv.maintenance.stitching.change_detection import (
-    EVERYTHING,
     NOW,
     Relation,
     WatchedTable,
@@ -31,7 +30,11 @@ from dbt.adapters.icebergmv.maintenance.stitching.change_detection import (
 from dbt.adapters.icebergmv.maintenance.stitching.key_groups import KeyGroup, found_query, is_in_every_spec
 from dbt.adapters.icebergmv.maintenance.stitching.stored_types import as_stored
 
-_WHOLE = ("icebergmv_whole", f"SELECT 1 AS one FROM {NOW} WHERE state <=> {EVERYTHING}")
+_WHOLE = ("icebergmv_whole", f"SELECT 1 AS one FROM {NOW} WHERE coalesce(everything, false)")
+"""Of one row where everything is computed.
+
+It has no comparison: from that Spark would plan to leave out files of each table by the rows of those joined with it.
+"""
 _CHECKED = "icebergmv_checked"
 
 
@@ -151,14 +154,14 @@ def stitched_text(reader: Reader, found: Watched, groups: Sequence[KeyGroup]) ->
     Stored rows whose key no changed partition has, the definition over what those keys need, and, where partitions do
     not show what changed, the definition over everything.
     """
-    tables = found.tables
+    tables, untold = found.tables, _untold(groups, found)
     relations = [
         *_looks(tables),
         *gate(tables, reader.guard),
         *changed(t for t in tables if t.fields),
         *((_found(n), found_query(group, found.by_reference)) for n, group in enumerate(groups)),
-        (_WHOLE[0], " UNION ALL ".join([_WHOLE[1], *_untold(groups, found)])),
-        *((_keys(n), _keys_query(n, len(groups))) for n in range(len(groups))),
+        (_WHOLE[0], " UNION ALL ".join([_WHOLE[1], *untold])),
+        *((_keys(n), _keys_query(n, among_others=bool(untold) and len(groups) > 1)) for n in range(len(groups))),
     ]
     arms = [fresh_arm(reader, groups), *(_stale_arm(reader, found, groups, n) for n in range(len(groups)))]
     return f"{_with(relations)}\n" + "\nUNION ALL\n".join(arms)
@@ -181,9 +184,12 @@ def _untold(groups: Sequence[KeyGroup], found: Watched) -> list[str]:
     return [f"SELECT 1 AS one FROM {_found(n)} WHERE found IS NULL" for n in asked]
 
 
-def _keys_query(number: int, groups: int) -> str:
-    """Return the stale keys of a group: none while some partition does not give its key."""
-    others = f" LEFT ANTI JOIN {_WHOLE[0]}" if groups > 1 else ""
+def _keys_query(number: int, *, among_others: bool) -> str:
+    """Return the stale keys of a group: none while some partition does not give its key.
+
+    `among_others`: a partition of another group may not either.
+    """
+    others = f" LEFT ANTI JOIN {_WHOLE[0]}" if among_others else ""
     return f"SELECT v.* FROM (SELECT inline((SELECT found FROM {_found(number)}))) AS v{others}"
 
 

@@ -1,4 +1,7 @@
-"""Which base tables are so small that a view over them is computed sooner than it finds out what changed in them."""
+"""Which base tables are small: a view over them is computed sooner than it finds out what changed in them.
+
+Or the rows that a stale key needs are found sooner in all of a table than Spark plans which of its files have them.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,16 @@ from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, Ice
 _MOST_BYTES = 128 * 1024 * 1024
 _MOST_FILES = 200
 """For each table. To open a file takes some milliseconds, many times that in an object store."""
+
+_UNPRUNED_BYTES = 32 * 1024 * 1024
+_UNPRUNED_FILES = 32
+"""Up to this size and number of files a table is read whole, where it is looked at."""
+
+
+def pays_to_prune(source: IcebergSource) -> bool:
+    """Return whether a read of a few rows should leave out files of a table; to plan that takes tenths of a second."""
+    small = _fit([source.count("total-files-size")], _UNPRUNED_BYTES) and _fit([_files(source)], _UNPRUNED_FILES)
+    return not small
 
 
 def are_small(read: Sequence[BaseTable], looks: int, below_rows: int) -> bool:
