@@ -10,48 +10,63 @@ from itertools import pairwise
 import pytest
 
 from benchmarks.parts.plan_size import PlanSize, plan_size
+from dbt.adapters.icebergmv.maintenance.stitching import small_tables
 from integration.support.lake import LakeProject
 
 FIRST = "timestamp'2024-01-01 00:00:00'"
 
 
-@pytest.fixture(scope="module", params=[4, pytest.param(8, marks=pytest.mark.long)])
-def sizes(users_lake: LakeProject, request: pytest.FixtureRequest) -> dict[str, dict[int, PlanSize]]:
+# By days only the first table gives keys; by a column all do, and each read of a table holds a copy of what finds them.
+SHAPES = {"days": ("days(at)", "date(t0.at)", "date({}.at)"), "column": ("d", "t0.d", "{}.d")}
+# The most lines of a plan, by the number of base tables: of a read while all is fresh, and of one where a row came.
+LINES = {
+    ("days", "large"): ({1: 400, 2: 900, 4: 1700, 8: 4000}, {1: 700, 2: 1200, 4: 2100, 8: 4500}),
+    ("days", "small"): ({1: 400, 2: 900, 4: 1700, 8: 4000}, {1: 700, 2: 1200, 4: 2100, 8: 4500}),
+    ("column", "small"): ({1: 220, 2: 510, 4: 1450, 8: 4800}, {1: 380, 2: 750, 4: 1850, 8: 5400}),
+}
+
+
+@pytest.fixture(
+    scope="module",
+    params=[(*case, 4) for case in LINES] + [pytest.param((*case, 8), marks=pytest.mark.long) for case in LINES],
+)
+def sizes(users_lake: LakeProject, request: pytest.FixtureRequest) -> tuple[tuple[str, str], list[dict[int, PlanSize]]]:
     """Return the sizes of fresh and of stale reads of joins, by the number of base tables: 1, 2, 4, or also 8."""
-    lake, bases = users_lake, [n for n in (1, 2, 4, 8) if n <= request.param]
-    tables = [f"lake.{lake.schema}.facts_{n}_of_{max(bases)}" for n in range(max(bases))]
+    lake, (shape, size, most) = users_lake, request.param
+    partition, first, other = SHAPES[shape]
+    schema, bases = f"{shape}_{size}_{most}", [n for n in (1, 2, 4, 8) if n <= most]
+    tables = [f"lake.{lake.schema}.facts_{schema}_{n}" for n in range(most)]
     lake.at_once(
-        f"CREATE TABLE {table} USING iceberg PARTITIONED BY (days(at)) AS SELECT id, {FIRST} + "
-        "make_dt_interval(CAST(id % 10 AS INT)) AS at, id % 7 AS v FROM range(100)"
+        f"CREATE TABLE {table} USING iceberg PARTITIONED BY ({partition}) AS SELECT id, CAST(id % 10 AS INT) AS d, {FIRST}"
+        " + make_dt_interval(CAST(id % 10 AS INT)) AS at, id % 7 AS v FROM range(100)"
         for table in tables
     )
     for number in bases:
         joins = "".join(
-            f" JOIN {tables[n]} t{n} ON date(t0.at) = date(t{n}.at) AND t0.id = t{n}.id" for n in range(1, number)
+            f" JOIN {tables[n]} t{n} ON {first} = {other.format(f't{n}')} AND t0.id = t{n}.id" for n in range(1, number)
         )
         values = ", ".join(f"t{n}.v AS v{n}" for n in range(number))
-        sql = f"SELECT date(t0.at) AS d, t0.id, {values} FROM {tables[0]} t0{joins}"
-        lake.model(f"joined_{number}", sql, stale_read_behavior="use_stitching")
-    lake.run()
-    found = {"fresh": {n: _size(lake, n, f"fresh of {max(bases)}") for n in bases}}
-    lake.sql(f"INSERT INTO {tables[0]} VALUES (1, {FIRST}, 100)")
-    return {**found, "stale": {n: _size(lake, n, f"stale of {max(bases)}") for n in bases}}
+        sql = f"SELECT {first} AS d, t0.id, {values} FROM {tables[0]} t0{joins}"
+        lake.model(f"joined_{schema}_{number}", sql, stale_read_behavior="use_stitching")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(small_tables, "_UNPRUNED_FILES", 32 if size == "small" else 0)
+        lake.run()
+    fresh = {n: _size(lake, f"joined_{schema}_{n}", "fresh") for n in bases}
+    lake.sql(f"INSERT INTO {tables[0]} VALUES (1, 0, {FIRST}, 100)")
+    return (shape, size), [fresh, {n: _size(lake, f"joined_{schema}_{n}", "stale") for n in bases}]
 
 
-def _size(lake: LakeProject, number: int, state: str) -> PlanSize:
-    size = plan_size(lake.view(f"joined_{number}"), f"{state}_{number}")
+def _size(lake: LakeProject, view: str, state: str) -> PlanSize:
+    size = plan_size(lake.view(view), f"{state} {view}")
     assert size.rows >= 100
     return size
 
 
-@pytest.mark.parametrize(("state", "lines", "jobs"), [("fresh", 500, 12), ("stale", 700, 15)])
-def test_the_plan_grows_with_the_tables(
-    sizes: dict[str, dict[int, PlanSize]], state: str, lines: int, jobs: int
-) -> None:
-    found = sizes[state]
-    assert all(size.lines <= lines * number for number, size in found.items()), found
-    assert all(size.jobs <= jobs + number for number, size in found.items()), found
-    assert found[max(found)].lines <= 2.2 * found[max(found) // 2].lines
+def test_the_plan_grows_with_the_tables(sizes: tuple[tuple[str, str], list[dict[int, PlanSize]]]) -> None:
+    case, found = sizes
+    for state, most, jobs in zip(found, LINES[case], (12, 15), strict=True):
+        assert all(size.lines <= most[number] for number, size in state.items()), state
+        assert all(size.jobs <= jobs + 2 * number for number, size in state.items()), state
 
 
 @pytest.fixture(scope="module")

@@ -31,6 +31,7 @@ from dbt.adapters.icebergmv.maintenance.status.pinned_view import sql_hash, view
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
+from dbt.adapters.icebergmv.maintenance.stitching import small_tables
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan, read_text
 from tests.support.stub_catalog import StubCatalog
 
@@ -144,6 +145,44 @@ def test_all_views_of_a_table_name_what_they_look_at_in_one_order(tables: dict[s
     for behavior in ("use_stitching", "use_view_query"):
         names = dict.fromkeys(re.findall(r"`lake`\.`ns`\.`t`\.`(\w+)`", text(SUM, tables, behavior)))
         assert [name for name in names if name != "branch_main"] == [*looked_at], behavior
+
+
+JOINED = "SELECT t.region, count(*) AS total FROM t JOIN p ON t.region = p.region GROUP BY t.region"
+
+
+def test_what_looks_at_all_tables_is_named_in_few_places(tables: dict[str, Table]) -> None:
+    """Spark optimises each copy: where each table's changed files named it, a read of eight tables took a minute."""
+    found = text(JOINED, tables)
+    relations = dict(re.findall(r"^(?:WITH )?(icebergmv_\w+) AS \((.*)\),?$", found, re.MULTILINE))
+    assert [name for name, query in relations.items() if "icebergmv_gate" in query] == [
+        "icebergmv_now",
+        "icebergmv_found_0",
+    ]
+    assert [name for name, query in relations.items() if "icebergmv_refs_1" in query] == [
+        "icebergmv_gate",
+        "icebergmv_changed_1",
+    ]
+
+
+def test_files_are_left_out_of_large_tables_alone(tables: dict[str, Table], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark looks for values to leave files out by where it sees a comparison, and plans for that."""
+    small = text(JOINED, tables)
+    for n in range(2):
+        assert small.count(f"FROM icebergmv_base_{n} ") == 2, "for the keys, and for everything"
+    assert small.count("b.`region` <=> k.k0") == 2
+    assert "hash(" not in small
+    monkeypatch.setattr(small_tables, "_UNPRUNED_FILES", 0)
+    large = text(JOINED, tables)
+    assert large.count("WHERE hash(k0) <= 2147483647) AS k ON b.`region` = k.k0") == 2
+    assert large.count("(SELECT * FROM icebergmv_keys_0 WHERE k0 IS NULL) AS n WHERE b.`region` IS NULL") == 2
+
+
+def test_what_reads_everything_has_no_comparison(tables: dict[str, Table]) -> None:
+    """Or Spark plans to leave out files of each table by the rows of those joined with it, which it plans once more."""
+    for behavior in ("use_stitching", "use_view_query"):
+        assert "icebergmv_whole AS (SELECT 1 AS one FROM icebergmv_now WHERE coalesce(everything, false))" in text(
+            JOINED, tables, behavior
+        )
 
 
 def test_a_view_that_runs_stitched_is_published_anew_when_runs_refresh_it(tables: dict[str, Table]) -> None:

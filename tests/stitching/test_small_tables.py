@@ -13,7 +13,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersio
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, IcebergSource
 from dbt.adapters.icebergmv.maintenance.stitching import small_tables
-from dbt.adapters.icebergmv.maintenance.stitching.small_tables import are_small
+from dbt.adapters.icebergmv.maintenance.stitching.small_tables import are_small, pays_to_prune
 from tests.support.bare_tables import bare_table
 
 T = ("lake", "ns", "t")
@@ -75,3 +75,15 @@ def test_another_materialized_view_is_not_small(table: Table) -> None:
     head = table.metadata.current_snapshot_id
     assert are_small([base(table, head)], 1, 7)
     assert not are_small([base(table, head, ("lake", "ns", "over_t"), storage=T)], 1, 7)
+
+
+@pytest.mark.parametrize("limit", ["_UNPRUNED_FILES", "_UNPRUNED_BYTES"])
+def test_files_of_small_tables_are_all_read(table: Table, limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = base(table, table.metadata.current_snapshot_id).source
+    empty, unknown = base(table, None).source, base(bare_table("t", {"id": LongType()}, (), (1,)), 1).source
+    assert now is not None
+    assert empty is not None
+    assert unknown is not None
+    assert [pays_to_prune(source) for source in (now, empty, unknown)] == [False, False, True]
+    monkeypatch.setattr(small_tables, limit, 1)
+    assert [pays_to_prune(source) for source in (now, empty)] == [True, False]

@@ -1,0 +1,63 @@
+"""Stitched reads of small base tables: the rows that stale keys need come out of one read, those of NULL keys too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.stitching import small_tables
+from integration.support.lake import LakeProject
+from integration.support.stitched import stale_keys
+
+COLUMNS = "id BIGINT, region STRING, at TIMESTAMP, amount INT"
+ROWS = """
+VALUES (1, 'EU', timestamp'2024-01-01 10:00:00', 10), (2, NULL, timestamp'2024-01-01 11:00:00', 20),
+    (3, 'US', timestamp'2024-01-02 10:00:00', 30), (4, NULL, NULL, 40), (5, 'EU', NULL, 50)
+"""
+# How each view finds the rows of a key: in one read, or with those that match nothing apart.
+VIEWS = {
+    "by_region": ("SELECT region, sum(amount) AS n FROM {a} GROUP BY region", 1),
+    "by_day": ("SELECT date(at) AS d, count(*) AS n FROM {a} GROUP BY date(at)", 1),
+    "by_both": ("SELECT region, date(at) AS d, max(id) AS n FROM {a} GROUP BY region, date(at)", 1),
+    "joined": ("SELECT a.region, a.id, b.amount FROM {a} a JOIN {b} b ON a.region = b.region", 2),
+    "null_safe": ("SELECT a.region, a.id, b.amount FROM {a} a JOIN {b} b ON a.region <=> b.region", 2),
+    "outer": ("SELECT a.region, a.id, b.amount FROM {a} a LEFT JOIN {b} b ON a.region = b.region", 1),
+    "both": ("SELECT region, id FROM {a} UNION ALL SELECT region, id FROM {b}", 2),
+}
+CHANGES = (
+    "INSERT INTO {a} VALUES (6, NULL, timestamp'2024-01-02 10:00:00', 60)",
+    "INSERT INTO {b} VALUES (7, 'EU', timestamp'2024-01-03 10:00:00', 70), (8, NULL, NULL, 80)",
+    "DELETE FROM {a} WHERE region IS NULL AND at IS NULL",
+    "UPDATE {b} SET region = NULL WHERE region = 'US'",
+    "DELETE FROM {b} WHERE region IS NULL",
+)
+
+
+@pytest.fixture(autouse=True)
+def few_files_are_few() -> Iterator[None]:
+    """Take tables for small as users' are; other tests take all for large."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(small_tables, "_UNPRUNED_FILES", 32)
+        yield
+
+
+def test_every_key_finds_its_rows(users_lake: LakeProject) -> None:
+    lake, names = users_lake, {name: f"lake.{users_lake.schema}.few_{name}" for name in "ab"}
+    for table in names.values():
+        lake.sql(f"CREATE TABLE {table} ({COLUMNS}) USING iceberg PARTITIONED BY (region, days(at))")
+        lake.sql(f"INSERT INTO {table} {ROWS}")
+    for view, (sql, _) in VIEWS.items():
+        lake.model(view, sql.format_map(names), stale_read_behavior="use_stitching")
+    assert {r["stale_read_behavior"] for r in lake.run("--select", *VIEWS).values()} == {"use_stitching"}
+    texts = {view: lake.published(view).sql for view in VIEWS}
+    for view, (_, reads) in VIEWS.items():
+        assert texts[view].count(" <=> k.k0") == reads, view
+        assert "hash(k" not in texts[view]
+    found = []
+    for change in CHANGES:
+        lake.sql(change.format_map(names))
+        lake.assert_equals_definition(*VIEWS)
+        found.append([stale_keys(lake.sql, texts[view]) for view in VIEWS])
+    assert not any(keys[-1] for step in found for keys in step), "no read computed everything"
+    assert found[0] == [(1, 0), (1, 0), (1, 0), (1, 0), (1, 0), (1, 0), (1, 0)]
