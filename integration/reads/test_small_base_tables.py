@@ -15,22 +15,21 @@ ROWS = """
 VALUES (1, 'EU', timestamp'2024-01-01 10:00:00', 10), (2, NULL, timestamp'2024-01-01 11:00:00', 20),
     (3, 'US', timestamp'2024-01-02 10:00:00', 30), (4, NULL, NULL, 40), (5, 'EU', NULL, 50)
 """
-# How each view finds the rows of a key: in one read, or with those that match nothing apart.
+# How often each view compares the rows of a base table with keys, NULL among them.
 VIEWS = {
     "by_region": ("SELECT region, sum(amount) AS n FROM {a} GROUP BY region", 1),
-    "by_day": ("SELECT date(at) AS d, count(*) AS n FROM {a} GROUP BY date(at)", 1),
     "by_both": ("SELECT region, date(at) AS d, max(id) AS n FROM {a} GROUP BY region, date(at)", 1),
-    "joined": ("SELECT a.region, a.id, b.amount FROM {a} a JOIN {b} b ON a.region = b.region", 2),
-    "null_safe": ("SELECT a.region, a.id, b.amount FROM {a} a JOIN {b} b ON a.region <=> b.region", 2),
-    "outer": ("SELECT a.region, a.id, b.amount FROM {a} a LEFT JOIN {b} b ON a.region = b.region", 1),
-    "both": ("SELECT region, id FROM {a} UNION ALL SELECT region, id FROM {b}", 2),
+    "joined": ("SELECT a.region, a.id, b.amount FROM {a} a JOIN {b} b ON a.region <=> b.region", 2),
+    # For a NULL key any row of {b} may matter, so these are read apart.
+    "null_side": ("SELECT b.region, a.id, b.amount FROM {a} a LEFT JOIN {b} b ON a.region = b.region", 0),
 }
 CHANGES = (
-    "INSERT INTO {a} VALUES (6, NULL, timestamp'2024-01-02 10:00:00', 60)",
-    "INSERT INTO {b} VALUES (7, 'EU', timestamp'2024-01-03 10:00:00', 70), (8, NULL, NULL, 80)",
-    "DELETE FROM {a} WHERE region IS NULL AND at IS NULL",
-    "UPDATE {b} SET region = NULL WHERE region = 'US'",
-    "DELETE FROM {b} WHERE region IS NULL",
+    ["INSERT INTO {a} VALUES (6, NULL, timestamp'2024-01-02 10:00:00', 60)"],
+    [
+        "INSERT INTO {b} VALUES (7, 'EU', timestamp'2024-01-03 10:00:00', 70), (8, NULL, NULL, 80)",
+        "DELETE FROM {a} WHERE region IS NULL AND at IS NULL",
+        "UPDATE {b} SET region = NULL WHERE region = 'US'",
+    ],
 )
 
 
@@ -56,8 +55,9 @@ def test_every_key_finds_its_rows(users_lake: LakeProject) -> None:
         assert "hash(k" not in texts[view]
     found = []
     for change in CHANGES:
-        lake.sql(change.format_map(names))
+        for statement in change:
+            lake.sql(statement.format_map(names))
         lake.assert_equals_definition(*VIEWS)
         found.append([stale_keys(lake.sql, texts[view]) for view in VIEWS])
     assert not any(keys[-1] for step in found for keys in step), "no read computed everything"
-    assert found[0] == [(1, 0), (1, 0), (1, 0), (1, 0), (1, 0), (1, 0), (1, 0)]
+    assert found[0] == [(1, 0)] * len(VIEWS)
