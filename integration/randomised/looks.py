@@ -119,9 +119,9 @@ class Looker:
             self.statistics.reasons[f"not stitched: {shape}", str(reason)] += 1
             return
         head = relations_of(subject.texts["use_stitching"])
-        changed = re.findall(r"^(icebergmv_changed_\d+) AS", head, re.MULTILINE)
-        counts = ", ".join(f"(SELECT count(*) FROM {name})" for name in ["icebergmv_whole", *changed])
-        ((everything, whole, *files),) = world.spark(f"{head}\nSELECT everything, {counts} FROM icebergmv_gate")
+        gates = " OR ".join(f"(SELECT moved FROM {name}) IS NULL" for name in _named(head, "gate"))
+        counts = ", ".join(f"(SELECT count(*) FROM {name})" for name in ["icebergmv_whole", *_named(head, "changed")])
+        ((everything, whole, *files),) = world.spark(f"{head}\nSELECT {gates}, {counts}")
         how = "whole" if whole else "stitched" if any(files) else "fresh"
         self.statistics.looks[f"stitched {shape}", how] += 1
         if everything and self._is_plain(subject) and _follows_all(head):
@@ -200,6 +200,10 @@ def _way(text: str) -> str:
     if "icebergmv_keys_0" in text:
         return "stitched"
     return "view query" if "icebergmv_gate" in text else "definition"
+
+
+def _named(head: str, kind: str) -> list[str]:
+    return re.findall(rf"^(icebergmv_{kind}_\d+) AS", head, re.MULTILINE)
 
 
 def _follows_all(text: str) -> bool:

@@ -5,6 +5,9 @@ Other tests turn code generation off, for speed. Iceberg then shows partition va
 
 from __future__ import annotations
 
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.stitching import small_tables
 from integration.support.lake import LakeProject
 from integration.support.stitched import stale_keys
 
@@ -20,17 +23,22 @@ CHANGES = (
 IS_NEW = "NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL"
 
 
-def test_changed_values_of_every_type_are_found(users_lake: LakeProject) -> None:
-    lake, table = users_lake, f"lake.{users_lake.schema}.base"
+@pytest.mark.parametrize("size", ["small", "large"])
+def test_changed_values_of_every_type_are_found(
+    users_lake: LakeProject, size: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(small_tables, "_UNPRUNED_FILES", 32 if size == "small" else -1)
+    lake, table = users_lake, f"lake.{users_lake.schema}.{size}"
     lake.sql(f"CREATE TABLE {table} ({COLUMNS}, v int) USING iceberg PARTITIONED BY ({NAMES})")
     lake.sql(f"INSERT INTO {table} VALUES ({STAYS}, 1), ({CHANGES}, 2)")
+    view = f"by_all_of_{size}"
     select = f"select {NAMES}, sum(v) as total from {table} group by {NAMES}"
-    lake.model("by_all", select, stale_read_behavior="use_stitching")
-    lake.run("--select", "by_all")
+    lake.model(view, select, stale_read_behavior="use_stitching")
+    lake.run("--select", view)
     lake.sql(f"INSERT INTO {table} VALUES ({CHANGES}, 3), ({IS_NEW}, 4)")
 
-    lake.assert_equals_definition("by_all")
+    lake.assert_equals_definition(view)
     # Each type gives the keys of a track of its own; each has found the value that changed, the new NULL, and no other.
-    *found, whole = stale_keys(lake.sql, lake.published("by_all").sql)
+    *found, whole = stale_keys(lake.sql, lake.published(view).sql)
     assert found
     assert (found, whole) == ([2] * len(found), 0)

@@ -222,6 +222,31 @@ def test_keys_that_would_fail_where_the_definition_does_not(lake: LakeProject) -
     ]
 
 
+def test_keys_that_would_fail_in_the_session_of_a_reader(lake: LakeProject) -> None:
+    """They are not made there; the SELECT leaves out the rows on which they fail."""
+    table = f"lake.{lake.schema}.multiples"
+    lake.sql(f"CREATE TABLE {table} (k int, v int) USING iceberg PARTITIONED BY (k)")
+    lake.sql(f"INSERT INTO {table} VALUES (1, 1), (2, 2)")
+    sql = f"select k * 1000000 as m, sum(v) as s from {table} where k < 2000 group by k * 1000000"
+    lake.model("of_multiples", sql, stale_read_behavior="use_stitching")
+    assert lake.behaviors("of_multiples") == {"of_multiples": "use_stitching"}
+    lake.sql(f"INSERT INTO {table} VALUES (5000, 5), (2, 7)")
+    reader = lake.session({"spark.sql.ansi.enabled": "true", "spark.sql.session.timeZone": "UTC"})
+    for run in (lake.sql, reader):
+        assert sorted(map(tuple, run(f"SELECT * FROM {lake.view('of_multiples')}"))) == [(1000000, 1), (2000000, 9)]
+
+
+def test_a_partition_column_of_another_type(lake: LakeProject) -> None:
+    """The lists of files then and now cannot be compared any more: they are not read, as everything is computed."""
+    table = f"lake.{lake.schema}.retyped"
+    lake.sql(f"CREATE TABLE {table} (k string, v int) USING iceberg PARTITIONED BY (k)")
+    lake.sql(f"INSERT INTO {table} VALUES ('a', 1), ('b', 2)")
+    lake.model("of_retyped", f"select k, sum(v) as s from {table} group by k", stale_read_behavior="use_stitching")
+    assert lake.behaviors("of_retyped") == {"of_retyped": "use_stitching"}
+    lake.sql(f"CREATE OR REPLACE TABLE {table} USING iceberg PARTITIONED BY (k) AS SELECT 1 AS k, 2 AS v")
+    assert lake.rows("of_retyped") == [("1", 2)]
+
+
 def test_fields_of_a_struct_behind_an_alias(lake: LakeProject) -> None:
     """`o.place.city` is no column of a schema."""
     table, view = f"lake.{lake.schema}.places", f"lake.{lake.schema}.near_places"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.randomised.grammar import Body, Builder, Relation, Source
+from tests.randomised.keys import DERIVED
 from tests.randomised.selects import distinct, ending, grouped, projection, window
 
 _CAST_OF_KEY = {
@@ -31,7 +32,9 @@ def two_sources(b: Builder, depth: int) -> tuple[Source, Source]:
 
 def equal(b: Builder, left: Source, right: Source, shape: str) -> str:
     """Return a join condition; most equate the keys."""
-    kind = b.choices.weighted([(6, "key"), (2, "more"), (1, "null-safe"), (1, "derived"), (1, "or"), (1, "other")])
+    kind = b.choices.weighted(
+        [(6, "key"), (2, "more"), (1, "null-safe"), (1, "derived"), (1, "one-sided"), (1, "or"), (1, "other")]
+    )
     if left.is_table and right.is_table and b.choices.chance(0.1):
         kind = "other type"
     key = f"{left.alias}.{b.key} = {right.alias}.{b.key}"
@@ -49,6 +52,11 @@ def equal(b: Builder, left: Source, right: Source, shape: str) -> str:
         case "derived":
             function = _CAST_OF_KEY[b.key]
             return f"{function.format(f'{left.alias}.{b.key}')} = {function.format(f'{right.alias}.{b.key}')}"
+        case "one-sided":
+            # The other side has values that the function never gives, which match nothing.
+            function = b.choices.pick(DERIVED[b.key_type])[1]
+            given, plain = b.choices.pick([(left, right), (right, left)])
+            return f"{function.format(f'{given.alias}.{b.key}')} = {plain.alias}.{b.key}"
         case "other type":
             return f"{left.alias}.{b.key} = {right.alias}.{_OTHER_TYPE[b.key]}"
         case "or":

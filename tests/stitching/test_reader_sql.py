@@ -154,14 +154,19 @@ def test_what_looks_at_all_tables_is_named_in_few_places(tables: dict[str, Table
     """Spark optimises each copy: where each table's changed files named it, a read of eight tables took a minute."""
     found = text(JOINED, tables)
     relations = dict(re.findall(r"^(?:WITH )?(icebergmv_\w+) AS \((.*)\),?$", found, re.MULTILINE))
-    assert [name for name, query in relations.items() if "icebergmv_gate" in query] == [
-        "icebergmv_now",
-        "icebergmv_found_0",
-    ]
-    assert [name for name, query in relations.items() if "icebergmv_refs_1" in query] == [
-        "icebergmv_gate",
-        "icebergmv_changed_1",
-    ]
+
+    def naming(name: str) -> list[str]:
+        return [other for other, query in relations.items() if name in query]
+
+    assert naming("icebergmv_refs_1") == ["icebergmv_gate_1"]
+    assert naming("icebergmv_gate_1") == ["icebergmv_changed_1", "icebergmv_found_0", "icebergmv_whole"]
+
+
+def test_one_gate_looks_at_all_where_one_table_is_followed(tables: dict[str, Table]) -> None:
+    """Then it alone says that everything is computed, and the keys need not ask."""
+    found = text("SELECT t.region, count(*) AS total FROM t JOIN p ON t.n = p.n GROUP BY t.region", tables)
+    assert re.findall(r"^icebergmv_gate_\d+", found, re.MULTILINE) == ["icebergmv_gate_0"]
+    assert "icebergmv_found_0 AS (SELECT collect_set(struct(k0)) AS found FROM" in found
 
 
 def test_files_are_left_out_of_large_tables_alone(tables: dict[str, Table], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -171,7 +176,7 @@ def test_files_are_left_out_of_large_tables_alone(tables: dict[str, Table], monk
         assert small.count(f"FROM icebergmv_base_{n} ") == 2, "for the keys, and for everything"
     assert small.count("b.`region` <=> k.k0") == 2
     assert "hash(" not in small
-    monkeypatch.setattr(small_tables, "_UNPRUNED_FILES", 0)
+    monkeypatch.setattr(small_tables, "_UNPRUNED_FILES", -1)
     large = text(JOINED, tables)
     assert large.count("WHERE hash(k0) <= 2147483647) AS k ON b.`region` = k.k0") == 2
     assert large.count("(SELECT * FROM icebergmv_keys_0 WHERE k0 IS NULL) AS n WHERE b.`region` IS NULL") == 2
@@ -179,10 +184,9 @@ def test_files_are_left_out_of_large_tables_alone(tables: dict[str, Table], monk
 
 def test_what_reads_everything_has_no_comparison(tables: dict[str, Table]) -> None:
     """Or Spark plans to leave out files of each table by the rows of those joined with it, which it plans once more."""
-    for behavior in ("use_stitching", "use_view_query"):
-        assert "icebergmv_whole AS (SELECT 1 AS one FROM icebergmv_now WHERE coalesce(everything, false))" in text(
-            JOINED, tables, behavior
-        )
+    gates = [f"(SELECT moved FROM icebergmv_gate_{n}) IS NULL" for n in range(2)]
+    assert f"icebergmv_whole AS (SELECT 1 AS one WHERE {' OR '.join(gates)})" in text(JOINED, tables)
+    assert f"icebergmv_whole AS (SELECT 1 AS one WHERE {gates[0]})" in text(JOINED, tables, "use_view_query")
 
 
 def test_a_view_that_runs_stitched_is_published_anew_when_runs_refresh_it(tables: dict[str, Table]) -> None:

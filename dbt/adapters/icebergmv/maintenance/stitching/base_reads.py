@@ -29,13 +29,13 @@ def gated(table: str, gate: str) -> str:
 def needed_by(keys: str, table: str, filters: Sequence[BaseFilter]) -> list[str]:
     """Return the reads of the rows that stale keys need.
 
-    Spark prunes files at run time by `=` on a column, not by `<=>`; so where it is to, keys with NULL have a read of
-    their own.
+    Of a small table that is one. Of a large one keys with NULL have a read of their own: Spark prunes files at run time
+    by `=` on a column, not by `<=>`, and looks up such keys faster.
     """
     if not filters:
         return [gated(table, keys)]
     may_be_null = any(f.may_be_null for f in filters)
-    if not may_be_null and not any(f.prunes for f in filters):
+    if not may_be_null and not any(f.is_large for f in filters):
         return [f"SELECT b.* FROM {table} AS b LEFT SEMI JOIN {keys} AS k ON {_same(filters, '<=>', 'k')}"]
     equal = _same(filters, "=", "k")
     missing = " OR ".join(f"k{f.position} IS NULL" for f in filters)
@@ -59,7 +59,7 @@ def _ranges(keys: str, filters: Sequence[BaseFilter]) -> list[tuple[str, str]]:
     Spark looks for values to prune files by where a comparison makes the keys seem few, and plans them once more for
     that. It hands on only values of plain columns, so such a column gets a comparison, and others get none.
     """
-    plain = next((f for f in filters if f.prunes and f.row == IDENTITY), None)
+    plain = next((f for f in filters if f.is_large and f.row == IDENTITY), None)
     divided = next((f for f in filters if f.cuts), None)
     if divided is None:
         if plain is None:

@@ -18,17 +18,6 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableSt
 CLOCK_SKEW_MS = 60_000
 """How much older than the file before it a metadata file may claim to be (org.apache.iceberg.TableMetadata)."""
 
-EVERYTHING = "(SELECT everything FROM icebergmv_gate)"
-"""The scalar subquery that says whether partitions do not show what differs; NULL is no."""
-
-NOW = "icebergmv_now"
-"""The relation of one row whose column `everything` says whether partitions do not show what differs.
-
-It has that from a scalar subquery: Spark puts a copy of a relation wherever the text names it, and plans each copy. It
-plans and runs equal scalar subqueries once, but optimises each: so what has a look at every table is named in few
-places. Conditions name the column once, and by `<=>`: from `=` Spark infers that it is not NULL, which is a copy more.
-"""
-
 Relation = tuple[str, str]
 """A name and its SELECT."""
 
@@ -53,6 +42,11 @@ class WatchedTable:
     def base(self) -> str:
         """Return the name of the relation that reads the table itself."""
         return f"icebergmv_base_{self.number}"
+
+    @property
+    def gate(self) -> str:
+        """Return the name of the relation of one row that says whether the table moved."""
+        return f"icebergmv_gate_{self.number}"
 
     @property
     def changed(self) -> str:
@@ -142,38 +136,58 @@ def last_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
     return relations
 
 
-def gate(tables: Sequence[WatchedTable], guard: str | None) -> list[Relation]:
-    """Return the relation `NOW`, and its own.
+def gates(tables: Sequence[WatchedTable], guard: str | None) -> list[Relation]:
+    """Return the gates of the tables whose changes are followed; a single one where none is followed.
 
-    A metadata file that came since, without a new snapshot of main, may have brought other columns or partitions, and
-    so may those that the table remembers no more. What moved in a table that is not followed, or a session that
-    `guard` does not admit, concerns everything too.
+    Each is one row. Its `moved` is NULL where partitions do not show what differs: a metadata file that came since,
+    without a new snapshot of main, may have brought other columns or partitions, and so may those that the table
+    remembers no more. What moved in a table that is not followed, or a session that `guard` does not admit, concerns
+    everything too, so each gate asks that as well.
+
+    They are read as scalar subqueries. Spark puts a copy of a relation wherever the text names it, and plans each copy;
+    it plans and runs equal scalar subqueries once. But it optimises each, with all that is in it: so a gate looks at no
+    other table that is followed.
     """
-    everything = [is_altered(t) for t in tables]
-    everything += [f"NOT max(main) FILTER (WHERE t = {t.number}) <=> {t.snapshot_id}" for t in tables if not t.fields]
-    everything += [] if guard is None else [f"NOT ({guard})"]
+    return [(name, _gate(looked_at, guard)) for name, looked_at in _gates(tables)]
+
+
+def everything(tables: Sequence[WatchedTable]) -> str:
+    """Return the predicate that everything has to be computed.
+
+    It has no comparison. Spark takes it from one that few rows remain, and where tables are joined it would plan to
+    leave out files of each by the rows of the others, which it plans once more for that.
+    """
+    return " OR ".join(f"(SELECT moved FROM {name}) IS NULL" for name, _ in _gates(tables))
+
+
+def _gates(tables: Sequence[WatchedTable]) -> list[tuple[str, list[WatchedTable]]]:
+    """Return the name of each gate, and the tables that it looks at."""
+    others = [t for t in tables if not t.fields]
+    return [(t.gate, [t, *others]) for t in tables if t.fields] or [(tables[0].gate, others)]
+
+
+def _gate(tables: Sequence[WatchedTable], guard: str | None) -> str:
+    differs = [is_altered(t) for t in tables]
+    differs += [_has_moved(t) for t in tables if not t.fields]
+    differs += [] if guard is None else [f"NOT ({guard})"]
+    moved = next((_has_moved(t) for t in tables if t.fields), "false")
     names = [n for t in tables for n in (t.log, t.refs, t.last_log, *([t.specs] if t.fields else []))]
     looks = " UNION ALL ".join(f"SELECT * FROM {name}" for name in names)
-    return [
-        ("icebergmv_gate", f"SELECT {' OR '.join(everything)} AS everything FROM ({looks})"),
-        (NOW, f"SELECT {EVERYTHING} AS everything"),
-    ]
+    return f"SELECT CASE WHEN NOT ({' OR '.join(differs)}) THEN {moved} END AS moved FROM ({looks})"
 
 
 def changed(tables: Iterable[WatchedTable]) -> list[Relation]:
     """Return the relations of changed files: spec_id and p0, p1, ... of the files that one side has more often.
 
-    Nothing is scanned unless the table moved; that is asked of its main branch alone, above both sides, where Spark
-    does not move it. In format version 3 one file holds the deletion vectors of many, each at an offset; and a file may
-    be added once more.
+    Nothing is scanned unless the table moved; the gate is above both sides, where Spark does not move it. In format
+    version 3 one file holds the deletion vectors of many, each at an offset; and a file may be added once more.
     """
     relations = []
     for table in tables:
         values = "".join(f", max(p{n}) AS p{n}" for n in range(len(table.fields)))
-        main = f"SELECT (SELECT main FROM {table.refs}) AS main"
-        moved = f"SELECT 1 AS one FROM ({main}) WHERE NOT main <=> {table.snapshot_id}"
         query = (
-            f"SELECT max(spec_id) AS spec_id{values} FROM {table.files} CROSS JOIN ({moved})"
+            f"SELECT max(spec_id) AS spec_id{values} FROM {table.files}"
+            f" CROSS JOIN (SELECT 1 AS one WHERE (SELECT moved FROM {table.gate}) <=> true)"
             " GROUP BY file_path, content_offset HAVING count_if(side = 0) <> count_if(side = 1)"
         )
         relations.append((table.changed, query))
@@ -190,6 +204,10 @@ def is_altered(table: WatchedTable) -> str:
         f"NOT {first} <=> {last} OR count_if({new}) <> size({snapshots})"
         f" OR bool_or(t = {n} AND other_shape) OR NOT bool_or(t = {n} AND is_recorded)"
     )
+
+
+def _has_moved(table: WatchedTable) -> str:
+    return f"NOT max(main) FILTER (WHERE t = {table.number}) <=> {table.snapshot_id}"
 
 
 def _look(table: WatchedTable, **seen: str) -> str:

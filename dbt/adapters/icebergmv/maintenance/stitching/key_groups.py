@@ -18,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables, IcebergSource
-from dbt.adapters.icebergmv.maintenance.stitching.change_detection import EVERYTHING, WatchedTable
+from dbt.adapters.icebergmv.maintenance.stitching.change_detection import WatchedTable, everything
 from dbt.adapters.icebergmv.maintenance.stitching.grains import ORDERED, Grain, grain_of, is_period_in_utc
 from dbt.adapters.icebergmv.maintenance.stitching.key_sql import IDENTITY, Expression, expression_of
 from dbt.adapters.icebergmv.maintenance.stitching.safe_expressions import fails_in_ansi_mode
@@ -67,17 +67,16 @@ class StaleSource:
 class BaseFilter:
     """The rows of a base reference that a key needs: those with `row` equal to column number `position` of the group.
 
-    `may_be_null`: behind an outer join; for a NULL key any of its rows may matter. `prunes`: files without such rows
-    are to be left out; the table is large, and Spark can do it by this column. `cuts` divide the table by the column
-    for that (see time_ranges.py); there are none where `row` does not keep the order. `fails_in_ansi_mode`: `row` may
-    be an error there.
+    `may_be_null`: behind an outer join; for a NULL key any of its rows may matter. `is_large`: the table is, so files
+    without such rows are to be left out. `cuts` divide it by the column for that (see time_ranges.py); there are none
+    where `row` does not keep the order. `fails_in_ansi_mode`: `row` may be an error there.
     """
 
     position: int
     column: str
     row: Expression
     may_be_null: bool
-    prunes: bool = False
+    is_large: bool = False
     cuts: tuple[tuple[str, str], ...] = ()
     fails_in_ansi_mode: bool = False
 
@@ -297,8 +296,7 @@ def _filters(
                 in_order = row != IDENTITY and key.row in ORDERED and all(map(_keeps_order, track.function))
                 large, fails = pays_to_prune(source), _fails_in_ansi_mode(track, source)
                 divided = cuts(source, track.column) if large and in_order else ()
-                prunes = large and (row == IDENTITY or bool(divided))
-                found.append(BaseFilter(position, track.column, row, _adds_null(track), prunes, divided, fails))
+                found.append(BaseFilter(position, track.column, row, _adds_null(track), large, divided, fails))
                 break
     return tuple(found)
 
@@ -328,7 +326,8 @@ def _adds_null(track: Track) -> bool:
 def found_query(group: KeyGroup, tables: Mapping[int, WatchedTable]) -> str:
     """Return the SELECT for one row: the array `found` of stale keys, NULL when some partition does not give its key.
 
-    It is NULL, too, when everything is computed for another reason.
+    Where everything is computed for another reason there is none: of one table its gate sees to that, of several each
+    does for its own changes, so the array is NULL then too.
 
     An aggregate without groups is one row, so it can be a scalar subquery. What is unpacked of it counts as few rows
     when Spark plans, so that Spark broadcasts it to what joins with the keys; a view cannot hold hints, which Spark
@@ -337,8 +336,11 @@ def found_query(group: KeyGroup, tables: Mapping[int, WatchedTable]) -> str:
     is_told = is_in_every_spec(group, tables)
     queries = (_source_query(source, tables[source.occurrence.index], is_told) for source in group.sources)
     keys = f"collect_set(struct({', '.join(f'k{n}' for n in range(len(group.columns)))}))"
-    none = EVERYTHING if is_told else f"bool_or(other_spec) OR {EVERYTHING}"
-    return f"SELECT CASE WHEN {none} THEN NULL ELSE {keys} END AS found FROM ({' UNION ALL '.join(queries)})"
+    followed = {t.number: t for t in tables.values() if t.fields}
+    none = [] if is_told else ["bool_or(other_spec)"]
+    none += [everything(list(followed.values()))] if len(followed) > 1 else []
+    found = f"CASE WHEN {' OR '.join(none)} THEN NULL ELSE {keys} END" if none else keys
+    return f"SELECT {found} AS found FROM ({' UNION ALL '.join(queries)})"
 
 
 def is_in_every_spec(group: KeyGroup, tables: Mapping[int, WatchedTable]) -> bool:

@@ -28,9 +28,9 @@ from dbt.adapters.icebergmv.maintenance.stitching.reader_sql import (
 from dbt.adapters.icebergmv.maintenance.stitching.session_guard import session_guard
 from dbt.adapters.icebergmv.maintenance.stitching.small_tables import are_small
 
-_OURS = re.compile("icebergmv_(gate|now|whole|checked|(base|changed|log|last|files|specs|refs|found|keys)_[0-9]+)")
+_OURS = re.compile("icebergmv_(whole|checked|(gate|base|changed|log|last|files|specs|refs|found|keys)_[0-9]+)")
 _MOST_TABLES = 30
-"""The read of each looks at all of them, so the plan grows with their square."""
+"""Of tables that give keys the read of each holds what finds the keys of all, so plans grow with their square."""
 
 
 @dataclass(frozen=True)

@@ -17,24 +17,21 @@ from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
 from dbt.adapters.icebergmv.maintenance.stitching.base_reads import gated, in_place_of, needed_by
 from dbt.adapters.icebergmv.maintenance.stitching.change_detection import (
-    NOW,
     Relation,
     WatchedTable,
     changed,
+    everything,
     file_lists,
     first_looks,
-    gate,
+    gates,
     last_looks,
     spec_looks,
 )
 from dbt.adapters.icebergmv.maintenance.stitching.key_groups import KeyGroup, found_query, is_in_every_spec
 from dbt.adapters.icebergmv.maintenance.stitching.stored_types import as_stored
 
-_WHOLE = ("icebergmv_whole", f"SELECT 1 AS one FROM {NOW} WHERE coalesce(everything, false)")
-"""Of one row where everything is computed.
-
-It has no comparison: from that Spark would plan to leave out files of each table by the rows of those joined with it.
-"""
+_WHOLE = "icebergmv_whole"
+"""The relation that has a row where everything is computed, and none otherwise."""
 _CHECKED = "icebergmv_checked"
 
 
@@ -105,13 +102,13 @@ def watched(
 
 def view_query_text(reader: Reader, found: Watched) -> str:
     """Return the SQL of `use_view_query`: storage while no base table moved, the definition otherwise."""
-    relations = [*_looks(found.tables), *gate(found.tables, reader.guard), _WHOLE]
+    relations = [*_looks(found.tables), *gates(found.tables, reader.guard), _whole(found.tables)]
     live = found.live() if found.definition.rewritable else []
-    reads = {r: in_place_of(r, [gated(t.base, _WHOLE[0])]) for r, t in live}
+    reads = {r: in_place_of(r, [gated(t.base, _WHOLE)]) for r, t in live}
     return (
-        f"{_with(relations)}\n{_stored(reader)} LEFT ANTI JOIN {_WHOLE[0]}\nUNION ALL\n"
+        f"{_with(relations)}\n{_stored(reader)} LEFT ANTI JOIN {_WHOLE}\nUNION ALL\n"
         f"{_recomputed(reader, _shown(found.definition, splice(found.definition.sql, reads)))} "
-        f"LEFT SEMI JOIN {_WHOLE[0]}"
+        f"LEFT SEMI JOIN {_WHOLE}"
     )
 
 
@@ -140,11 +137,11 @@ def fail_text(reader: Reader, found: Watched) -> str:
     types = [ddl_type(type_) for _, type_ in reader.columns]
     nulls = "".join(f", any_value(CAST(NULL AS {ddl})) AS c{n}" for n, ddl in enumerate(types))
     relations = [
-        *(*first_looks(found.tables), *last_looks(found.tables), *gate(found.tables, None), _WHOLE),
-        (_CHECKED, f"SELECT count(*) AS n{nulls} FROM (SELECT count(*) AS n FROM {_WHOLE[0]} HAVING {passes})"),
+        *(*first_looks(found.tables), *last_looks(found.tables), *gates(found.tables, None), _whole(found.tables)),
+        (_CHECKED, f"SELECT count(*) AS n{nulls} FROM (SELECT count(*) AS n FROM {_WHOLE} HAVING {passes})"),
     ]
     nothing = ", ".join(f"c{n} AS {identifier(c)}" for n, (c, _) in enumerate(reader.columns))
-    stored = f"{_stored(reader)} LEFT ANTI JOIN {_WHOLE[0]}"
+    stored = f"{_stored(reader)} LEFT ANTI JOIN {_WHOLE}"
     return f"{_with(relations)}\n{stored}\nUNION ALL\nSELECT {nothing} FROM {_CHECKED} WHERE n < 0"
 
 
@@ -157,14 +154,18 @@ def stitched_text(reader: Reader, found: Watched, groups: Sequence[KeyGroup]) ->
     tables, untold = found.tables, _untold(groups, found)
     relations = [
         *_looks(tables),
-        *gate(tables, reader.guard),
+        *gates(tables, reader.guard),
         *changed(t for t in tables if t.fields),
         *((_found(n), found_query(group, found.by_reference)) for n, group in enumerate(groups)),
-        (_WHOLE[0], " UNION ALL ".join([_WHOLE[1], *untold])),
+        _whole(tables, *untold),
         *((_keys(n), _keys_query(n, among_others=bool(untold) and len(groups) > 1)) for n in range(len(groups))),
     ]
     arms = [fresh_arm(reader, groups), *(_stale_arm(reader, found, groups, n) for n in range(len(groups)))]
     return f"{_with(relations)}\n" + "\nUNION ALL\n".join(arms)
+
+
+def _whole(tables: Sequence[WatchedTable], *more: str) -> Relation:
+    return _WHOLE, " UNION ALL ".join([f"SELECT 1 AS one WHERE {everything(tables)}", *more])
 
 
 def _found(number: int) -> str:
@@ -189,7 +190,7 @@ def _keys_query(number: int, *, among_others: bool) -> str:
 
     `among_others`: a partition of another group may not either.
     """
-    others = f" LEFT ANTI JOIN {_WHOLE[0]}" if among_others else ""
+    others = f" LEFT ANTI JOIN {_WHOLE}" if among_others else ""
     return f"SELECT v.* FROM (SELECT inline((SELECT found FROM {_found(number)}))) AS v{others}"
 
 
@@ -206,7 +207,7 @@ def within_window(reader: Reader, text: str, until: str) -> str:
 def fresh_arm(reader: Reader, groups: Sequence[KeyGroup]) -> str:
     """Return the SELECT of the stored rows that are still right: those with no stale key of any group."""
     joins = "".join(without_keys(reader, group, n) for n, group in enumerate(groups))
-    return f"{_stored(reader)}{joins} LEFT ANTI JOIN {_WHOLE[0]}"
+    return f"{_stored(reader)}{joins} LEFT ANTI JOIN {_WHOLE}"
 
 
 def without_keys(reader: Reader, group: KeyGroup, number: int) -> str:
@@ -235,10 +236,10 @@ def _stale_arm(reader: Reader, found: Watched, groups: Sequence[KeyGroup], numbe
 
     The definition is here once, over the rows that the keys need or over everything; one of the two is empty.
     """
-    group, gates = groups[number], [_WHOLE[0]] if number == 0 else []
+    group, whole = groups[number], [_WHOLE] if number == 0 else []
     reads = {
         r: in_place_of(
-            r, [*needed_by(_keys(number), t.base, group.filters.get(r.index, ())), *(gated(t.base, g) for g in gates)]
+            r, [*needed_by(_keys(number), t.base, group.filters.get(r.index, ())), *(gated(t.base, w) for w in whole)]
         )
         for r, t in found.live()
     }
@@ -247,7 +248,7 @@ def _stale_arm(reader: Reader, found: Watched, groups: Sequence[KeyGroup], numbe
         return text
     before = "".join(f" LEFT ANTI JOIN {_keys(n)} ON {_same_key(groups[n], n)}" for n in range(number))
     inside = f"EXISTS (SELECT 1 FROM {_keys(number)} WHERE {_same_key(group, number)})"
-    inside += "".join(f" OR EXISTS (SELECT 1 FROM {gate})" for gate in gates)
+    inside += "".join(f" OR EXISTS (SELECT 1 FROM {w})" for w in whole)
     return f"{text}{before} WHERE {inside}"
 
 

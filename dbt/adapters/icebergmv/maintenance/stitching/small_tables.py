@@ -1,6 +1,7 @@
-"""Which base tables are small: a view over them is computed sooner than it finds out what changed in them.
+"""Which base tables are small.
 
-Or the rows that a stale key needs are found sooner in all of a table than Spark plans which of its files have them.
+A view over small tables is computed sooner than it finds out what changed in them. And where it does find out, all of a
+small table is read sooner than Spark plans which files to leave out.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _MOST_FILES = 200
 
 _UNPRUNED_BYTES = 32 * 1024 * 1024
 _UNPRUNED_FILES = 32
-"""Up to this size and number of files a table is read whole, where it is looked at."""
+"""Up to this many of both, no file of a table is left out."""
 
 
 def pays_to_prune(source: IcebergSource) -> bool:
