@@ -236,9 +236,9 @@ def test_keys_that_would_fail_in_the_session_of_a_reader(lake: LakeProject) -> N
         assert sorted(map(tuple, run(f"SELECT * FROM {lake.view('of_multiples')}"))) == [(1000000, 1), (2000000, 9)]
 
 
-def test_a_partition_column_of_another_type(lake: LakeProject) -> None:
+def test_a_partition_column_of_another_type(users_lake: LakeProject) -> None:
     """The lists of files then and now cannot be compared any more: they are not read, as everything is computed."""
-    table = f"lake.{lake.schema}.retyped"
+    lake, table = users_lake, f"lake.{users_lake.schema}.retyped"
     lake.sql(f"CREATE TABLE {table} (k string, v int) USING iceberg PARTITIONED BY (k)")
     lake.sql(f"INSERT INTO {table} VALUES ('a', 1), ('b', 2)")
     lake.model("of_retyped", f"select k, sum(v) as s from {table} group by k", stale_read_behavior="use_stitching")
