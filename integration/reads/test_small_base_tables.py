@@ -61,3 +61,8 @@ def test_every_key_finds_its_rows(users_lake: LakeProject) -> None:
         found.append([stale_keys(lake.sql, texts[view]) for view in VIEWS])
     assert not any(keys[-1] for step in found for keys in step), "no read computed everything"
     assert found[0] == [(1, 0)] * len(VIEWS)
+    # One table is altered and the other one moved: no key beside everything.
+    lake.at_once([f"ALTER TABLE {names['b']} ADD COLUMN more INT", CHANGES[0][0].format_map(names)])
+    lake.assert_equals_definition(*VIEWS)
+    keys = {view: stale_keys(lake.sql, texts[view]) for view in VIEWS}
+    assert (keys["joined"], keys["by_region"][1]) == ((0, 1), 0)

@@ -29,8 +29,9 @@ def gated(table: str, gate: str) -> str:
 def needed_by(keys: str, table: str, filters: Sequence[BaseFilter]) -> list[str]:
     """Return the reads of the rows that stale keys need.
 
-    Of a small table that is one. Of a large one keys with NULL have a read of their own: Spark prunes files at run time
-    by `=` on a column, not by `<=>`, and looks up such keys faster.
+    A small table has one read. In a large one keys with NULL have a read of their own: Spark prunes files at run time
+    by `=` on a column, not by `<=>`, and looks up such keys faster. So they have behind an outer join, where a NULL key
+    needs any row that matches nothing.
     """
     if not filters:
         return [gated(table, keys)]

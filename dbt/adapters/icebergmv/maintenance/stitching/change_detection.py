@@ -137,16 +137,16 @@ def last_looks(tables: Iterable[WatchedTable]) -> list[Relation]:
 
 
 def gates(tables: Sequence[WatchedTable], guard: str | None) -> list[Relation]:
-    """Return the gates of the tables whose changes are followed; a single one where none is followed.
+    """Return the gates: one for each table whose changes are followed, and one for all others.
 
     Each is one row. Its `moved` is NULL where partitions do not show what differs: a metadata file that came since,
     without a new snapshot of main, may have brought other columns or partitions, and so may those that the table
     remembers no more. What moved in a table that is not followed, or a session that `guard` does not admit, concerns
-    everything too, so each gate asks that as well.
+    everything too.
 
     They are read as scalar subqueries. Spark puts a copy of a relation wherever the text names it, and plans each copy;
-    it plans and runs equal scalar subqueries once. But it optimises each, with all that is in it: so a gate looks at no
-    other table that is followed.
+    it plans and runs equal scalar subqueries once. But it optimises each, with all that is in it: so a gate looks at
+    few tables. Where only one is followed, its gate looks at all.
     """
     return [(name, _gate(looked_at, guard)) for name, looked_at in _gates(tables)]
 
@@ -162,8 +162,10 @@ def everything(tables: Sequence[WatchedTable]) -> str:
 
 def _gates(tables: Sequence[WatchedTable]) -> list[tuple[str, list[WatchedTable]]]:
     """Return the name of each gate, and the tables that it looks at."""
-    others = [t for t in tables if not t.fields]
-    return [(t.gate, [t, *others]) for t in tables if t.fields] or [(tables[0].gate, others)]
+    followed, others = [t for t in tables if t.fields], [t for t in tables if not t.fields]
+    if len(followed) == 1:
+        return [(followed[0].gate, [*followed, *others])]
+    return [(group[0].gate, group) for group in [*([t] for t in followed), others] if group]
 
 
 def _gate(tables: Sequence[WatchedTable], guard: str | None) -> str:

@@ -76,7 +76,7 @@ class BaseFilter:
     column: str
     row: Expression
     may_be_null: bool
-    is_large: bool = False
+    is_large: bool
     cuts: tuple[tuple[str, str], ...] = ()
     fails_in_ansi_mode: bool = False
 
@@ -326,8 +326,8 @@ def _adds_null(track: Track) -> bool:
 def found_query(group: KeyGroup, tables: Mapping[int, WatchedTable]) -> str:
     """Return the SELECT for one row: the array `found` of stale keys, NULL when some partition does not give its key.
 
-    Where everything is computed for another reason there is none: of one table its gate sees to that, of several each
-    does for its own changes, so the array is NULL then too.
+    Where everything is computed for another reason there are none: the gate of a single followed table leaves no
+    change, and of several each knows of its own table alone, so this asks them all.
 
     An aggregate without groups is one row, so it can be a scalar subquery. What is unpacked of it counts as few rows
     when Spark plans, so that Spark broadcasts it to what joins with the keys; a view cannot hold hints, which Spark
@@ -336,9 +336,9 @@ def found_query(group: KeyGroup, tables: Mapping[int, WatchedTable]) -> str:
     is_told = is_in_every_spec(group, tables)
     queries = (_source_query(source, tables[source.occurrence.index], is_told) for source in group.sources)
     keys = f"collect_set(struct({', '.join(f'k{n}' for n in range(len(group.columns)))}))"
-    followed = {t.number: t for t in tables.values() if t.fields}
+    watched = list({t.number: t for t in tables.values()}.values())
     none = [] if is_told else ["bool_or(other_spec)"]
-    none += [everything(list(followed.values()))] if len(followed) > 1 else []
+    none += [everything(watched)] if sum(bool(t.fields) for t in watched) > 1 else []
     found = f"CASE WHEN {' OR '.join(none)} THEN NULL ELSE {keys} END" if none else keys
     return f"SELECT {found} AS found FROM ({' UNION ALL '.join(queries)})"
 

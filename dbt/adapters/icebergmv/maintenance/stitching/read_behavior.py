@@ -30,7 +30,7 @@ from dbt.adapters.icebergmv.maintenance.stitching.small_tables import are_small
 
 _OURS = re.compile("icebergmv_(whole|checked|(gate|base|changed|log|last|files|specs|refs|found|keys)_[0-9]+)")
 _MOST_TABLES = 30
-"""Of tables that give keys the read of each holds what finds the keys of all, so plans grow with their square."""
+"""A bound that nothing was measured for: plans grow with the square of the tables that give keys."""
 
 
 @dataclass(frozen=True)
