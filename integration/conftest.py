@@ -79,7 +79,7 @@ def patience() -> Iterator[None]:
 def large_tables() -> Iterator[None]:
     """Let stitched views leave out files of the small tables of tests, as they do of large ones."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(small_tables, "_UNPRUNED_FILES", -1)
+        patched.setattr(small_tables, "UNPRUNED_FILES", -1)
         yield
 
 

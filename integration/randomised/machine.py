@@ -444,7 +444,7 @@ def run_history(lake: LakeProject, history: History, statistics: Statistics | No
     counted = Statistics()
     try:
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(small_tables, "_UNPRUNED_FILES", (-1, 1000)[crc32(history.seed.encode()) % 2])
+            patched.setattr(small_tables, "UNPRUNED_FILES", (-1, 1000)[crc32(history.seed.encode()) % 2])
             Machine(lake, history, counted).run()
     except Exception as error:
         fault = next((name for name, words in _FAULTS.items() if words.search(str(error))), None)

@@ -27,7 +27,7 @@ IS_NEW = "NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL"
 def test_changed_values_of_every_type_are_found(
     users_lake: LakeProject, size: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(small_tables, "_UNPRUNED_FILES", 32 if size == "small" else -1)
+    monkeypatch.setattr(small_tables, "UNPRUNED_FILES", 32 if size == "small" else -1)
     lake, table = users_lake, f"lake.{users_lake.schema}.{size}"
     lake.sql(f"CREATE TABLE {table} ({COLUMNS}, v int) USING iceberg PARTITIONED BY ({NAMES})")
     lake.sql(f"INSERT INTO {table} VALUES ({STAYS}, 1), ({CHANGES}, 2)")

@@ -58,7 +58,7 @@ def sizes(users_lake: LakeProject, request: pytest.FixtureRequest) -> tuple[tupl
         sql = f"SELECT {first} AS d, t0.id, {values} FROM {tables[0]} t0{joins}"
         lake.model(f"joined_{schema}_{number}", sql, stale_read_behavior="use_stitching")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(small_tables, "_UNPRUNED_FILES", 32 if size == "small" else -1)
+        patched.setattr(small_tables, "UNPRUNED_FILES", 32 if size == "small" else -1)
         lake.run()
     fresh = {n: _size(lake, f"joined_{schema}_{n}", "fresh") for n in bases}
     lake.sql(f"INSERT INTO {tables[0]} VALUES (1, 0, {FIRST}, 100)")

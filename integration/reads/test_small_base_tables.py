@@ -37,7 +37,7 @@ CHANGES = (
 def few_files_are_few() -> Iterator[None]:
     """Take tables for small as users' are; other tests take all for large."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(small_tables, "_UNPRUNED_FILES", 32)
+        patched.setattr(small_tables, "UNPRUNED_FILES", 32)
         yield
 
 

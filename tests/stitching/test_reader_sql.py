@@ -176,7 +176,7 @@ def test_files_are_left_out_of_large_tables_alone(tables: dict[str, Table], monk
         assert small.count(f"FROM icebergmv_base_{n} ") == 2, "for the keys, and for everything"
     assert small.count("b.`region` <=> k.k0") == 2
     assert "hash(" not in small
-    monkeypatch.setattr(small_tables, "_UNPRUNED_FILES", -1)
+    monkeypatch.setattr(small_tables, "UNPRUNED_FILES", -1)
     large = text(JOINED, tables)
     assert large.count("WHERE hash(k0) <= 2147483647) AS k ON b.`region` = k.k0") == 2
     assert large.count("(SELECT * FROM icebergmv_keys_0 WHERE k0 IS NULL) AS n WHERE b.`region` IS NULL") == 2

@@ -77,7 +77,7 @@ def test_another_materialized_view_is_not_small(table: Table) -> None:
     assert not are_small([base(table, head, ("lake", "ns", "over_t"), storage=T)], 1, 7)
 
 
-@pytest.mark.parametrize("limit", ["_UNPRUNED_FILES", "_UNPRUNED_BYTES"])
+@pytest.mark.parametrize("limit", ["UNPRUNED_FILES", "UNPRUNED_BYTES"])
 def test_files_of_small_tables_are_all_read(table: Table, limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     now = base(table, table.metadata.current_snapshot_id).source
     empty, unknown = base(table, None).source, base(bare_table("t", {"id": LongType()}, (), (1,)), 1).source

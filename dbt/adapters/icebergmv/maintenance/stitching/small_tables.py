@@ -14,14 +14,14 @@ _MOST_BYTES = 128 * 1024 * 1024
 _MOST_FILES = 200
 """For each table. To open a file takes some milliseconds, many times that in an object store."""
 
-_UNPRUNED_BYTES = 32 * 1024 * 1024
-_UNPRUNED_FILES = 32
+UNPRUNED_BYTES = 32 * 1024 * 1024
+UNPRUNED_FILES = 32
 """Up to this many of both, no file of a table is left out."""
 
 
 def pays_to_prune(source: IcebergSource) -> bool:
     """Return whether a read of a few rows should leave out files of a table; to plan that takes tenths of a second."""
-    small = _fit([source.count("total-files-size")], _UNPRUNED_BYTES) and _fit([_files(source)], _UNPRUNED_FILES)
+    small = _fit([source.count("total-files-size")], UNPRUNED_BYTES) and _fit([_files(source)], UNPRUNED_FILES)
     return not small
 
 
