@@ -12,10 +12,10 @@ from dbt.adapters.factory import reset_adapters
 from dbt_common.behavior_flags import BehaviorFlagRendered
 
 from dbt.adapters.icebergmv.maintenance.planning import cost
-from dbt.adapters.icebergmv.maintenance.stitching import small_tables
 from integration.support.lake import HadoopLakeProject, LakeProject
 from integration.support.local_files import set_permissions_in_java
 from integration.support.spark_settings import SPARK, as_users_run_it
+from integration.support.stitched import take_tables_for
 
 pytest_plugins = ["dbt.tests.fixtures.project"]
 
@@ -79,7 +79,7 @@ def patience() -> Iterator[None]:
 def large_tables() -> Iterator[None]:
     """Let stitched views leave out files of the small tables of tests, as they do of large ones."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(small_tables, "UNPRUNED_FILES", -1)
+        take_tables_for("large", patched)
         yield
 
 

@@ -203,12 +203,12 @@ def _way(text: str) -> str:
 
 
 def _named(head: str, kind: str) -> list[str]:
-    return re.findall(rf"^(icebergmv_{kind}_\d+) AS", head, re.MULTILINE)
+    return re.findall(rf"^(?:WITH )?(icebergmv_{kind}_\d+) AS", head, re.MULTILINE)
 
 
 def _follows_all(text: str) -> bool:
     """Return whether the partitions of every table give keys."""
-    return len(set(re.findall(r"icebergmv_log_\d+", text))) == len(set(re.findall(r"icebergmv_changed_\d+", text)))
+    return len(_named(text, "log")) == len(_named(text, "changed"))
 
 
 def _snapshots(cut: Cut | None) -> dict[str, int | None]:

@@ -20,7 +20,6 @@ from dbt.adapters.icebergmv.maintenance.operations.rollback import rollback
 from dbt.adapters.icebergmv.maintenance.operations.upkeep import DAY, UpkeepOptions, upkeep
 from dbt.adapters.icebergmv.maintenance.operations.versions import versions_of
 from dbt.adapters.icebergmv.maintenance.status.session_settings import meaning_settings
-from dbt.adapters.icebergmv.maintenance.stitching import small_tables
 from integration.randomised import shapes
 from integration.randomised.changes import WRITES
 from integration.randomised.history import (
@@ -43,6 +42,7 @@ from integration.randomised.statistics import INCREMENTAL, Statistics
 from integration.randomised.subject import CATALOG, Cut, Dying, Interrupted, Recorder, Subject, World, WrongResult
 from integration.randomised.tables import COLUMN_LIST, transform_of
 from integration.support.lake import LakeProject
+from integration.support.stitched import take_tables_for
 
 _numbers = itertools.count()
 # A reason gives the beginning of an error alone, of which Spark Connect makes more words.
@@ -444,7 +444,7 @@ def run_history(lake: LakeProject, history: History, statistics: Statistics | No
     counted = Statistics()
     try:
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(small_tables, "UNPRUNED_FILES", (-1, 1000)[crc32(history.seed.encode()) % 2])
+            take_tables_for("small" if crc32(history.seed.encode()) % 2 else "large", patched)
             Machine(lake, history, counted).run()
     except Exception as error:
         fault = next((name for name, words in _FAULTS.items() if words.search(str(error))), None)

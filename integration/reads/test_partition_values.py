@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.stitching import small_tables
 from integration.support.lake import LakeProject
-from integration.support.stitched import stale_keys
+from integration.support.stitched import TableSize, stale_keys, take_tables_for
 
 COLUMNS = "o boolean, n bigint, m decimal(10,2), s string, b binary, d date, t timestamp, tn timestamp_ntz"
 NAMES = "o, n, m, s, b, d, t, tn"
@@ -25,9 +24,9 @@ IS_NEW = "NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL"
 
 @pytest.mark.parametrize("size", ["small", "large"])
 def test_changed_values_of_every_type_are_found(
-    users_lake: LakeProject, size: str, monkeypatch: pytest.MonkeyPatch
+    users_lake: LakeProject, size: TableSize, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(small_tables, "UNPRUNED_FILES", 32 if size == "small" else -1)
+    take_tables_for(size, monkeypatch)
     lake, table = users_lake, f"lake.{users_lake.schema}.{size}"
     lake.sql(f"CREATE TABLE {table} ({COLUMNS}, v int) USING iceberg PARTITIONED BY ({NAMES})")
     lake.sql(f"INSERT INTO {table} VALUES ({STAYS}, 1), ({CHANGES}, 2)")

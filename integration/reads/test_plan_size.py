@@ -10,8 +10,8 @@ from itertools import pairwise
 import pytest
 
 from benchmarks.parts.plan_size import PlanSize, plan_size
-from dbt.adapters.icebergmv.maintenance.stitching import small_tables
 from integration.support.lake import LakeProject
+from integration.support.stitched import take_tables_for
 
 FIRST = "timestamp'2024-01-01 00:00:00'"
 
@@ -58,7 +58,7 @@ def sizes(users_lake: LakeProject, request: pytest.FixtureRequest) -> tuple[tupl
         sql = f"SELECT {first} AS d, t0.id, {values} FROM {tables[0]} t0{joins}"
         lake.model(f"joined_{schema}_{number}", sql, stale_read_behavior="use_stitching")
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(small_tables, "UNPRUNED_FILES", 32 if size == "small" else -1)
+        take_tables_for(size, patched)
         lake.run()
     fresh = {n: _size(lake, f"joined_{schema}_{n}", "fresh") for n in bases}
     lake.sql(f"INSERT INTO {tables[0]} VALUES (1, 0, {FIRST}, 100)")

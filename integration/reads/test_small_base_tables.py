@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.stitching import small_tables
 from integration.support.lake import LakeProject
-from integration.support.stitched import stale_keys
+from integration.support.stitched import stale_keys, take_tables_for
 
 COLUMNS = "id BIGINT, region STRING, at TIMESTAMP, amount INT"
 ROWS = """
@@ -33,15 +30,8 @@ CHANGES = (
 )
 
 
-@pytest.fixture(autouse=True)
-def few_files_are_few() -> Iterator[None]:
-    """Take tables for small as users' are; other tests take all for large."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(small_tables, "UNPRUNED_FILES", 32)
-        yield
-
-
-def test_every_key_finds_its_rows(users_lake: LakeProject) -> None:
+def test_every_key_finds_its_rows(users_lake: LakeProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    take_tables_for("small", monkeypatch)
     lake, names = users_lake, {name: f"lake.{users_lake.schema}.few_{name}" for name in "ab"}
     for table in names.values():
         lake.sql(f"CREATE TABLE {table} ({COLUMNS}) USING iceberg PARTITIONED BY (region, days(at))")

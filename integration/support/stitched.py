@@ -1,10 +1,16 @@
-"""The text of a stitched view, taken apart."""
+"""The text of a stitched view, taken apart, and how large the tables below it count."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.stitching import small_tables
+
+TableSize = Literal["small", "large"]
 
 _ARMS = re.compile(r"\)\nSELECT .*", re.DOTALL)
 
@@ -21,3 +27,8 @@ def stale_keys(run: Callable[[str], Sequence[Any]], text: str) -> tuple[int, ...
     counts = ", ".join(f"(SELECT count(*) FROM {name})" for name in (*groups, "icebergmv_whole"))
     (row,) = run(f"{head}\nSELECT {counts}")
     return tuple(row)
+
+
+def take_tables_for(size: TableSize, patch: pytest.MonkeyPatch) -> None:
+    """Let texts that are made from now on read all base tables as small or as large ones, whatever their files."""
+    patch.setattr(small_tables, "UNPRUNED_FILES", {"small": 1000, "large": -1}[size])
