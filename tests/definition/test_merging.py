@@ -131,6 +131,56 @@ def test_items_read_keys_and_levels_and_rank_groups() -> None:
 
 
 @pytest.mark.parametrize(
+    ("sql", "rows"),
+    [
+        ("SELECT region, count(*) AS n FROM t GROUP BY region", "SELECT region, 1 AS icebergmv_adds_0 FROM t "),
+        (
+            "SELECT count(*) AS n, upper(region) AS r, d FROM t WHERE (v > 1)GROUP BY d, 2 ORDER BY 1",
+            "SELECT upper(region) AS r, d, 1 AS icebergmv_adds_0 FROM t WHERE (v > 1)",
+        ),
+        (
+            "WITH x AS (SELECT * FROM t) SELECT sum(v) AS s, min(d) AS v -- of what\n FROM x",
+            "WITH x AS (SELECT * FROM t) SELECT (v) AS icebergmv_adds_0, (d) AS icebergmv_adds_1,"
+            " 1 AS icebergmv_adds_2, CASE WHEN (v) IS NOT NULL THEN 1 ELSE 0 END AS icebergmv_adds_3"
+            " -- of what\n FROM x",
+        ),
+        (
+            "SELECT count_if(v > 1 OR d IS NULL) AS n, 1 + count(1) FILTER (WHERE v < 3) AS m FROM t",
+            "SELECT CASE WHEN (v > 1 OR d IS NULL) THEN 1 ELSE 0 END AS icebergmv_adds_0, 1 AS icebergmv_adds_1,"
+            " CASE WHEN (v < 3) THEN 1 ELSE 0 END AS icebergmv_adds_2 FROM t",
+        ),
+        (
+            "SELECT count(*) AS n, avg(v + 1) FILTER (WHERE d IS NULL OR v = 0) AS a FROM t",
+            "SELECT 1 AS icebergmv_adds_0,"
+            " CASE WHEN (d IS NULL OR v = 0) THEN (v + 1) END AS icebergmv_adds_1,"
+            " CASE WHEN (d IS NULL OR v = 0) AND (v + 1) IS NOT NULL THEN 1 ELSE 0 END AS icebergmv_adds_2,"
+            " CASE WHEN (d IS NULL OR v = 0) THEN abs(try_cast(v + 1 AS DECIMAL(30, 11))) END AS icebergmv_adds_3"
+            " FROM t",
+        ),
+    ],
+)
+def test_what_each_row_adds(sql: str, rows: str) -> None:
+    found = merging(sql)
+    assert found.ungrouped is not None
+    assert with_edits(sql, found.ungrouped) == rows
+    assert rows.count("icebergmv_adds_") == len(found.states)
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(DISTINCT v) AS n FROM t",
+        "SELECT count(v, d) AS n FROM t",
+        "SELECT region, v, count(*) AS n FROM t GROUP BY ROLLUP(region, v)",
+        "SELECT v AS k, count(*) AS v FROM t GROUP BY v",
+        "SELECT /*+ COALESCE(1) */ v, count(*) AS n FROM t GROUP BY v",
+    ],
+)
+def test_groups_of_which_no_row_says_what_it_adds(sql: str) -> None:
+    assert merging(sql).ungrouped is None
+
+
+@pytest.mark.parametrize(
     ("sql", "additive"),
     [
         ("SELECT count(*) AS n FROM t JOIN u ON t.id = u.id", {0: frozenset(), 1: frozenset()}),

@@ -6,7 +6,7 @@ The text of items is kept: the calls in it are cut out by their places, and the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from sqlglot import exp
@@ -31,6 +31,7 @@ from dbt.adapters.icebergmv.maintenance.definition.merged_states import (
     StateKind,
 )
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse, parse_expression
+from dbt.adapters.icebergmv.maintenance.definition.row_states import Argument, argument_of, ungrouped
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Grouped
@@ -67,13 +68,17 @@ class _NotMerged(Exception):
 
 @dataclass(frozen=True)
 class _Words:
-    """A call in the text: its tokens, end exclusive, the name in lower case, the argument, and a FILTER behind it."""
+    """A call in the text: its tokens, end exclusive, the name in lower case, the argument, and a FILTER behind it.
+
+    `of_row` is the argument of one row (None: a row alone says nothing).
+    """
 
     start: int
     end: int
     name: str
     argument: str
     filter: str
+    of_row: Argument | None
 
     @property
     def key(self) -> str:
@@ -89,6 +94,7 @@ class ItemReader:
         self._tokens, self._sql, self._tree, self._listed = parsed.tokens, sql, parsed.tree, listed
         self._items = select_items(parsed.tokens)
         self._states: dict[str, State] = {}
+        self._added: dict[State, str | None] = {}
         self._hidden: list[str] = []
         self._levels: dict[int, State] = {}
 
@@ -102,7 +108,7 @@ class ItemReader:
         try:
             for i, item in others:
                 self._take_shown(i, item.unalias())
-            rows = self._state("count", _COUNT_ROWS)
+            rows = self._state("count", _COUNT_ROWS, Argument("1"))
             self._levels = {i: self._level(select.expressions[i]) for i in keys if self._grouped.has_sets}
             items = tuple(self._item(i, item, calls[i]) for i, item in others)
         except _NotMerged:
@@ -111,7 +117,22 @@ class ItemReader:
         if self._hidden and edit is None:
             return None
         states, levels = tuple(self._states.values()), tuple(self._levels.values())
-        return Merging(keys, items, states, rows, tuple(self._hidden), edit, additive, levels=levels)
+        found = Merging(keys, items, states, rows, tuple(self._hidden), edit, additive, levels=levels)
+        return replace(found, ungrouped=self._ungrouped(select, found))
+
+    def _ungrouped(self, select: exp.Select, merging: Merging) -> tuple[TextEdit, ...] | None:
+        """Return what makes of the SELECT the one of what each row adds; None where that is not certain."""
+        added = [text for state in merging.states if (text := self._added[state]) is not None]
+        left_out = {e.output_name.lower() for i, e in enumerate(select.expressions) if i not in merging.keys}
+        read = {c.name.lower() for i in merging.keys for c in select.expressions[i].find_all(exp.Column)}
+        has_query = any(select.expressions[i].find(exp.Query) for i in merging.keys)
+        if merging.levels or len(added) < len(merging.states) or has_query or read & left_out:
+            return None  # A key may read another item by its alias, and a table in the list would not be pinned.
+        try:
+            keys = [self._text(*self._item_tokens(select.expressions[i])) for i in sorted(merging.keys)]
+        except _NotMerged:
+            return None
+        return ungrouped(ParsedSql(self._tree, self._tokens), self._sql, self._listed, keys, added)
 
     def _are_all_aggregates(self, calls: Sequence[exp.Expr]) -> bool:
         """Return whether the list calls no other aggregate function: the parser does not know each of them as one."""
@@ -123,12 +144,15 @@ class ItemReader:
         call = expression.this if isinstance(expression, exp.Filter) else expression
         kind = _CALLS[type(call)][0] if type(call) in _CALLS else "avg"
         if kind != "avg":
-            self._states.setdefault(self._words(call).key, State(kind, position=position))
+            words = self._words(call)
+            state = self._states.setdefault(words.key, State(kind, position=position))
+            self._added[state] = None if words.of_row is None else words.of_row.added(kind)
 
-    def _state(self, kind: StateKind, key: str, text: str | None = None) -> State:
+    def _state(self, kind: StateKind, key: str, of_row: Argument | None, text: str | None = None) -> State:
         """Return the state of a key; it becomes a hidden column if nothing shows it."""
         if key not in self._states:
-            self._states[key] = State(kind, hidden=len(self._hidden))
+            self._states[key] = state = State(kind, hidden=len(self._hidden))
+            self._added[state] = None if of_row is None else of_row.added(kind)
             self._hidden.append(text or key)
         return self._states[key]
 
@@ -176,15 +200,15 @@ class ItemReader:
 
     def _call(self, words: _Words, kind: CallKind) -> Call:
         """Return a call as the states that its value is made of. Hidden sums are NULL where they overflow."""
-        of, argument = words.filter, words.argument
+        of, argument, of_row = words.filter, words.argument, words.of_row
         match kind:
             case "count" | "min" | "max":
-                return Call(kind, self._state(kind, words.key))
-        value = self._state("sum", f"sum({argument}){of}", f"try_sum({argument}){of}")
-        count = self._state("count", f"count({argument}){of}")
+                return Call(kind, self._state(kind, words.key, of_row))
+        value = self._state("sum", f"sum({argument}){of}", of_row, f"try_sum({argument}){of}")
+        count = self._state("count", f"count({argument}){of}", of_row)
         if kind == "sum":
             return Call(kind, value, count)
-        return Call(kind, value, count, self._state("magnitude", _MAGNITUDE.format(argument) + of))
+        return Call(kind, value, count, self._state("magnitude", _MAGNITUDE.format(argument) + of, of_row))
 
     def _words(self, call: exp.Expr) -> _Words:
         """Return where a call is in the text, if it can be merged and the function is the one that the node means."""
@@ -195,11 +219,11 @@ class ItemReader:
         closed = self._closing(start + 1)
         if name not in _CALLS[type(call)][1]:
             raise _NotMerged
-        argument, end, of = self._text(start + 2, closed), closed + 1, ""
+        argument, end, of, condition = self._text(start + 2, closed), closed + 1, "", ""
         if isinstance(call.parent, exp.Filter):
             end = self._closing(closed + 2) + 1
-            of = f" {self._text(closed + 1, end)}"
-        return _Words(start, end, name, argument, of)
+            of, condition = f" {self._text(closed + 1, end)}", self._text(closed + 4, end - 1)
+        return _Words(start, end, name, argument, of, argument_of(call, argument, condition))
 
     def _closing(self, opened: int) -> int:
         if opened >= len(self._tokens) or self._tokens[opened].token_type != TokenType.L_PAREN:
@@ -211,17 +235,21 @@ class ItemReader:
 
     def _expression(self, item: exp.Expr) -> tuple[int, int]:
         """Return the tokens of an item without its alias, end exclusive."""
-        starts = [n.meta["start"] for n in item.walk() if "start" in n.meta]
-        found = self._items.get(min(starts, default=-1), ())
-        start = token_at(found[0].start, self._tokens) if found else None
-        if start is None:
-            raise _NotMerged
-        end = start + len(found)
+        start, end = self._item_tokens(item)
         if isinstance(item, exp.Alias):
             end -= 2 if self._tokens[end - 2].token_type == TokenType.ALIAS else 1
         if parse_expression(self._text(start, end)) != item.unalias():
             raise _NotMerged
         return start, end
+
+    def _item_tokens(self, item: exp.Expr) -> tuple[int, int]:
+        """Return the tokens of an item, end exclusive."""
+        starts = [n.meta["start"] for n in item.walk() if "start" in n.meta]
+        found = self._items.get(min(starts, default=-1), ())
+        start = token_at(found[0].start, self._tokens) if found else None
+        if start is None:
+            raise _NotMerged
+        return start, start + len(found)
 
     def _text(self, start: int, end: int) -> str:
         """Return the text of some tokens, end exclusive; a comment behind the last of them is no part of it."""

@@ -79,7 +79,8 @@ class Merging:
     rows alone give the changes of the states, with those read as empty for it. `below`: the rows that the SELECT
     aggregates, for changes of other references that no output column answers. Where rows are counted that differ,
     `compared` are columns of these rows (as texts): a change is followed by them alone. `whole`: the reference of which
-    every row is in a group, because the SELECT reads nothing else and has no WHERE.
+    every row is in a group, because the SELECT reads nothing else and has no WHERE. `ungrouped` makes of the text the
+    SELECT that gives, of each row below the aggregates, its keys and what it adds to the states (None: not certain).
     """
 
     keys: tuple[int, ...]
@@ -93,6 +94,7 @@ class Merging:
     compared: frozenset[str] | None = None
     levels: tuple[State, ...] = ()
     whole: int | None = None
+    ungrouped: tuple[TextEdit, ...] | None = None
 
     @property
     def calls(self) -> tuple[Call, ...]:

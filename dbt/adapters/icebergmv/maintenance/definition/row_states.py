@@ -1,0 +1,105 @@
+"""What a row of its own adds to the states of its group (`merged_states.py`), and the SELECT that gives these rows.
+
+Stored groups, rows that came and rows that went can then be grouped together. To group those of a change first, and
+all again, takes Spark one more exchange of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, before_grouping
+from dbt.adapters.icebergmv.maintenance.definition.merged_states import StateKind
+from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse, parse_expression
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
+
+ROW_STATE = "icebergmv_adds_"
+"""How the names of the columns begin that say what a row adds, by the number of the state."""
+
+_ABOVE = ("group", "order")
+_KEPT = ("with_", "from_", "joins", "laterals", "where")
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What an aggregate is called with: its text, the condition of a FILTER behind it, and whether it counts TRUE."""
+
+    text: str
+    condition: str = ""
+    counts_true: bool = False
+
+    @property
+    def means_row(self) -> bool:
+        """Return whether every row counts."""
+        return self.text in ("*", "1")
+
+    def added(self, kind: StateKind) -> str:
+        """Return what a row adds to a state of this kind."""
+        if kind == "count":
+            terms = " AND ".join(self._terms())
+            return f"CASE WHEN {terms} THEN 1 ELSE 0 END" if terms else "1"
+        value = f"abs(try_cast({self.text} AS DECIMAL(30, 11)))" if kind == "magnitude" else f"({self.text})"
+        return f"CASE WHEN ({self.condition}) THEN {value} END" if self.condition else value
+
+    def _terms(self) -> list[str]:
+        wanted = [f"({self.condition})"] if self.condition else []
+        if self.counts_true:
+            return [*wanted, f"({self.text})"]
+        return wanted if self.means_row else [*wanted, f"({self.text}) IS NOT NULL"]
+
+
+def argument_of(call: exp.Expr, text: str, condition: str) -> Argument | None:
+    """Return what a call is called with, given the texts; None where a row alone says nothing: DISTINCT, several."""
+    if call.args.get("expressions") or isinstance(call.this, exp.Distinct):
+        return None
+    found = Argument(text, condition, isinstance(call, exp.CountIf))
+    if text == "*":
+        return found if isinstance(call.this, exp.Star) else None
+    of = call.parent.expression.this if isinstance(call.parent, exp.Filter) else None
+    return found if _means(text, call.this) and (of is None or _means(condition, of)) else None
+
+
+def _means(text: str, node: exp.Expr) -> bool:
+    """Return whether a text in parentheses is a node of the syntax tree, and nothing more."""
+    try:
+        return parse_expression(f"({text})") == exp.Paren(this=node.copy())
+    except SqlglotError:
+        return False
+
+
+def ungrouped(
+    parsed: ParsedSql, sql: str, listed: Span, keys: Sequence[str], added: Sequence[str]
+) -> tuple[TextEdit, ...] | None:
+    """Return what makes of a SELECT the one that gives, of each row, its keys and what it adds to the states.
+
+    `keys` are the items of the SELECT list that group, as they are in the text, and `added` is what a row adds to each
+    state. None where the text cannot be taken
+    apart for certain.
+    """
+    select, tokens = parsed.tree, parsed.tokens
+    behind = before_grouping(select, tokens) if isinstance(select, exp.Select) else None
+    if behind is None or ROW_STATE in sql.lower():
+        return None
+    items = [*keys, *(f"{text} AS {ROW_STATE}{n}" for n, text in enumerate(added))]
+    edits = [TextEdit(tokens[listed.start].start, tokens[listed.end - 1].end + 1, ", ".join(items))]
+    if behind < len(tokens):
+        edits.append(TextEdit(tokens[behind].start, len(sql), ""))
+    return tuple(edits) if _is_ungrouped(with_edits(sql, edits), select, items) else None
+
+
+def _is_ungrouped(text: str, select: exp.Expr, items: Sequence[str]) -> bool:
+    """Return whether a text is the SELECT with other items, and without what groups and orders its rows."""
+    found, wanted = parse(text), parse(f"SELECT {', '.join(items)}")
+    if not isinstance(found, ParsedSql) or not isinstance(wanted, ParsedSql) or not isinstance(found.tree, exp.Select):
+        return False
+    others = {a for tree in (found.tree, select) for a, value in tree.args.items() if value}.difference(_KEPT)
+    return (
+        others <= {"expressions", *_ABOVE}
+        and not any(found.tree.args.get(a) for a in _ABOVE)
+        and found.tree.expressions == wanted.tree.expressions
+        and all((found.tree.args.get(a) or None) == (select.args.get(a) or None) for a in _KEPT)
+    )
