@@ -17,8 +17,8 @@ SELECT `day`, `total`, `icebergmv_state_0`, `icebergmv_state_1`, `icebergmv_stat
 SELECT `day`, `total`, `mean`, `icebergmv_state_0`, `icebergmv_state_1`, `icebergmv_state_2` FROM `lake`.`ns`.`__mv_storage__sales` VERSION AS OF 3002
 )
 UNION ALL
-SELECT `day`, `total`, `icebergmv_state_0`, `icebergmv_state_1`, `icebergmv_state_2`, 1 AS icebergmv_state_sign FROM (
-SELECT day, sum(amount) AS total, avg(amount) AS mean, count(1) AS icebergmv_state_0, count(amount) AS icebergmv_state_1, try_sum(abs(try_cast(amount AS DECIMAL(30, 11)))) AS icebergmv_state_2 FROM (SELECT * FROM `lake`.`ns`.`orders` WITH (`start-snapshot-id` = '1001', `end-snapshot-id` = '1002')) AS `orders` GROUP BY day
+SELECT `day`, `icebergmv_adds_0`, `icebergmv_adds_1`, `icebergmv_adds_2`, `icebergmv_adds_3`, 1 AS icebergmv_state_sign FROM (
+SELECT day, (amount) AS icebergmv_adds_0, 1 AS icebergmv_adds_1, CASE WHEN (amount) IS NOT NULL THEN 1 ELSE 0 END AS icebergmv_adds_2, abs(try_cast(amount AS DECIMAL(30, 11))) AS icebergmv_adds_3 FROM (SELECT * FROM `lake`.`ns`.`orders` WITH (`start-snapshot-id` = '1001', `end-snapshot-id` = '1002')) AS `orders` 
 )
 ) GROUP BY `day`
 ) WHERE `icebergmv_state_0` <> 0

@@ -53,7 +53,8 @@ def _reached_queries(
     def query(before: Mapping[int, int | None]) -> str:
         shown = ((r, _shown(now, before[r.index]) if r.index in before else now) for r, now in live)
         texts = {r: read_pinned(r, then, reached.base_filters.get(r.index), in_bases) for r, then in shown}
-        return splice(definition.sql, texts, (*edits, *term))
+        # The term may end where an edit begins that takes the GROUP BY away.
+        return splice(definition.sql, texts, (*term, *edits))
 
     return query({}), query(reached.before)
 

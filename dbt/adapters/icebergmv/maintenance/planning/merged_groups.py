@@ -1,8 +1,8 @@
 """The rows of a view whose groups are merged: what is stored, what came, less what went. Text in, text out.
 
-Each part gives its groups with their states, by one and the same SELECT, and a sign. Then states are added up: counts
-and sums of whole numbers and decimals are groups under addition. A merged group is what a full refresh gives, or the
-query fails with `NOT_MERGED`:
+Each part gives groups with their states, or rows with what they add to these, and a sign. Then states are added up:
+counts and sums of whole numbers and decimals are groups under addition. A merged group is what a full refresh gives, or
+the query fails with `NOT_MERGED`:
 
 - a sum overflows its type, or did so where it is stored;
 - an average of whole numbers is of doubles that may have been rounded on the way;
@@ -18,6 +18,7 @@ from decimal import Decimal
 
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_STATE
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import Call, Item, KeyRead, Merging, State
+from dbt.adapters.icebergmv.maintenance.definition.row_states import ROW_STATE
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
@@ -86,10 +87,16 @@ class MergedGroups:
     is_one_change: bool
 
     def query(self, stored: str, came: Iterable[str], went: Iterable[str]) -> str:
-        """Return the rows of the storage table, given queries of the stored ones and of what came and went."""
-        parts = [(stored, _STORED), *((query, _CAME) for query in came), *((query, _WENT) for query in went)]
-        columns = column_list([*self._keys, *self._state_names])
-        every = "\nUNION ALL\n".join(select_from(query, f"{columns}, {sign} AS {_SIGN}") for query, sign in parts)
+        """Return the rows of the storage table, given queries of the stored ones and of what came and went.
+
+        What came and went is in rows where these need not be grouped (`Merging.ungrouped`), and in groups otherwise.
+        """
+        parts = [(stored, self._state_names, _STORED)]
+        parts += [(query, self._added_names, sign) for sign, found in ((_CAME, came), (_WENT, went)) for query in found]
+        every = "\nUNION ALL\n".join(
+            select_from(query, f"{column_list([*self._keys, *states])}, {sign} AS {_SIGN}")
+            for query, states, sign in parts
+        )
         keys = column_list(self._keys)
         merged = f"SELECT {', '.join(self._merged_columns())} FROM (\n{every}\n)" + (
             f" GROUP BY {keys}" if keys else ""
@@ -110,6 +117,13 @@ class MergedGroups:
     @property
     def _state_names(self) -> list[str]:
         return [self._name(state) for state in self.merging.states]
+
+    @property
+    def _added_names(self) -> list[str]:
+        """Return the names of the states in what came and went. A UNION takes the names of its first query."""
+        if self.merging.ungrouped is None:
+            return self._state_names
+        return [f"{ROW_STATE}{number}" for number in range(len(self.merging.states))]
 
     def _name(self, state: State) -> str:
         return state.name(self._names)

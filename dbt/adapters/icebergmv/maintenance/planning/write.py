@@ -129,10 +129,12 @@ def query_of(settled: Settled) -> str:
 def _merged_query(settled: Settled, plan: Merge, start: StoredRows) -> str:
     """Return the rows that the deltas of a plan make of the stored ones."""
     definition, bases = settled.view.definition, settled.view.bases
-    if definition.merging is None:
+    merging = definition.merging
+    if merging is None:
         raise AssertionError("only definitions whose groups can be merged are")
-    pairs = [signed_queries(definition, bases, delta, settled.edits) for delta in plan.deltas]
-    groups = MergedGroups(definition.merging, (*settled.columns, *settled.hidden), len(pairs) == 1)
+    edits = settled.edits if merging.ungrouped is None else merging.ungrouped
+    pairs = [signed_queries(definition, bases, delta, edits) for delta in plan.deltas]
+    groups = MergedGroups(merging, (*settled.columns, *settled.hidden), len(pairs) == 1)
     stored = view_query(start.name, settled.stored_names, start.snapshot_id)
     return groups.query(stored, [came for came, _ in pairs], [went for _, went in pairs if went is not None])
 
