@@ -133,7 +133,7 @@ def test_items_read_keys_and_levels_and_rank_groups() -> None:
 @pytest.mark.parametrize(
     ("sql", "rows"),
     [
-        ("SELECT region, count(*) AS n FROM t GROUP BY region", "SELECT region, 1 AS icebergmv_adds_0 FROM t "),
+        ("SELECT region, count(*) AS n FROM t GROUP BY region", "SELECT region, 1 AS icebergmv_adds_0 FROM t"),
         (
             "SELECT count(*) AS n, upper(region) AS r, d FROM t WHERE (v > 1)GROUP BY d, 2 ORDER BY 1",
             "SELECT upper(region) AS r, d, 1 AS icebergmv_adds_0 FROM t WHERE (v > 1)",

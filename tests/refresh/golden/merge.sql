@@ -18,7 +18,7 @@ SELECT `day`, `total`, `mean`, `icebergmv_state_0`, `icebergmv_state_1`, `iceber
 )
 UNION ALL
 SELECT `day`, `icebergmv_adds_0`, `icebergmv_adds_1`, `icebergmv_adds_2`, `icebergmv_adds_3`, 1 AS icebergmv_state_sign FROM (
-SELECT day, (amount) AS icebergmv_adds_0, 1 AS icebergmv_adds_1, CASE WHEN (amount) IS NOT NULL THEN 1 ELSE 0 END AS icebergmv_adds_2, abs(try_cast(amount AS DECIMAL(30, 11))) AS icebergmv_adds_3 FROM (SELECT * FROM `lake`.`ns`.`orders` WITH (`start-snapshot-id` = '1001', `end-snapshot-id` = '1002')) AS `orders` 
+SELECT day, (amount) AS icebergmv_adds_0, 1 AS icebergmv_adds_1, CASE WHEN (amount) IS NOT NULL THEN 1 ELSE 0 END AS icebergmv_adds_2, abs(try_cast(amount AS DECIMAL(30, 11))) AS icebergmv_adds_3 FROM (SELECT * FROM `lake`.`ns`.`orders` WITH (`start-snapshot-id` = '1001', `end-snapshot-id` = '1002')) AS `orders`
 )
 ) GROUP BY `day`
 ) WHERE `icebergmv_state_0` <> 0

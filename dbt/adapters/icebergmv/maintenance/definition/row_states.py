@@ -87,7 +87,7 @@ def ungrouped(
     items = [*keys, *(f"{text} AS {ROW_STATE}{n}" for n, text in enumerate(added))]
     edits = [TextEdit(tokens[listed.start].start, tokens[listed.end - 1].end + 1, ", ".join(items))]
     if behind < len(tokens):
-        edits.append(TextEdit(tokens[behind].start, len(sql), ""))
+        edits.append(TextEdit(tokens[behind - 1].end + 1, len(sql), ""))
     return tuple(edits) if _is_ungrouped(with_edits(sql, edits), select, items) else None
 
 

@@ -53,7 +53,7 @@ def _reached_queries(
     def query(before: Mapping[int, int | None]) -> str:
         shown = ((r, _shown(now, before[r.index]) if r.index in before else now) for r, now in live)
         texts = {r: read_pinned(r, then, reached.base_filters.get(r.index), in_bases) for r, then in shown}
-        # The term may end where an edit begins that takes the GROUP BY away.
+        # The term comes behind the WHERE, and so before what an edit takes away there: the GROUP BY.
         return splice(definition.sql, texts, (*term, *edits))
 
     return query({}), query(reached.before)
