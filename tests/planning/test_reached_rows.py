@@ -125,6 +125,17 @@ def test_a_table_that_did_not_change_is_read_as_it_is() -> None:
     assert [went.count(f"VERSION AS OF {n}") for n in (1, 2)] == [1, 1]
 
 
+@pytest.mark.parametrize("where", ["", " WHERE n < 9"])
+def test_reached_rows_that_are_not_grouped_are_limited_all_the_same(where: str) -> None:
+    counts = analysed(COUNTS.sql.replace(" q GROUP", f" q{where} GROUP"))
+    plan = planned(counts, [sized(DAY, 10)], spark=Asked({0: EU}))
+    assert isinstance(plan, Merge) and counts.merging is not None and counts.merging.ungrouped is not None
+    came, _ = signed_queries(counts, BASES, plan.deltas[0], counts.merging.ungrouped)
+    assert came.startswith("SELECT n, 1 AS icebergmv_adds_0 FROM (SELECT region,")
+    term = "((`q`.`region` IS NULL OR `q`.`region` <=> 'EU'))"
+    assert came.endswith(f") q WHERE {'(n < 9) AND ' if where else ''}{term}")
+
+
 def test_nothing_is_reached() -> None:
     assert isinstance(planned(COUNTS, [sized(DAY, 10)], spark=Asked({0: ()})), NoOp)
 
