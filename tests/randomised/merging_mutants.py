@@ -26,6 +26,7 @@ from tests.randomised.tables import Change
 GROUPS = view("SELECT region, count(*) AS c, sum(v) AS s FROM t0 GROUP BY region")
 TOTAL = view("SELECT count(v) AS c, sum(v) AS s FROM t0")
 NULLS = view("SELECT id % 3 AS g, sum(v) AS s FROM t0 GROUP BY 1")
+VALUES = view("SELECT region, count(v) AS c FROM t0 GROUP BY region")
 EXTREMES = view("SELECT region, max(v) AS m, min(d) AS f FROM t0 GROUP BY region")
 JOINED = view("SELECT b.region, sum(a.v) AS s, count(*) AS c FROM t0 a JOIN t1 b ON a.id = b.id GROUP BY b.region")
 TO_ITSELF = view("SELECT a.region, count(*) AS c, max(b.v) AS m FROM t0 a JOIN t0 b ON a.v = b.v GROUP BY a.region")
@@ -41,6 +42,9 @@ SETS = view(
     " GROUP BY GROUPING SETS ((region, v), (region), (v))"
 )
 RANKED = view("SELECT region, count(*) AS c, rank() OVER (ORDER BY count(*), region) AS r FROM t0 GROUP BY region")
+FILTERED = view(
+    "SELECT region, count(v) FILTER (WHERE id > 0) AS c, sum(v) FILTER (WHERE id > 0) AS s FROM t0 GROUP BY 1"
+)
 UNITED = view(f"SELECT v, count(*) AS c FROM ({UNION_ALL.sql}) q GROUP BY v")
 
 CAME, WENT = ", 1 AS icebergmv_state_sign", ", -1 AS icebergmv_state_sign"
@@ -151,6 +155,13 @@ MERGING_MUTANTS: dict[str, Mutant] = {
     "a group without rows is kept": Mutant((GROUPS,), written(lambda sql: sql.split(" WHERE `c` <> 0")[0])),
     "a sum of no values is zero": Mutant(
         (NULLS, TOTAL), written(lambda sql: sql.replace("<> 0 THEN `s` END", ">= 0 THEN `s` END"))
+    ),
+    "a row without a value is counted": Mutant(
+        (VALUES,), written(lambda sql: sql.replace("CASE WHEN (v) IS NOT NULL THEN 1 ELSE 0 END", "1"))
+    ),
+    "a row that the FILTER leaves out is counted": Mutant(
+        (FILTERED,),
+        written(lambda sql: sql.replace("(id > 0) AND ", "").replace("CASE WHEN (id > 0) THEN (v) END", "v")),
     ),
     "a total is taken for the group of NULL": Mutant((SETS,), written(one_level)),
     "a group without rows is ranked": Mutant((RANKED,), written(ranked_before)),
