@@ -47,7 +47,7 @@ On TPC-DS they take about as long for a row. Two of three changes reach nothing,
 _WIDE = frozenset({"file", "month", "year"})
 """What changed, in words of `TableChange.unit`, where it holds many rows besides those that changed."""
 
-SECONDS_ASKED = 5.0
+SECONDS_ASKED = 2.0
 """Questions may always take so long; they may take half as long as the last full refresh, if that is more."""
 
 _SECONDS_A_QUESTION = 0.5

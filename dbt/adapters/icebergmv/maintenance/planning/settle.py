@@ -164,6 +164,7 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     have, RefreshConflict when the view was dropped meanwhile.
     """
     view, described = _with_columns(lake, view)
+    until = monotonic() + (most_seconds_asked(view.state.full_seconds) if options.policy == "auto" else inf)
     columns, hidden = described.output, described.hidden
     unfit = unfit_of(view, hidden, misfit(lake, view, columns))
     to_list = references_to_list(view.definition, view.status, _request(view, options, unfit))
@@ -173,7 +174,6 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     if view.rebuild is None and isinstance(first_plan(view, options), Overwrite | Full):
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
     request = request_of(view, options, hidden, unfit)
-    until = monotonic() + (most_seconds_asked(view.state.full_seconds) if options.policy == "auto" else inf)
     plan, vain = _planned(lake, view, (*columns, *hidden), request, until)
     if isinstance(plan, NoOp):
         return Unchanged(view, plan, vain)
