@@ -47,8 +47,11 @@ On TPC-DS they take about as long for a row. Two of three changes reach nothing,
 _WIDE = frozenset({"file", "month", "year"})
 """What changed, in words of `TableChange.unit`, where it holds many rows besides those that changed."""
 
-SECONDS_ASKED = 2.0
-"""Questions may always take so long; they may take half as long as the last full refresh, if that is more."""
+SECONDS_ASKED = 5.0
+"""Questions about small tables may always take so long: the first of a process are slow, whatever they read."""
+
+_SHARE_OF_LARGE = 0.2
+"""The share of these seconds that questions about larger tables may take. They may take half of a full refresh, too."""
 
 _SECONDS_A_QUESTION = 0.5
 _MANY_QUESTIONS = 4
@@ -222,9 +225,12 @@ def there_is_time(references: int, status: MaterializedViewStatus, full_seconds:
     return references * _SECONDS_A_QUESTION <= full_seconds
 
 
-def most_seconds_asked(full_seconds: float | None) -> float:
+def most_seconds_asked(full_seconds: float | None, status: MaterializedViewStatus) -> float:
     """Return after how many seconds of questions a full refresh is better, of which the last took `full_seconds`."""
-    return inf if full_seconds is None else max(SECONDS_ASKED, full_seconds / 2)
+    if full_seconds is None:
+        return inf
+    least = SECONDS_ASKED if _rows_in_all(status) <= FEW_ROWS else SECONDS_ASKED * _SHARE_OF_LARGE
+    return max(least, full_seconds / 2)
 
 
 def small_beside_large(status: MaterializedViewStatus) -> frozenset[int]:
