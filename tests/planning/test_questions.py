@@ -12,7 +12,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange
 from dbt.adapters.icebergmv.maintenance.planning import changed_keys
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.cost import most_seconds_asked
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_LATE, TOO_MANY
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_DEAR, TOO_LATE, TOO_MANY
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, references_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.question_texts import A_ROW
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
@@ -128,6 +128,24 @@ def test_from_and_where_are_asked_alone(fails: bool) -> None:
     questions = Questions(definition, definition.asked, OneTable(base), status(base), ())  # type: ignore[arg-type]
     assert questions.cheap_answers(ToAsk((0,)), spark) == {0: ()}
     assert len({*said}) == 1 + fails and said[0].startswith(f"{A_ROW} FROM (") and "WHERE region = 'EU'" in said[0]
+
+
+@pytest.mark.parametrize(("rows", "questions_asked"), [(10, 2), (MANY, 1)])
+def test_a_subquery_that_reads_much_is_not_run_where_little_is_to_be_read(rows: int, questions_asked: int) -> None:
+    large = "SELECT id FROM u GROUP BY id HAVING sum(v) > 3"
+    definition = analysed(f"SELECT max(v) AS m FROM t WHERE v > 0 AND id IN ({large})")
+    base, other = sized(ONE_DAY, MANY // 2), sized(change(status="fresh"), rows, "u", 1)
+    said: list[str] = []
+
+    def spark(sql: str) -> Sequence[Sequence[object]]:
+        said.append(sql)
+        return [[1]] if A_ROW in sql and "HAVING" not in sql else []
+
+    bases: Any = Tables({"t": base.base, "u": other.base})
+    questions = Questions(definition, definition.asked, bases, status(base, other), ())
+    answers = questions.cheap_answers(ToAsk((0,)), spark)
+    assert answers == {0: () if questions_asked == 2 else TOO_DEAR}
+    assert ["HAVING" in sql for sql in said] == [False, True][:questions_asked]
 
 
 BY_V = "SELECT x.region, sum(x.v) AS s FROM t AS x WHERE x.d > 3 GROUP BY x.region"

@@ -28,7 +28,7 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.parts import Part
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.lake import Spark
-from dbt.adapters.icebergmv.maintenance.planning.cost import rows_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.cost import reads_much, rows_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     NEARLY_ALL,
     TOO_DEAR,
@@ -93,9 +93,10 @@ class Questions:
 
     `preferred` are columns by which fewer and larger parts of the view are replaced; they are asked for where all
     answered columns have too many values. For references in `own_keys_first` it is dear to run the definition, so keys
-    are first looked for in the changed rows themselves. After `until`, a moment of `time.monotonic`, nothing more is
-    asked. `many_compared`: of so many rows that are compared it is first asked whether FROM and WHERE leave any. From
-    `nearly_all` keys of stored rows, to compute everything costs less.
+    are first looked for in the changed rows themselves. `reads_little`: subqueries that read much are not run. After
+    `until`, a moment of `time.monotonic`, nothing more is asked. `many_compared`: of so many rows that are compared it
+    is first asked whether FROM and WHERE leave any. From `nearly_all` keys of stored rows, to compute everything costs
+    less.
     """
 
     definition: ViewDefinition
@@ -106,6 +107,7 @@ class Questions:
     preferred: frozenset[str] = frozenset()
     own_keys_first: frozenset[int] = frozenset()
     only_whether: bool = False
+    reads_little: bool = False
     until: float = inf
     many_compared: int = MANY_COMPARED
     nearly_all: float = inf
@@ -141,6 +143,8 @@ class Questions:
 
         That is nothing, where FROM and WHERE around them give no row, or else the keys in the changed rows alone.
         """
+        if not self.reads_little:
+            return replace(self, reads_little=True).cheap_answers(to_ask, run)
         found: dict[int, Answer] = {}
         run = cache(run)
         for origin in to_ask.needed:
@@ -322,6 +326,8 @@ class Questions:
         if passed is not None:
             # A term with a subquery may have kept another one from failing.
             return None if isinstance(passed, NotListed) else True
+        if self.reads_little and first is not None and reads_much(self._texts.read_by_subqueries(index), self.status):
+            return False
         question = self._texts.of_block(index)
         found = None if question is None else none_of(question, run)
         return None if question is None or isinstance(found, NotListed) else found == ()

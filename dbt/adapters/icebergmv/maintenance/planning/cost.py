@@ -98,6 +98,11 @@ def reads_too_much(bases: Iterable[BaseTableStatus], status: MaterializedViewSta
     return sum(rows_to_ask(base) for base in bases) > max(FEW_ROWS, _rows_in_all(status) * _MOST_ASKED)
 
 
+def reads_much(bases: Iterable[BaseTableStatus], status: MaterializedViewStatus) -> bool:
+    """Return whether to read all rows of some base tables is much beside all that a full refresh reads."""
+    return sum(map(_rows, bases)) > max(FEW_ROWS, _rows_in_all(status) * _ASKED_BEFORE_FULL)
+
+
 def is_cheap_to_ask(base: BaseTableStatus, status: MaterializedViewStatus, *, or_full: bool) -> bool:
     """Return whether to read what changed in a base table is little beside all that a refresh may read.
 

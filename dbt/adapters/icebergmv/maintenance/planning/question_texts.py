@@ -85,6 +85,13 @@ class QuestionTexts:
         that_differ = "" if compared is None or block.name is None else f" {compared.that_differ(block.name)}"
         return f"{with_}{A_ROW} {text}{that_differ}"
 
+    def read_by_subqueries(self, index: int) -> tuple[BaseTableStatus, ...]:
+        """Return the tables that subqueries read which are left out of what is asked `first` (see `of_block`)."""
+        block, bases = self._without_subqueries(index), self.status.by_occurrence
+        left_out = () if block is None else block.left_out
+        inside = (r for r in self.asked.references if any(e.start <= r.start < e.end for e in left_out))
+        return tuple(bases[origin] for r in inside if (origin := self.asked.origins[r.index]) in bases)
+
     def of_subquery(self, subquery: Part, index: int) -> tuple[str, str] | None:
         """Return a scalar subquery over a reference as it is now and as it was; None where that cannot be read."""
         now, before = self._texts(index, "now"), self._texts(index, "before")
