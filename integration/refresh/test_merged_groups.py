@@ -33,6 +33,8 @@ VIEWS = {
     "of_floats": "select count(*) as n, sum(score) as s from {orders}",
     "distinct_ones": "select count(distinct customer) as n from {orders}",
     "filtered": "select customer, sum(amount) as s, count(*) as n from {orders} as o where o.amount > 2 group by customer",
+    "renamed": "select coalesce(note, 'none') as note, count(note) as n, sum(amount) as amount, min(price) as price,"
+    " count_if(null) as big from {orders} where amount >= 0 or amount is null group by coalesce(note, 'none')",
     "shown_whole": "select customer, count(*) as n from {orders} where concat_ws('|', *) not like '%-1' group by customer",
 }
 MERGED = [name for name in VIEWS if name not in ("of_floats", "distinct_ones")]
