@@ -146,16 +146,16 @@ def test_items_read_keys_and_levels_and_rank_groups() -> None:
         ),
         (
             "SELECT count_if(v > 1 OR d IS NULL) AS n, 1 + count(1) FILTER (WHERE v < 3) AS m FROM t",
-            "SELECT CASE WHEN (v > 1 OR d IS NULL) THEN 1 ELSE 0 END AS icebergmv_adds_0, 1 AS icebergmv_adds_1,"
-            " CASE WHEN (v < 3) THEN 1 ELSE 0 END AS icebergmv_adds_2 FROM t",
+            "SELECT CASE WHEN (v > 1 OR d IS NULL) IS TRUE THEN 1 ELSE 0 END AS icebergmv_adds_0,"
+            " 1 AS icebergmv_adds_1, CASE WHEN (v < 3) IS TRUE THEN 1 ELSE 0 END AS icebergmv_adds_2 FROM t",
         ),
         (
             "SELECT count(*) AS n, avg(v + 1) FILTER (WHERE d IS NULL OR v = 0) AS a FROM t",
             "SELECT 1 AS icebergmv_adds_0,"
-            " CASE WHEN (d IS NULL OR v = 0) THEN (v + 1) END AS icebergmv_adds_1,"
-            " CASE WHEN (d IS NULL OR v = 0) AND (v + 1) IS NOT NULL THEN 1 ELSE 0 END AS icebergmv_adds_2,"
-            " CASE WHEN (d IS NULL OR v = 0) THEN abs(try_cast(v + 1 AS DECIMAL(30, 11))) END AS icebergmv_adds_3"
-            " FROM t",
+            " CASE WHEN (d IS NULL OR v = 0) IS TRUE THEN (v + 1) END AS icebergmv_adds_1,"
+            " CASE WHEN (d IS NULL OR v = 0) IS TRUE AND (v + 1) IS NOT NULL THEN 1 ELSE 0 END AS icebergmv_adds_2,"
+            " CASE WHEN (d IS NULL OR v = 0) IS TRUE THEN abs(try_cast(v + 1 AS DECIMAL(30, 11))) END"
+            " AS icebergmv_adds_3 FROM t",
         ),
     ],
 )

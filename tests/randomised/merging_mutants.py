@@ -161,7 +161,9 @@ MERGING_MUTANTS: dict[str, Mutant] = {
     ),
     "a row that the FILTER leaves out is counted": Mutant(
         (FILTERED,),
-        written(lambda sql: sql.replace("(id > 0) AND ", "").replace("CASE WHEN (id > 0) THEN (v) END", "v")),
+        written(
+            lambda sql: sql.replace("(id > 0) IS TRUE AND ", "").replace("CASE WHEN (id > 0) IS TRUE THEN (v) END", "v")
+        ),
     ),
     "a total is taken for the group of NULL": Mutant((SETS,), written(one_level)),
     "a group without rows is ranked": Mutant((RANKED,), written(ranked_before)),

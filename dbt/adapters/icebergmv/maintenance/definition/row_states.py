@@ -43,13 +43,18 @@ class Argument:
             terms = " AND ".join(self._terms())
             return f"CASE WHEN {terms} THEN 1 ELSE 0 END" if terms else "1"
         value = f"abs(try_cast({self.text} AS DECIMAL(30, 11)))" if kind == "magnitude" else f"({self.text})"
-        return f"CASE WHEN ({self.condition}) THEN {value} END" if self.condition else value
+        return f"CASE WHEN {_is_true(self.condition)} THEN {value} END" if self.condition else value
 
     def _terms(self) -> list[str]:
-        wanted = [f"({self.condition})"] if self.condition else []
+        wanted = [_is_true(self.condition)] if self.condition else []
         if self.counts_true:
-            return [*wanted, f"({self.text})"]
+            return [*wanted, _is_true(self.text)]
         return wanted if self.means_row else [*wanted, f"({self.text}) IS NOT NULL"]
+
+
+def _is_true(condition: str) -> str:
+    """Return the condition in a form that CASE and AND take where it is NULL, without a type, too."""
+    return f"({condition}) IS TRUE"
 
 
 def argument_of(call: exp.Expr, text: str, condition: str) -> Argument | None:
