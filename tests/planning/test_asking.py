@@ -10,7 +10,12 @@ from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.cost import asking_pays, small_beside_large
 from dbt.adapters.icebergmv.maintenance.planning.forecast import forecast_of
-from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, as_far_as_it_pays, references_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.planner import (
+    PlanRequest,
+    as_far_as_it_pays,
+    plan_refresh,
+    references_to_ask,
+)
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from tests.support.asked import of_itself
 from tests.support.bases import analysed, change, partition_rows, sized, status
@@ -52,6 +57,9 @@ def test_asking_has_to_pay(name: str) -> None:
     bases = status(sized(changed, rows))
     assert references_to_ask(BY_REGION, bases, PlanRequest("auto")) == ToAsk((0,) if pays else ())
     assert references_to_ask(BY_REGION, bases, PlanRequest("incremental")) == ToAsk((0,))
+    reason = plan_refresh(BY_REGION, bases, PlanRequest("auto")).reason
+    assert ("not asked: that would read more than half" in reason) == (not pays)
+    assert "not asked" not in plan_refresh(BY_REGION, bases, PlanRequest("incremental")).reason
 
 
 def test_a_small_table_beside_a_large_one_is_asked() -> None:

@@ -35,6 +35,8 @@ TOO_MANY = NotListed(f"reach more than {MOST_KEYS} keys")
 
 NEARLY_ALL = NotListed("reach nearly all rows of the view, and to compute all costs less than to overwrite these")
 
+TOO_MANY_CHANGED = NotListed("are not asked: that would read more than half as many rows as everything has")
+
 TOO_DEAR = NotListed("take longer to ask than everything takes to compute")
 
 TOO_LATE = NotListed("could not all be asked in time (half of what the last full refresh took)")

@@ -32,7 +32,7 @@ from dbt.adapters.icebergmv.maintenance.planning.deltas import (
     signed_deltas,
     without_what_cancels,
 )
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_MANY_CHANGED, Answer, NotListed
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes, clock_unanswered, count, unknown, untracked
 from dbt.adapters.icebergmv.maintenance.planning.regions import FEW_TERMS, REGION_LIMIT, affected_rows, base_filters
@@ -282,7 +282,9 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
                 is_bounded = occurrence.index in request.within_bounds
                 affected = _in_both(answer, affected) if is_bounded else list(answer)
             elif any(d.is_all for d in affected):
-                return Full(untracked(definition, base, occurrence, answer))
+                return Full(
+                    untracked(definition, base, occurrence, answer or _why_unasked(definition, status, request))
+                )
             disjuncts += affected
     region = simplify(disjuncts, REGION_LIMIT)
     if not region:
@@ -290,6 +292,17 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
     if any(d.is_all for d in region):
         return Full(f"the changes touch too many partitions to list ({changes(status)})")
     return Overwrite(changes(status), region, base_filters(definition, region))
+
+
+def _why_unasked(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> NotListed | None:
+    """Return why changed rows were not asked that would say what they reach; None where they would not say it."""
+    stale = status.stale
+    untracked_ones = [
+        b for b in stale if any(_is_untracked(definition, b, use, request) for use in _uses(definition, b))
+    ]
+    indexes = [index for base in untracked_ones for index in base.occurrences]
+    would_say = (request.merges and definition.merging is not None) or all(map(definition.asked.names_some, indexes))
+    return TOO_MANY_CHANGED if would_say and costs_too_much(request, untracked_ones, status) else None
 
 
 def _in_both(answer: Sequence[TupleDomain], affected: Sequence[TupleDomain]) -> list[TupleDomain]:
