@@ -145,8 +145,8 @@ def test_items_read_keys_and_levels_and_rank_groups() -> None:
             " -- of what\n FROM x",
         ),
         (
-            "SELECT count_if(v > 1 OR d IS NULL) AS n, 1 + count(1) FILTER (WHERE v < 3) AS m FROM t",
-            "SELECT CASE WHEN (v > 1 OR d IS NULL) IS TRUE THEN 1 ELSE 0 END AS icebergmv_adds_0,"
+            "SELECT d, count_if(v > 1 OR d IS NULL) AS n, 1 + count(1) FILTER (WHERE v < 3) AS m FROM t GROUP BY d",
+            "SELECT d, CASE WHEN (v > 1 OR d IS NULL) IS TRUE THEN 1 ELSE 0 END AS icebergmv_adds_0,"
             " 1 AS icebergmv_adds_1, CASE WHEN (v < 3) IS TRUE THEN 1 ELSE 0 END AS icebergmv_adds_2 FROM t",
         ),
         (
@@ -170,7 +170,11 @@ def test_what_each_row_adds(sql: str, rows: str) -> None:
     "sql",
     [
         "SELECT count(DISTINCT v) AS n FROM t",
-        "SELECT count(v, d) AS n FROM t",
+        "SELECT count(v, d) AS n, sum(v) AS s FROM t",
+        "SELECT count(*) AS n, max(d) AS last FROM t",
+        "SELECT region, count(* EXCEPT (v)) AS n FROM t GROUP BY region",
+        "SELECT region, count(t.*) AS n FROM t GROUP BY region",
+        "SELECT region, count() AS n FROM t GROUP BY region",
         "SELECT region, v, count(*) AS n FROM t GROUP BY ROLLUP(region, v)",
         "SELECT v AS k, count(*) AS v FROM t GROUP BY v",
         "SELECT /*+ COALESCE(1) */ v, count(*) AS n FROM t GROUP BY v",

@@ -126,10 +126,13 @@ class ItemReader:
         left_out = {e.output_name.lower() for i, e in enumerate(select.expressions) if i not in merging.keys}
         read = {c.name.lower() for i in merging.keys for c in select.expressions[i].find_all(exp.Column)}
         has_query = any(select.expressions[i].find(exp.Query) for i in merging.keys)
+        if not merging.keys and all(state.kind in ("count", "min", "max") for state in merging.states):
+            return None  # Iceberg may know these from its manifests.
         if merging.levels or len(added) < len(merging.states) or has_query or read & left_out:
             return None  # A key may read another item by its alias, and a table in the list would not be pinned.
         try:
-            keys = [self._text(*self._item_tokens(select.expressions[i])) for i in sorted(merging.keys)]
+            nodes = [select.expressions[i] for i in sorted(merging.keys)]
+            keys = [(self._text(*self._item_tokens(node)), node) for node in nodes]
         except _NotMerged:
             return None
         return ungrouped(ParsedSql(self._tree, self._tokens), self._sql, self._listed, keys, added)

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, before_grouping
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import StateKind
-from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse, parse_expression
+from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
 
 ROW_STATE = "icebergmv_adds_"
@@ -59,44 +58,41 @@ def _is_true(condition: str) -> str:
 
 def argument_of(call: exp.Expr, text: str, condition: str) -> Argument | None:
     """Return what a call is called with, given the texts; None where a row alone says nothing: DISTINCT, several."""
-    if call.args.get("expressions") or isinstance(call.this, exp.Distinct):
+    if call.this is None or call.args.get("expressions") or isinstance(call.this, exp.Distinct):
         return None
     found = Argument(text, condition, isinstance(call, exp.CountIf))
-    if text == "*":
-        return found if isinstance(call.this, exp.Star) else None
+    if call.find(exp.Star):
+        return found if text == "*" else None
     of = call.parent.expression.this if isinstance(call.parent, exp.Filter) else None
     return found if _means(text, call.this) and (of is None or _means(condition, of)) else None
 
 
 def _means(text: str, node: exp.Expr) -> bool:
     """Return whether a text in parentheses is a node of the syntax tree, and nothing more."""
-    try:
-        return parse_expression(f"({text})") == exp.Paren(this=node.copy())
-    except SqlglotError:
-        return False
+    found = parse(f"SELECT ({text})")
+    return isinstance(found, ParsedSql) and found.tree.expressions == [exp.Paren(this=node.copy())]
 
 
 def ungrouped(
-    parsed: ParsedSql, sql: str, listed: Span, keys: Sequence[str], added: Sequence[str]
+    parsed: ParsedSql, sql: str, listed: Span, keys: Sequence[tuple[str, exp.Expr]], added: Sequence[str]
 ) -> tuple[TextEdit, ...] | None:
     """Return what makes of a SELECT the one that gives, of each row, its keys and what it adds to the states.
 
-    `keys` are the items of the SELECT list that group, as they are in the text, and `added` is what a row adds to each
-    state. None where the text cannot be taken
-    apart for certain.
+    `keys` are the items of the SELECT list that group, their texts and nodes, and `added` is what a row adds to each
+    state. None where the text cannot be taken apart for certain.
     """
     select, tokens = parsed.tree, parsed.tokens
     behind = before_grouping(select, tokens) if isinstance(select, exp.Select) else None
     if behind is None or ROW_STATE in sql.lower():
         return None
-    items = [*keys, *(f"{text} AS {ROW_STATE}{n}" for n, text in enumerate(added))]
+    items = [*(text for text, _ in keys), *(f"{text} AS {ROW_STATE}{n}" for n, text in enumerate(added))]
     edits = [TextEdit(tokens[listed.start].start, tokens[listed.end - 1].end + 1, ", ".join(items))]
     if behind < len(tokens):
         edits.append(TextEdit(tokens[behind - 1].end + 1, len(sql), ""))
-    return tuple(edits) if _is_ungrouped(with_edits(sql, edits), select, items) else None
+    return tuple(edits) if _is_ungrouped(with_edits(sql, edits), select, items, [node for _, node in keys]) else None
 
 
-def _is_ungrouped(text: str, select: exp.Expr, items: Sequence[str]) -> bool:
+def _is_ungrouped(text: str, select: exp.Expr, items: Sequence[str], keys: Sequence[exp.Expr]) -> bool:
     """Return whether a text is the SELECT with other items, and without what groups and orders its rows."""
     found, wanted = parse(text), parse(f"SELECT {', '.join(items)}")
     if not isinstance(found, ParsedSql) or not isinstance(wanted, ParsedSql) or not isinstance(found.tree, exp.Select):
@@ -106,5 +102,6 @@ def _is_ungrouped(text: str, select: exp.Expr, items: Sequence[str]) -> bool:
         others <= {"expressions", *_ABOVE}
         and not any(found.tree.args.get(a) for a in _ABOVE)
         and found.tree.expressions == wanted.tree.expressions
+        and found.tree.expressions[: len(keys)] == keys
         and all((found.tree.args.get(a) or None) == (select.args.get(a) or None) for a in _KEPT)
     )
