@@ -6,7 +6,7 @@ The text of items is kept: the calls in it are cut out by their places, and the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from sqlglot import exp
@@ -31,7 +31,7 @@ from dbt.adapters.icebergmv.maintenance.definition.merged_states import (
     StateKind,
 )
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse, parse_expression
-from dbt.adapters.icebergmv.maintenance.definition.row_states import Argument, argument_of, ungrouped
+from dbt.adapters.icebergmv.maintenance.definition.row_states import MAGNITUDE, Argument, argument_of, ungrouped
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Grouped
@@ -48,9 +48,6 @@ _CALLS: Mapping[type[exp.Expr], tuple[CallKind, frozenset[str]]] = {
     exp.Max: ("max", frozenset({"max"})),
 }
 _COUNT_ROWS = "count(1)"
-_MAGNITUDE = "try_sum(abs(try_cast({} AS DECIMAL(30, 11))))"
-"""Exact for whole numbers, and for the decimals whose average Spark computes with doubles."""
-
 _READS = (exp.Column, exp.Star, exp.Window, exp.Query, exp.GroupingId)
 _RANKS = (exp.Rank, exp.DenseRank, exp.PercentRank, exp.CumeDist)
 """Window functions that give equal groups one value, whatever the order in which they come."""
@@ -94,7 +91,7 @@ class ItemReader:
         self._tokens, self._sql, self._tree, self._listed = parsed.tokens, sql, parsed.tree, listed
         self._items = select_items(parsed.tokens)
         self._states: dict[str, State] = {}
-        self._added: dict[State, str | None] = {}
+        self._added: list[str | None] = []
         self._hidden: list[str] = []
         self._levels: dict[int, State] = {}
 
@@ -117,25 +114,25 @@ class ItemReader:
         if self._hidden and edit is None:
             return None
         states, levels = tuple(self._states.values()), tuple(self._levels.values())
-        found = Merging(keys, items, states, rows, tuple(self._hidden), edit, additive, levels=levels)
-        return replace(found, ungrouped=self._ungrouped(select, found))
+        of_rows = self._ungrouped(select)
+        return Merging(keys, items, states, rows, tuple(self._hidden), edit, additive, levels=levels, ungrouped=of_rows)
 
-    def _ungrouped(self, select: exp.Select, merging: Merging) -> tuple[TextEdit, ...] | None:
+    def _ungrouped(self, select: exp.Select) -> tuple[TextEdit, ...] | None:
         """Return what makes of the SELECT the one of what each row adds; None where that is not certain."""
-        added = [text for state in merging.states if (text := self._added[state]) is not None]
-        left_out = {e.output_name.lower() for i, e in enumerate(select.expressions) if i not in merging.keys}
-        read = {c.name.lower() for i in merging.keys for c in select.expressions[i].find_all(exp.Column)}
-        has_query = any(select.expressions[i].find(exp.Query) for i in merging.keys)
-        if not merging.keys and all(state.kind in ("count", "min", "max") for state in merging.states):
+        keys = [item for i, item in enumerate(select.expressions) if i in self._grouped.keys]
+        added = [text for text in self._added if text is not None]
+        if not keys and all(state.kind in ("count", "min", "max") for state in self._states.values()):
             return None  # Iceberg may know these from its manifests.
-        if merging.levels or len(added) < len(merging.states) or has_query or read & left_out:
-            return None  # A key may read another item by its alias, and a table in the list would not be pinned.
+        left_out = {e.output_name.lower() for i, e in enumerate(select.expressions) if i not in self._grouped.keys}
+        if left_out & {column.name.lower() for key in keys for column in key.find_all(exp.Column)}:
+            return None  # A key may read another item by its alias.
+        if self._levels or len(added) < len(self._added) or any(key.find(exp.Query) for key in keys):
+            return None  # A table that a key reads would not be pinned.
         try:
-            nodes = [select.expressions[i] for i in sorted(merging.keys)]
-            keys = [(self._text(*self._item_tokens(node)), node) for node in nodes]
+            written = [(self._text(*self._item_tokens(key)), key) for key in keys]
         except _NotMerged:
             return None
-        return ungrouped(ParsedSql(self._tree, self._tokens), self._sql, self._listed, keys, added)
+        return ungrouped(ParsedSql(self._tree, self._tokens), self._sql, self._listed, written, added)
 
     def _are_all_aggregates(self, calls: Sequence[exp.Expr]) -> bool:
         """Return whether the list calls no other aggregate function: the parser does not know each of them as one."""
@@ -148,16 +145,20 @@ class ItemReader:
         kind = _CALLS[type(call)][0] if type(call) in _CALLS else "avg"
         if kind != "avg":
             words = self._words(call)
-            state = self._states.setdefault(words.key, State(kind, position=position))
-            self._added[state] = None if words.of_row is None else words.of_row.added(kind)
+            if words.key not in self._states:
+                self._note(words.key, State(kind, position=position), words.of_row)
 
     def _state(self, kind: StateKind, key: str, of_row: Argument | None, text: str | None = None) -> State:
         """Return the state of a key; it becomes a hidden column if nothing shows it."""
         if key not in self._states:
-            self._states[key] = state = State(kind, hidden=len(self._hidden))
-            self._added[state] = None if of_row is None else of_row.added(kind)
+            self._note(key, State(kind, hidden=len(self._hidden)), of_row)
             self._hidden.append(text or key)
         return self._states[key]
+
+    def _note(self, key: str, state: State, of_row: Argument | None) -> None:
+        """Note the state of a key, and what a row adds to it."""
+        self._states[key] = state
+        self._added.append(None if of_row is None else of_row.added(state.kind))
 
     def _level(self, key: exp.Expr) -> State:
         """Return the hidden column that says whether a group leaves out a key."""
@@ -211,7 +212,7 @@ class ItemReader:
         count = self._state("count", f"count({argument}){of}", of_row)
         if kind == "sum":
             return Call(kind, value, count)
-        return Call(kind, value, count, self._state("magnitude", _MAGNITUDE.format(argument) + of, of_row))
+        return Call(kind, value, count, self._state("magnitude", f"try_sum({MAGNITUDE.format(argument)}){of}", of_row))
 
     def _words(self, call: exp.Expr) -> _Words:
         """Return where a call is in the text, if it can be merged and the function is the one that the node means."""

@@ -14,13 +14,14 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, before_grouping
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import StateKind
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.rows_below import is_below, is_one_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
+
+MAGNITUDE = "abs(try_cast({} AS DECIMAL(30, 11)))"
+"""Exact for whole numbers, and for the decimals whose average Spark computes with doubles."""
 
 ROW_STATE = "icebergmv_adds_"
 """How the names of the columns begin that say what a row adds, by the number of the state."""
-
-_ABOVE = ("group", "order")
-_KEPT = ("with_", "from_", "joins", "laterals", "where")
 
 
 @dataclass(frozen=True)
@@ -31,24 +32,19 @@ class Argument:
     condition: str = ""
     counts_true: bool = False
 
-    @property
-    def means_row(self) -> bool:
-        """Return whether every row counts."""
-        return self.text in ("*", "1")
-
     def added(self, kind: StateKind) -> str:
         """Return what a row adds to a state of this kind."""
         if kind == "count":
             terms = " AND ".join(self._terms())
             return f"CASE WHEN {terms} THEN 1 ELSE 0 END" if terms else "1"
-        value = f"abs(try_cast({self.text} AS DECIMAL(30, 11)))" if kind == "magnitude" else f"({self.text})"
+        value = MAGNITUDE.format(self.text) if kind == "magnitude" else f"({self.text})"
         return f"CASE WHEN {_is_true(self.condition)} THEN {value} END" if self.condition else value
 
     def _terms(self) -> list[str]:
         wanted = [_is_true(self.condition)] if self.condition else []
         if self.counts_true:
             return [*wanted, _is_true(self.text)]
-        return wanted if self.means_row else [*wanted, f"({self.text}) IS NOT NULL"]
+        return wanted if self.text in ("*", "1") else [*wanted, f"({self.text}) IS NOT NULL"]
 
 
 def _is_true(condition: str) -> str:
@@ -82,26 +78,16 @@ def ungrouped(
     state. None where the text cannot be taken apart for certain.
     """
     select, tokens = parsed.tree, parsed.tokens
-    behind = before_grouping(select, tokens) if isinstance(select, exp.Select) else None
-    if behind is None or ROW_STATE in sql.lower():
+    if not isinstance(select, exp.Select) or not is_one_aggregate(select) or ROW_STATE in sql.lower():
         return None
-    items = [*(text for text, _ in keys), *(f"{text} AS {ROW_STATE}{n}" for n, text in enumerate(added))]
-    edits = [TextEdit(tokens[listed.start].start, tokens[listed.end - 1].end + 1, ", ".join(items))]
+    behind = before_grouping(select, tokens)
+    if behind is None:
+        return None
+    items = ", ".join([*(text for text, _ in keys), *(f"{text} AS {ROW_STATE}{n}" for n, text in enumerate(added))])
+    edits = [TextEdit(tokens[listed.start].start, tokens[listed.end - 1].end + 1, items)]
     if behind < len(tokens):
         edits.append(TextEdit(tokens[behind - 1].end + 1, len(sql), ""))
-    return tuple(edits) if _is_ungrouped(with_edits(sql, edits), select, items, [node for _, node in keys]) else None
-
-
-def _is_ungrouped(text: str, select: exp.Expr, items: Sequence[str], keys: Sequence[exp.Expr]) -> bool:
-    """Return whether a text is the SELECT with other items, and without what groups and orders its rows."""
-    found, wanted = parse(text), parse(f"SELECT {', '.join(items)}")
-    if not isinstance(found, ParsedSql) or not isinstance(wanted, ParsedSql) or not isinstance(found.tree, exp.Select):
-        return False
-    others = {a for tree in (found.tree, select) for a, value in tree.args.items() if value}.difference(_KEPT)
-    return (
-        others <= {"expressions", *_ABOVE}
-        and not any(found.tree.args.get(a) for a in _ABOVE)
-        and found.tree.expressions == wanted.tree.expressions
-        and found.tree.expressions[: len(keys)] == keys
-        and all((found.tree.args.get(a) or None) == (select.args.get(a) or None) for a in _KEPT)
-    )
+    found = parse(with_edits(sql, edits))
+    if not is_below(found, select, items) or not isinstance(found, ParsedSql):
+        return None
+    return tuple(edits) if found.tree.expressions[: len(keys)] == [node for _, node in keys] else None

@@ -69,7 +69,7 @@ def rows_below(
     certain.
     """
     select, tokens = parsed.tree, parsed.tokens
-    if not isinstance(select, exp.Select) or any(v for a, v in select.args.items() if a not in (*_BELOW, *_ABOVE)):
+    if not isinstance(select, exp.Select) or not is_one_aggregate(select):
         return None
     named = {c.name.lower() for item in select.expressions for c in item.find_all(exp.Column)}
     words, every = named | {t.text.lower() for t in tokens}, reads_every_column(Nodes(select))
@@ -81,7 +81,7 @@ def rows_below(
     head, tail = sql[: tokens[items.start - 1].end + 1], sql[tokens[items.end].start : tokens[behind - 1].end + 1]
     found = RowsBelow(f"{head} {listed} {tail}", kept, _where(select, behind, tokens))
     rows, limited = parse(found.sql), parse(with_edits(sql, found.limited_to(_ANY_TERM)))
-    if not _is_below(rows, select, listed) or not _is_limited(limited, select) or isinstance(rows, NotParsed):
+    if not is_below(rows, select, listed) or not _is_limited(limited, select) or isinstance(rows, NotParsed):
         return None
     find_references(rows.tree, "")
     averaged = repeatable(rows.tree, rows.tokens, types)
@@ -96,7 +96,12 @@ def _where(select: exp.Select, behind: int, tokens: Sequence[Token]) -> tuple[in
     return start, end
 
 
-def _is_below(rows: ParsedSql | NotParsed, select: exp.Select, listed: str) -> bool:
+def is_one_aggregate(select: exp.Select) -> bool:
+    """Return whether a SELECT has nothing but FROM, WHERE, a list, GROUP BY and ORDER BY, and a WITH."""
+    return not any(value for clause, value in select.args.items() if clause not in (*_BELOW, *_ABOVE))
+
+
+def is_below(rows: ParsedSql | NotParsed, select: exp.Select, listed: str) -> bool:
     """Return whether a text is the SELECT with other items and nothing above its rows."""
     items = parse(f"SELECT {listed}")
     if isinstance(rows, NotParsed) or isinstance(items, NotParsed) or not isinstance(rows.tree, exp.Select):

@@ -296,13 +296,14 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
 
 def _why_unasked(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> NotListed | None:
     """Return why changed rows were not asked that would say what they reach; None where they would not say it."""
-    stale = status.stale
-    untracked_ones = [
-        b for b in stale if any(_is_untracked(definition, b, use, request) for use in _uses(definition, b))
+    found = [
+        base
+        for base in status.stale
+        if any(_is_untracked(definition, base, use, request) for use in _uses(definition, base))
     ]
-    indexes = [index for base in untracked_ones for index in base.occurrences]
+    indexes = [index for base in found for index in base.occurrences]
     would_say = (request.merges and definition.merging is not None) or all(map(definition.asked.names_some, indexes))
-    return TOO_MANY_CHANGED if would_say and costs_too_much(request, untracked_ones, status) else None
+    return TOO_MANY_CHANGED if would_say and costs_too_much(request, found, status) else None
 
 
 def _in_both(answer: Sequence[TupleDomain], affected: Sequence[TupleDomain]) -> list[TupleDomain]:
