@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import analyse
+from dbt.adapters.icebergmv.maintenance.planning.delta_queries import SignedQuery
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import MergedGroups, can_merge
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from tests.randomised.tables import COLUMN_INFOS
@@ -14,7 +15,7 @@ def merged(sql: str, **types: str) -> str:
     assert merging is not None
     columns = [Column(name, kind) for name, kind in types.items()]
     assert can_merge(merging, columns)
-    return MergedGroups(merging, columns, True).query("STORED", ["CAME"], ["WENT"])
+    return MergedGroups(merging, columns, True).query("STORED", [SignedQuery("CAME", "1"), SignedQuery("WENT", "-1")])
 
 
 def test_averages_of_few_digits_are_of_doubles() -> None:

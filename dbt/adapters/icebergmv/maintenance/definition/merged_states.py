@@ -81,6 +81,7 @@ class Merging:
     `compared` are columns of these rows (as texts): a change is followed by them alone. `whole`: the reference of which
     every row is in a group, because the SELECT reads nothing else and has no WHERE. `ungrouped` makes of the text the
     SELECT that gives, of each row below the aggregates, its keys and what it adds to the states (None: not certain).
+    It could give the sign of a row besides, if one of the references in `signed` has it.
     """
 
     keys: tuple[int, ...]
@@ -95,6 +96,7 @@ class Merging:
     levels: tuple[State, ...] = ()
     whole: int | None = None
     ungrouped: tuple[TextEdit, ...] | None = None
+    signed: frozenset[int] = frozenset()
 
     @property
     def calls(self) -> tuple[Call, ...]:

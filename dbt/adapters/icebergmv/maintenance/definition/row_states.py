@@ -7,15 +7,16 @@ all again, takes Spark one more exchange of rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, before_grouping
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import StateKind
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import is_below, is_one_aggregate
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, TextEdit, with_edits
 
 MAGNITUDE = "abs(try_cast({} AS DECIMAL(30, 11)))"
 """Exact for whole numbers, and for the decimals whose average Spark computes with doubles."""
@@ -91,3 +92,17 @@ def ungrouped(
     if not is_below(found, select, items) or not isinstance(found, ParsedSql):
         return None
     return tuple(edits) if found.tree.expressions[: len(keys)] == [node for _, node in keys] else None
+
+
+def with_sign(edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
+    """Return edits of `ungrouped` whose SELECT gives besides the SIGN of its rows, which one of its tables has."""
+    items, *others = edits
+    return replace(items, text=f"{items.text}, {SIGN}"), *others
+
+
+def in_from(select: exp.Select, sql: str) -> frozenset[int]:
+    """Return the references whose SIGN a SELECT could give: those in its own FROM, if it sees their columns."""
+    joined = [join.this for join in select.args.get("joins") or () if join.kind not in ("SEMI", "ANTI")]
+    tables = [t for t in (select.args["from_"].this, *joined) if isinstance(t, exp.Table) and CTE_INDEX in t.meta]
+    alone = [t for t in tables if not any(t.args.get(a) for a in ("joins", "laterals", "pivots", "sample"))]
+    return frozenset() if SIGN in sql.lower() else frozenset(t.meta[CTE_INDEX] for t in alone)

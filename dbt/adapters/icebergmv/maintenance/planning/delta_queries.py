@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
+from dbt.adapters.icebergmv.maintenance.definition.row_states import with_sign
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import column_name
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, TextEdit, splice
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import bases_can_prune, read_appended, read_pinned
@@ -15,6 +19,11 @@ from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource, at_snapshot
+
+CAME, WENT = "1", "-1"
+
+_Part: TypeAlias = Literal["came", "went", "moved"]
+"""What of a change is read: the rows that came, those that went, or both with their SIGN."""
 
 
 def appended_query(
@@ -27,19 +36,45 @@ def appended_query(
     return "\nUNION ALL\n".join(select_from(query, column_list(columns)) for query in queries)
 
 
+@dataclass(frozen=True)
+class SignedQuery:
+    """A query of rows, or groups, that a change brings or takes away. `sign` is SQL: 1 for what came, -1 for the other.
+
+    In a query of both it is a column.
+    """
+
+    text: str
+    sign: str
+
+
 def signed_queries(
     definition: ViewDefinition, bases: BaseTables, delta: Delta | ReachedRows, edits: Sequence[TextEdit]
-) -> tuple[str, str | None]:
-    """Return the definition, edited, over the rows of a change that came, and over those that went (None: none did)."""
+) -> tuple[SignedQuery, ...]:
+    """Return the definition, edited, over the rows of a change that came, and over those that went.
+
+    One query has both, and reads the other tables once, where the text can say of each row which it is.
+    """
     if isinstance(delta, ReachedRows):
         return _reached_queries(definition, bases, delta, edits)
     reader = _Reader(definition, bases, Dialect(bases.catalog_name, pushable=False), {})
-    return reader.query(delta, edits), None if delta.appended else reader.query(delta, edits, went=True)
+    if delta.appended:
+        return (SignedQuery(reader.query(delta, edits), CAME),)
+    if _says_which(definition, bases, delta, edits):
+        return (SignedQuery(reader.query(delta, with_sign(edits), "moved"), SIGN),)
+    return SignedQuery(reader.query(delta, edits), CAME), SignedQuery(reader.query(delta, edits, "went"), WENT)
+
+
+def _says_which(definition: ViewDefinition, bases: BaseTables, delta: Delta, edits: Sequence[TextEdit]) -> bool:
+    """Return whether the definition, so edited, can give the sign of each row of a change."""
+    merging, source = definition.merging, bases.of(definition.references[delta.changed]).source
+    if merging is None or merging.ungrouped != edits or delta.changed not in merging.signed or source is None:
+        return False
+    return bool(columns_read(definition, source, [delta.changed]))
 
 
 def _reached_queries(
     definition: ViewDefinition, bases: BaseTables, reached: ReachedRows, edits: Sequence[TextEdit]
-) -> tuple[str, str]:
+) -> tuple[SignedQuery, ...]:
     """Return the definition over the reached rows below its aggregate, as they are now and as they were."""
     below = None if definition.merging is None else definition.merging.below
     if below is None:
@@ -56,7 +91,7 @@ def _reached_queries(
         # The term comes behind the WHERE, and so before what an edit takes away there: the GROUP BY.
         return splice(definition.sql, texts, (*term, *edits))
 
-    return query({}), query(reached.before)
+    return SignedQuery(query({}), CAME), SignedQuery(query(reached.before), WENT)
 
 
 class _Reader:
@@ -66,25 +101,34 @@ class _Reader:
         self._definition, self._bases, self._dialect = definition, bases, dialect
         self._filters: Mapping[int, tuple[TupleDomain, ...]] = filters
 
-    def query(self, delta: Delta, edits: Sequence[TextEdit], went: bool = False) -> str:
-        """Return the definition over what came with a change, or over what went."""
+    def query(self, delta: Delta, edits: Sequence[TextEdit], part: _Part = "came") -> str:
+        """Return the definition over a part of a change."""
         live = [(r, self._bases.of(r).source) for r in self._definition.references if not r.pinned]
-        texts = {r: self._read(r, source, delta, went) for r, source in live if source is not None}
+        texts = {r: self._read(r, source, delta, part) for r, source in live if source is not None}
         return splice(self._definition.sql, texts, edits)
 
-    def _read(self, reference: TableReference, now: IcebergSource, delta: Delta, went: bool) -> str:
+    def _read(self, reference: TableReference, now: IcebergSource, delta: Delta, part: _Part) -> str:
         index, then = reference.index, now
         wanted = () if index in delta.empty else self._filters.get(index)
         if index == delta.changed:
             if delta.appended and delta.since is not None:
                 return read_appended(reference, now, delta.since, delta.touched, self._dialect)
-            if delta.cancelled:
-                changes = self._changes(reference, now, delta)
-                return changes.that_went(self._dialect) if went else changes.that_came(self._dialect)
-            then, wanted = _shown(now, delta.since) if went else now, delta.touched
+            if delta.cancelled or part == "moved":
+                return self._changed(self._changes(reference, now, delta), delta, part)
+            then, wanted = _shown(now, delta.since) if part == "went" else now, delta.touched
         elif index in delta.before and index not in delta.empty:
             then = _shown(now, delta.before[index])
         return read_pinned(reference, then, wanted, self._dialect)
+
+    def _changed(self, changes: RowChanges, delta: Delta, part: _Part) -> str:
+        """Return the rows of a change by comparing both versions of the table, or the rows of both with their sign."""
+        match part:
+            case "came":
+                return changes.that_came(self._dialect)
+            case "went":
+                return changes.that_went(self._dialect)
+            case "moved":
+                return changes.that_moved(self._dialect) if delta.cancelled else changes.both_versions(self._dialect)
 
     def _changes(self, reference: TableReference, now: IcebergSource, delta: Delta) -> RowChanges:
         columns = columns_read(self._definition, now, [reference.index])

@@ -19,6 +19,7 @@ from typing import TypeAlias
 from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     MOST_KEYS,
@@ -29,7 +30,6 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     value_of,
 )
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import (
-    SIGN,
     are_few,
     columns_read,
     comparable_columns,

@@ -19,6 +19,7 @@ from decimal import Decimal
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_STATE
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import Call, Item, KeyRead, Merging, State
 from dbt.adapters.icebergmv.maintenance.definition.row_states import ROW_STATE
+from dbt.adapters.icebergmv.maintenance.planning.delta_queries import CAME, WENT, SignedQuery
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
@@ -27,7 +28,7 @@ NOT_MERGED = "icebergmv_not_merged"
 """Is in the message of Spark's error when some group cannot be merged."""
 
 _SIGN, _REFUSED = f"{HIDDEN_STATE}sign", f"{HIDDEN_STATE}refused"
-_STORED, _CAME, _WENT = 0, 1, -1
+_STORED = "0"
 _EXACT_IN_DOUBLE = 2**53
 _EXACT = frozenset(["boolean", "int", "bigint", "string", "binary", "date", "timestamp", "timestamp_ntz"])
 """Types of which equal values cannot be told apart. Decimals are exact too."""
@@ -86,16 +87,16 @@ class MergedGroups:
     columns: Sequence[Column]
     is_one_change: bool
 
-    def query(self, stored: str, came: Iterable[str], went: Iterable[str]) -> str:
+    def query(self, stored: str, changes: Iterable[SignedQuery]) -> str:
         """Return the rows of the storage table, given queries of the stored ones and of what came and went.
 
         What came and went is in rows where these need not be grouped (`Merging.ungrouped`), and in groups otherwise.
         """
-        parts = [(stored, self._state_names, _STORED)]
-        parts += [(query, self._added_names, sign) for sign, found in ((_CAME, came), (_WENT, went)) for query in found]
+        parts = [(SignedQuery(stored, _STORED), self._state_names)]
+        parts += [(query, self._added_names) for query in changes]
         every = "\nUNION ALL\n".join(
-            select_from(query, f"{column_list([*self._keys, *states])}, {sign} AS {_SIGN}")
-            for query, states, sign in parts
+            select_from(query.text, f"{column_list([*self._keys, *states])}, {query.sign} AS {_SIGN}")
+            for query, states in parts
         )
         keys = column_list(self._keys)
         merged = f"SELECT {', '.join(self._merged_columns())} FROM (\n{every}\n)" + (
@@ -153,7 +154,7 @@ class MergedGroups:
     def _extreme_went(self, state: State) -> str:
         """Return whether what went held an extreme that nothing has replaced for certain."""
         name = identifier(self._name(state))
-        before, came, went = (_extreme(state, name, sign) for sign in (_STORED, _CAME, _WENT))
+        before, came, went = (_extreme(state, name, sign) for sign in (_STORED, CAME, WENT))
         reached, passed = (">=", "<") if state.kind == "max" else ("<=", ">")
         is_gone = f"coalesce({went} {reached} {before}, {went} IS NOT NULL)"
         if self.is_one_change:
@@ -230,12 +231,12 @@ class MergedGroups:
 def _merged(state: State, name: str, of: str) -> str:
     """Return the aggregate that merges the parts of a state."""
     if state.kind in ("min", "max"):
-        return f"{state.kind}(CASE WHEN {_SIGN} <> {_WENT} THEN {name} END)"
-    added = f"try_sum(CASE WHEN {_SIGN} = {_WENT} THEN -{name} ELSE {name} END)"
+        return f"{state.kind}(CASE WHEN {_SIGN} <> {WENT} THEN {name} END)"
+    added = f"try_sum(CASE WHEN {_SIGN} = {WENT} THEN -{name} ELSE {name} END)"
     return f"try_cast({added} AS {of})" if of.startswith("decimal(") else added
 
 
-def _extreme(state: State, name: str, sign: int) -> str:
+def _extreme(state: State, name: str, sign: str) -> str:
     return f"{state.kind}(CASE WHEN {_SIGN} = {sign} THEN {name} END)"
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.planning.cost import rows_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_appended, read_pinned
@@ -21,9 +22,6 @@ from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 
 _FEW_ROWS, _FEW_BYTES = 500_000, 16 * 1024 * 1024
 """So many rows may be sent to every task that joins them. Spark does not know how few are left when it plans a join."""
-
-SIGN = "icebergmv_sign"
-"""The column that says of a row of both versions in which one it is."""
 
 _CHANGED = "icebergmv_changed"
 _FLOATS = frozenset(["float", "double"])
@@ -231,16 +229,20 @@ class RowChanges:
 
     def that_came(self, dialect: Dialect) -> str:
         """Return the rows that are there more often now, each as often as it came. Not for columns of floats."""
-        return self._difference(self.now, self.before, dialect)
+        return self._in_place(self._difference(self.now, self.before, dialect))
 
     def that_went(self, dialect: Dialect) -> str:
         """Return the rows that were there more often before, each as often as it went. Not for columns of floats."""
-        return self._difference(self.before, self.now, dialect)
+        return self._in_place(self._difference(self.before, self.now, dialect))
+
+    def that_moved(self, dialect: Dialect) -> str:
+        """Return both of these with their SIGN."""
+        came, went = self._difference(self.now, self.before, dialect), self._difference(self.before, self.now, dialect)
+        return self._in_place(f"SELECT *, 1 AS {SIGN} FROM ({came}) UNION ALL SELECT *, -1 AS {SIGN} FROM ({went})")
 
     def _difference(self, more: IcebergSource, less: IcebergSource, dialect: Dialect) -> str:
         names = ", ".join(map(identifier, self.columns))
-        first, second = (f"SELECT {names} FROM {self._read(source, dialect)}" for source in (more, less))
-        return self._in_place(f"{first} EXCEPT ALL {second}")
+        return " EXCEPT ALL ".join(f"SELECT {names} FROM {self._read(source, dialect)}" for source in (more, less))
 
     def _read(self, source: IcebergSource, dialect: Dialect) -> str:
         return read_pinned(replace(self.reference, has_alias=True), source, self.wanted, dialect)

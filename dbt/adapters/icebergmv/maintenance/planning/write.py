@@ -133,10 +133,10 @@ def _merged_query(settled: Settled, plan: Merge, start: StoredRows) -> str:
     if merging is None:
         raise AssertionError("only definitions whose groups can be merged are")
     edits = settled.edits if merging.ungrouped is None else merging.ungrouped
-    pairs = [signed_queries(definition, bases, delta, edits) for delta in plan.deltas]
-    groups = MergedGroups(merging, (*settled.columns, *settled.hidden), len(pairs) == 1)
+    changes = [query for delta in plan.deltas for query in signed_queries(definition, bases, delta, edits)]
+    groups = MergedGroups(merging, (*settled.columns, *settled.hidden), len(plan.deltas) == 1)
     stored = view_query(start.name, settled.stored_names, start.snapshot_id)
-    return groups.query(stored, [came for came, _ in pairs], [went for _, went in pairs if went is not None])
+    return groups.query(stored, changes)
 
 
 def region_in_query(settled: Settled, plan: Overwrite, types: Mapping[str, str]) -> str:
