@@ -18,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     read_state,
     storage_table_of,
 )
-from dbt.adapters.icebergmv.maintenance.status.vain_questions import VainQuestions
+from dbt.adapters.icebergmv.maintenance.status.streaks import Streak
 
 STATE = ViewState(
     definition="SELECT d, count(*) AS `c` -- it's\nFROM t WHERE x = '\\\\ ${y} é \U0001f600'",
@@ -40,7 +40,7 @@ STATE = ViewState(
     views=(ExpandedView(("lake", "n", "é`.v"), "u3", 7, "def"),),
     clock={"date": "2024-01-02"},
     full_seconds=12.5,
-    vain_questions=VainQuestions(120_000, 4.2, 2, 1),
+    streaks={"asked-in-vain": Streak(120_000, 4.2, 2, 1), "reached": Streak(7, 0.5)},
 )
 PROPERTIES = STATE.to_properties()
 TEXT = st.text(max_size=20)
@@ -50,7 +50,7 @@ def test_there_and_back() -> None:
     assert read_state("lake.n.v", PROPERTIES) == STATE
     assert read_state("lake.n.v", replace(STATE, partial="--sample").to_properties()).partial == "--sample"
     # In place of what was recorded before.
-    asked_well = replace(STATE, vain_questions=None)
+    asked_well = replace(STATE, streaks={})
     assert read_state("lake.n.v", {**PROPERTIES, **asked_well.to_properties()}) == asked_well
 
 

@@ -51,7 +51,7 @@ SECONDS_ASKED = 5.0
 """Questions about small tables may always take so long: the first of a process are slow, whatever they read."""
 
 _SHARE_OF_LARGE = 0.2
-"""The share of these seconds that questions about larger tables may take. They may take half of a full refresh, too."""
+"""The share of these seconds that questions about larger tables may take; or as long as a full refresh takes."""
 
 _SECONDS_A_QUESTION = 0.5
 _MANY_QUESTIONS = 4
@@ -231,11 +231,19 @@ def there_is_time(references: int, status: MaterializedViewStatus, full_seconds:
 
 
 def most_seconds_asked(full_seconds: float | None, status: MaterializedViewStatus) -> float:
-    """Return after how many seconds of questions a full refresh is better, of which the last took `full_seconds`."""
+    """Return after how many seconds of questions a full refresh is better, of which the last took `full_seconds`.
+
+    Two of three changes reach nothing, which most questions find out in less time.
+    """
     if full_seconds is None:
         return inf
     least = SECONDS_ASKED if _rows_in_all(status) <= FEW_ROWS else SECONDS_ASKED * _SHARE_OF_LARGE
-    return max(least, full_seconds / 2)
+    return max(least, full_seconds)
+
+
+def are_all_small(status: MaterializedViewStatus) -> bool:
+    """Return whether all base tables together are so small that every plan costs about the same."""
+    return _rows_in_all(status) <= FEW_ROWS
 
 
 def small_beside_large(status: MaterializedViewStatus) -> frozenset[int]:

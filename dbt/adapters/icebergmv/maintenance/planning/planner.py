@@ -41,6 +41,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.streaks import StreakKind
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 
 
@@ -57,7 +58,7 @@ class PlanRequest:
     stored rows hold what groups are merged by. Of the base tables in `changed_nearly_everywhere` so many partitions
     changed that to overwrite what they affect costs more than to compute everything. `within_bounds` says of references
     whose changes are known by column bounds alone about which share of the stored rows is within these.
-    `full_seconds` is how long the last full refresh took. `leaves_out_questions`: they were asked in vain lately.
+    `full_seconds` is how long the last full refresh took. `left_out`: these did not pay at the last refreshes.
     """
 
     policy: RefreshPolicy
@@ -72,7 +73,7 @@ class PlanRequest:
     changed_nearly_everywhere: frozenset[TableName] = frozenset()
     within_bounds: Mapping[int, float] = field(default_factory=dict)
     full_seconds: float | None = None
-    leaves_out_questions: bool = False
+    left_out: frozenset[StreakKind] = frozenset()
 
 
 def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:

@@ -35,6 +35,13 @@ from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
+from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
+    Effort,
+    effort_so_far,
+    full_at_once,
+    left_out,
+    without_questions,
+)
 from dbt.adapters.icebergmv.maintenance.planning.listed_values import Listing
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
@@ -54,12 +61,6 @@ from dbt.adapters.icebergmv.maintenance.planning.spark_columns import (
     columns_of_definition,
 )
 from dbt.adapters.icebergmv.maintenance.planning.stored_share import shares_within_bounds
-from dbt.adapters.icebergmv.maintenance.planning.unasked import (
-    after_asking,
-    after_leaving_out,
-    are_left_out,
-    without_questions,
-)
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,
     LostView,
@@ -70,7 +71,6 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import (
     with_views_as_names,
     without_keys,
 )
-from dbt.adapters.icebergmv.maintenance.status.vain_questions import VainQuestions
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy, ViewConfig
 
 _OTHER_HIDDEN = "its storage table keeps other columns besides those that the view shows"
@@ -83,8 +83,8 @@ Misfit: TypeAlias = Callable[[Lake, Inspection, Sequence[Column]], str | None]
 class PlanOptions:
     """What the plan is for. `policy` and `incremental` are the user's; `appends` says that it runs at once.
 
-    `merges` and `leaves_out`: it may merge groups, and leave out questions that were asked in vain lately. This is for
-    those alone who write what comes of it: a read would not record that it left them out.
+    `merges` and `leaves_out`: it may merge groups, and leave out what did not pay lately. This is for those alone who
+    write what comes of it: a read would not record that it left that out.
     """
 
     policy: RefreshPolicy = "auto"
@@ -105,7 +105,7 @@ class Settled:
     """Rows will be computed by `plan`, over the definition in `view`, which gives `columns`.
 
     `misfit` says why the storage table cannot take these columns, if so. `hidden` are columns that are stored besides.
-    `vain_questions` are to be recorded with the rows.
+    `effort` says how the plan came about, where rows are kept or could have been.
     """
 
     view: Inspection
@@ -113,7 +113,7 @@ class Settled:
     plan: Append | Overwrite | Merge | Full
     misfit: str | None = None
     hidden: tuple[Column, ...] = ()
-    vain_questions: VainQuestions | None = None
+    effort: Effort | None = None
 
     @property
     def makes_storage(self) -> bool:
@@ -140,11 +140,11 @@ class Settled:
 
 @dataclass(frozen=True)
 class Unchanged:
-    """No row will be computed: those that are stored are right. `vain_questions` are to be recorded with the view."""
+    """No row will be computed: those that are stored are right."""
 
     view: RefreshedView
     plan: NoOp
-    vain_questions: VainQuestions | None = None
+    effort: Effort
 
 
 def first_plan(view: RefreshedView, options: PlanOptions) -> RefreshPlan:
@@ -163,25 +163,38 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     Raises InvalidDefinition for columns that no table can hold, InvalidConfig for a `partition_by` that they do not
     have, RefreshConflict when the view was dropped meanwhile.
     """
+    started = monotonic()
     view, described = _with_columns(lake, view)
     ends = options.policy == "auto"
     until = monotonic() + (most_seconds_asked(view.state.full_seconds, view.status) if ends else inf)
     columns, hidden = described.output, described.hidden
     unfit = unfit_of(view, hidden, misfit(lake, view, columns))
-    to_list = references_to_list(view.definition, view.status, _request(view, options, unfit))
+    request = _request(view, options, unfit)
+    at_once = full_at_once(view.definition, view.status, request)
+    if at_once is not None:
+        effort = replace(effort_so_far(view.state.streaks, view.status), left_out=frozenset(["dearer-than-full"]))
+        return replace(_all_anew(lake, view, described, at_once, unfit), effort=effort)
+    to_list = references_to_list(view.definition, view.status, request)
     if to_list:
         listing = Listing(view.bases.catalog_name, lake.spark)
         view = replace(view, status=listing.status(view.definition, view.status, to_list))
     if view.rebuild is None and isinstance(first_plan(view, options), Overwrite | Full):
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
     request = request_of(view, options, hidden, unfit)
-    plan, vain = _planned(lake, view, (*columns, *hidden), request, until)
+    plan, effort = _planned(lake, view, (*columns, *hidden), request, until)
+    effort = replace(effort, seconds=monotonic() - started)
     if isinstance(plan, NoOp):
-        return Unchanged(view, plan, vain)
+        return Unchanged(view, plan, effort)
     if isinstance(plan, Full):
-        view, described = _with_keys_of_today(lake, view, described)
-        return replace(_anew(view, described, plan, unfit), vain_questions=vain)
-    return Settled(view, columns, plan, unfit, stored_hidden(view.storage), vain)
+        is_anew = request.rebuild is not None or request.lost is not None
+        return replace(_all_anew(lake, view, described, plan, unfit), effort=None if is_anew else effort)
+    return Settled(view, columns, plan, unfit, stored_hidden(view.storage), effort)
+
+
+def _all_anew(lake: Lake, view: RefreshedView, described: Columns, plan: Full, unfit: str | None) -> Settled:
+    """Return how every row of a view is computed anew that has rows."""
+    view, described = _with_keys_of_today(lake, view, described)
+    return _anew(view, described, plan, unfit)
 
 
 def unfit_of(view: RefreshedView, hidden: tuple[Column, ...], misfit: str | None) -> str | None:
@@ -199,12 +212,7 @@ def request_of(view: RefreshedView, options: PlanOptions, hidden: tuple[Column, 
     request = replace(_request(view, options, unfit), merges=merges)
     if options.policy == "full":
         return request
-    vain, full_seconds = view.state.vain_questions, view.state.full_seconds
-    request = replace(
-        request,
-        changed_nearly_everywhere=changed_nearly_everywhere(view.status),
-        leaves_out_questions=options.leaves_out and are_left_out(vain, full_seconds, view.status),
-    )
+    request = replace(request, changed_nearly_everywhere=changed_nearly_everywhere(view.status))
     if without_regions(view.definition, view.status, request) is not None:
         return request
     shares = shares_within_bounds(view.definition, view.status, view.stored, request.partitioning)
@@ -213,10 +221,10 @@ def request_of(view: RefreshedView, options: PlanOptions, hidden: tuple[Column, 
 
 def _planned(
     lake: Lake, view: RefreshedView, columns: Sequence[Column], request: PlanRequest, until: float
-) -> tuple[RefreshPlan, VainQuestions | None]:
+) -> tuple[RefreshPlan, Effort]:
     """Return the plan, made with what Spark says of the clock, if it moved, and then of the changed rows.
 
-    With it comes what is to be recorded of questions that were asked in vain.
+    With it comes what was asked for it, and what was not.
     """
     ask = partial(_ask, lake, request, until)
     definition, status = view.definition, view.status
@@ -233,19 +241,18 @@ def _planned(
         asked_of_clock = None if terms is None else [replace(questions(term), nearly_all=inf) for term in terms]
         answer = clock_answer(asked_of_clock, lake.spark)
         request = replace(request, answers={CLOCK.index: answer})
-    vain, started = view.state.vain_questions, monotonic()
+    effort = effort_so_far(view.state.streaks, status)
     to_ask = references_to_ask(definition, status, request)
     unasked = without_questions(definition, status, request, to_ask)
     if unasked is not None:
-        return unasked, after_leaving_out(vain)
+        return unasked[0], replace(effort, left_out=frozenset([unasked[1]]))
     plan: RefreshPlan | None = Reaching(definition, view.bases, status, lake.spark, ask).plan(request)
     if plan is None and not to_ask.is_nothing:
         answers = ask(questions(definition.asked), to_ask)
         plan = plan_refresh(definition, status, replace(request, answers={**request.answers, **answers}))
     if plan is None:
-        is_anew = request.rebuild is not None or request.lost is not None
-        return plan_refresh(definition, status, request), None if is_anew else vain
-    return plan, after_asking(vain, status, plan, monotonic() - started, view.state.full_seconds)
+        return plan_refresh(definition, status, request), effort
+    return plan, replace(effort, asked=True, only_whether=to_ask.only_whether)
 
 
 def _ask(lake: Lake, request: PlanRequest, until: float, questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:
@@ -301,4 +308,5 @@ def _request(view: RefreshedView, options: PlanOptions, misfit: str | None) -> P
         incremental=options.incremental,
         appends=options.appends,
         full_seconds=view.state.full_seconds,
+        left_out=left_out(view.state.streaks, view.status) if options.leaves_out else frozenset(),
     )

@@ -8,6 +8,7 @@ from typing_extensions import assert_never
 
 from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict, naming
 from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import streaks_after
 from dbt.adapters.icebergmv.maintenance.planning.policy import enforce
 from dbt.adapters.icebergmv.maintenance.planning.settle import (
     PlanOptions,
@@ -124,7 +125,8 @@ def _alter_only(lake: Lake, settled: Unchanged, reads: ReadPlan) -> RefreshResul
     view, reason = settled.view, settled.plan.reason
     say(lake, view, reads)
     alter_storage(lake, view)
-    state = replace(moved(view, recorded_config(view, reads)), vain_questions=settled.vain_questions)
+    streaks = streaks_after(settled.effort, settled.plan, 0.0, view.state.full_seconds)
+    state = replace(moved(view, recorded_config(view, reads)), streaks=streaks)
     behavior = layout_of(view.request.config).republish(lake, view, reads, state)
     altered = ", ".join(view.changes.alter)
     return nothing_done(view, f"{reason}; {altered}" if altered else reason, behavior)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
+from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import streaks_after
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
@@ -30,10 +31,12 @@ def state_after(settled: Settled, stored: StoredRows, recording: Recording, seco
     """Return the state of a view whose plan was carried out in some seconds, leaving the stored rows."""
     view = settled.view
     before = view.state.full_seconds if isinstance(view, RefreshedView) else None
+    streaks = streaks_after(settled.effort, settled.plan, seconds, before)
     uuid = str(stored.table.metadata.table_uuid)
     state = state_of_rows(settled, stored.name, recording)
     full_seconds = seconds if isinstance(settled.plan, Full) else before
-    return replace(state, storage_uuid=uuid, storage_snapshot_id=stored.snapshot_id, full_seconds=full_seconds)
+    state = replace(state, storage_uuid=uuid, storage_snapshot_id=stored.snapshot_id)
+    return replace(state, full_seconds=full_seconds, streaks=streaks)
 
 
 def state_of_rows(settled: Settled, storage: TableName, recording: Recording) -> ViewState:
@@ -58,7 +61,6 @@ def state_of_rows(settled: Settled, storage: TableName, recording: Recording) ->
         partial=partial,
         views=() if partial else view.views,
         clock={} if partial else _clock(view),
-        vain_questions=settled.vain_questions,
     )
 
 

@@ -77,7 +77,7 @@ def trial(view: Inspection) -> Trial:
     if isinstance(view, RefreshedView) and view.rebuild is None:
         stored, columns = as_stored(view)
         request = request_of(stored, options, columns.hidden, unfit_of(stored, columns.hidden, None))
-        as_if = replace(request, lost=None, changed_nearly_everywhere=frozenset(), leaves_out_questions=False)
+        as_if = replace(request, lost=None, changed_nearly_everywhere=frozenset(), left_out=frozenset())
         return Trial(stored, as_if)
     definition = view.definition
     sources = [(r.index, view.bases.of(r).source) for r in definition.references if not r.pinned]

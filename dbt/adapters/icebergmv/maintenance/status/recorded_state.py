@@ -17,7 +17,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersio
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show, split_name
-from dbt.adapters.icebergmv.maintenance.status.vain_questions import VainQuestions
+from dbt.adapters.icebergmv.maintenance.status.streaks import Streaks, from_json, to_json
 
 FORMAT_VERSION = 1
 PREFIX = "icebergmv."
@@ -65,7 +65,7 @@ class ViewState:
     holds; empty where that is a plain read of the storage table. `stale_read_behavior` is the one that readers get,
     which may be less than was asked for. `clock` holds what the clock functions that it reads gave; states of former
     versions have none. `full_seconds` is how long the last full refresh took to write its rows, where that is known.
-    `vain_questions` are those after which refreshes were full all the same. Times are ISO 8601 in UTC.
+    `streaks` say what did not pay at the last refreshes. Times are ISO 8601 in UTC.
     """
 
     definition: str
@@ -87,7 +87,7 @@ class ViewState:
     stale_read_behavior: str = "use_data_table"
     clock: Clock = field(default_factory=dict)
     full_seconds: float | None = None
-    vain_questions: VainQuestions | None = None
+    streaks: Streaks = field(default_factory=dict)
 
     @property
     def refreshed_for_people(self) -> str:
@@ -120,7 +120,7 @@ class ViewState:
         if self.full_seconds is not None:
             properties[PREFIX + "full-seconds"] = f"{self.full_seconds:.1f}"
         # A property that is left out keeps its former value.
-        properties[PREFIX + "vain-questions"] = "" if self.vain_questions is None else self.vain_questions.to_json()
+        properties[PREFIX + "streaks"] = to_json(self.streaks)
         return {**properties, _CHECKSUM_KEY: _checksum(properties)}
 
 
@@ -206,7 +206,7 @@ def parse_state(recorded: Mapping[str, str]) -> ViewState:
         stale_read_behavior=recorded.get(PREFIX + "stale-read-behavior", "use_data_table"),
         clock={str(kind): str(value) for kind, value in json.loads(recorded.get(PREFIX + "clock", "{}")).items()},
         full_seconds=float(seconds) if (seconds := recorded.get(PREFIX + "full-seconds")) else None,
-        vain_questions=VainQuestions.from_json(vain) if (vain := recorded.get(PREFIX + "vain-questions")) else None,
+        streaks=from_json(recorded.get(PREFIX + "streaks", "")),
     )
 
 
