@@ -2,8 +2,9 @@
 
 The data comes from generate.py. After every round each view is refreshed by one `dbt run` and rebuilt by CREATE OR
 REPLACE TABLE AS its SELECT in the same session; the two are compared as bags. After the last round it is refreshed in
-full by `dbt run --full-refresh`; before, that would make the view forget what did not pay. Spark forgets at once what code it made for a query (`spark.sql.codegen.cache.maxEntries`), so
-each pays for its own, as in a dbt run of a new process, and it does not matter which comes first.
+full by `dbt run --full-refresh`; before, that would make the view forget what did not pay. Spark forgets at once what
+code it made for a query (`spark.sql.codegen.cache.maxEntries`), so each pays for its own, as in a dbt run of a new
+process, and it does not matter which comes first.
 
 Prints a JSON line a view and round, and a line a round: how many refreshes were full, wrong, wrote although no row of
 the view moved, or took more than 1.5 times as long as the rebuild, or as the full refresh.
