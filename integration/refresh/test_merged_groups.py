@@ -207,6 +207,7 @@ def _compared(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(RowChanges, "that_came", spied(RowChanges.that_came))
     monkeypatch.setattr(RowChanges, "that_went", spied(RowChanges.that_went))
+    monkeypatch.setattr(RowChanges, "that_moved", spied(RowChanges.that_moved))
     return compared
 
 

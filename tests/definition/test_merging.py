@@ -286,3 +286,22 @@ def test_what_is_not_merged(sql: str) -> None:
 def test_names_of_hidden_columns_are_reserved(name: str) -> None:
     with pytest.raises(InvalidDefinition, match="Rename it with AS"):
         analysed(f"SELECT id AS {name} FROM t")
+
+
+@pytest.mark.parametrize(
+    ("sql", "signed"),
+    [
+        ("SELECT t.v, count(*) AS n FROM t, u WHERE t.id = u.id GROUP BY t.v", {0, 1}),
+        ("SELECT a.v, count(*) AS n FROM t a LEFT JOIN (SELECT * FROM u) b ON a.id = b.id GROUP BY a.v", {0}),
+        ("SELECT v, count(*) AS n FROM t LEFT SEMI JOIN u ON t.id = u.id GROUP BY v", {0}),
+        ("SELECT v, count(*) AS n FROM t WHERE EXISTS (SELECT * FROM u WHERE u.id = t.id) GROUP BY v", {0}),
+        ("SELECT v, count(*) AS n FROM (SELECT v FROM t) q GROUP BY v", set()),
+        ("WITH q AS (SELECT v FROM t) SELECT v, count(*) AS n FROM q GROUP BY v", set()),
+        ("SELECT v, count(*) AS n FROM t WHERE concat_ws('|', *) <> '' GROUP BY v", set()),
+        ("SELECT a.v, count(*) AS n FROM t a, u b WHERE struct(b.*) IS NOT NULL AND a.id = b.id GROUP BY a.v", set()),
+        ("SELECT v, count(*) AS n FROM t WHERE region <> 'icebergmv_sign' GROUP BY v", set()),
+    ],
+)
+def test_whose_rows_can_have_a_sign(sql: str, signed: set[int]) -> None:
+    """A `*` in WHERE would see one more column."""
+    assert merging(sql).signed == signed

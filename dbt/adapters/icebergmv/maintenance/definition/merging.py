@@ -13,7 +13,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, list_of
 from dbt.adapters.icebergmv.maintenance.definition.merged_items import ItemReader, called_aggregates
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import Merging
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
-from dbt.adapters.icebergmv.maintenance.definition.row_states import in_from
+from dbt.adapters.icebergmv.maintenance.definition.row_states import signed
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import rows_below
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, TableReference
@@ -51,8 +51,8 @@ def merging_of(
     if found is None:
         return None
     below = rows_below(parsed, sql, grouped.columns, types) if need_keys else None
-    signed = frozenset[int]() if found.ungrouped is None else in_from(select, sql)
-    found = replace(found, below=below, compared=grouped.compared, whole=_read_whole(select), signed=signed)
+    with_sign = frozenset[int]() if found.ungrouped is None else signed(select, sql)
+    found = replace(found, below=below, compared=grouped.compared, whole=_read_whole(select), signed=with_sign)
     return found if additive or found.below is not None else None
 
 

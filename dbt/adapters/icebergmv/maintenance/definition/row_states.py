@@ -12,8 +12,10 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, before_grouping
+from dbt.adapters.icebergmv.maintenance.definition.column_lists import read_in_full
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import StateKind
+from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import is_below, is_one_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, TextEdit, with_edits
@@ -100,9 +102,15 @@ def with_sign(edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
     return replace(items, text=f"{items.text}, {SIGN}"), *others
 
 
-def in_from(select: exp.Select, sql: str) -> frozenset[int]:
-    """Return the references whose SIGN a SELECT could give: those in its own FROM, if it sees their columns."""
+def signed(select: exp.Select, sql: str) -> frozenset[int]:
+    """Return the references whose SIGN a SELECT could give, and which could have it without any other effect.
+
+    They are in its own FROM, it sees their columns, and no `*` or place in a list makes it read what it does not name.
+    """
+    in_full = read_in_full(Nodes(select))
+    if in_full is None or SIGN in sql.lower():
+        return frozenset()
     joined = [join.this for join in select.args.get("joins") or () if join.kind not in ("SEMI", "ANTI")]
     tables = [t for t in (select.args["from_"].this, *joined) if isinstance(t, exp.Table) and CTE_INDEX in t.meta]
     alone = [t for t in tables if not any(t.args.get(a) for a in ("joins", "laterals", "pivots", "sample"))]
-    return frozenset() if SIGN in sql.lower() else frozenset(t.meta[CTE_INDEX] for t in alone)
+    return frozenset(t.meta[CTE_INDEX] for t in alone) - in_full
