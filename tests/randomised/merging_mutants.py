@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
 from dbt.adapters.icebergmv.maintenance.planning.plan import Merge, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.write import Write
 from tests.randomised.asking_mutants import (
@@ -76,6 +77,10 @@ def swapped(sql: str) -> str:
     return sql.replace(CAME, "came").replace(WENT, CAME).replace("came", WENT)
 
 
+def added(sql: str) -> str:
+    return sql.replace(WENT, CAME).replace(f"-1 AS {SIGN}", f"1 AS {SIGN}")
+
+
 def without_null_groups(sql: str) -> str:
     return sql.replace("\n) GROUP BY `region`", "\n) WHERE `region` IS NOT NULL GROUP BY `region`")
 
@@ -115,8 +120,8 @@ def without_term(sign: str) -> Planner:
 
 def cancelled_once(sql: str) -> str:
     """Leave the rows in what went that are there still."""
-    came, sign, went = sql.partition(WENT)
-    return came + sign + re.sub(r" EXCEPT ALL .*?\)(?=\) AS icebergmv_changed)", "", went, flags=re.DOTALL)
+    came, sign, went = sql.partition(f"SELECT *, -1 AS {SIGN} FROM (")
+    return came + sign + re.sub(r" EXCEPT ALL .*?(?=\)\) AS icebergmv_changed)", "", went, flags=re.DOTALL)
 
 
 def last_delta(plan: RefreshPlan, raw: Mapping[str, Disjuncts], of: ViewDefinition) -> RefreshPlan:
@@ -138,7 +143,7 @@ def always(change: Change) -> bool:
 
 
 MERGING_MUTANTS: dict[str, Mutant] = {
-    "what went is added": Mutant((GROUPS, TOTAL), written(lambda sql: sql.replace(WENT, CAME))),
+    "what went is added": Mutant((GROUPS, TOTAL), written(added)),
     "what came and what went are swapped": Mutant((GROUPS, TOTAL), written(swapped)),
     "what went is forgotten": Mutant((GROUPS, TOTAL), Planner(is_append=always)),
     "what is stored is forgotten": Mutant(
