@@ -50,8 +50,9 @@ _WIDE = frozenset({"file", "month", "year"})
 SECONDS_ASKED = 5.0
 """Questions about small tables may always take so long: the first of a process are slow, whatever they read."""
 
-_SHARE_OF_LARGE = 0.2
-"""The share of these seconds that questions about larger tables may take; or as long as a full refresh takes."""
+_LEAST_SECONDS_ASKED = 1.0
+"""Questions about larger tables may always take so long; twice as long where a full refresh takes that, or half of it.
+"""
 
 _SECONDS_A_QUESTION = 0.5
 _MANY_QUESTIONS = 4
@@ -233,12 +234,13 @@ def there_is_time(references: int, status: MaterializedViewStatus, full_seconds:
 def most_seconds_asked(full_seconds: float | None, status: MaterializedViewStatus) -> float:
     """Return after how many seconds of questions a full refresh is better, of which the last took `full_seconds`.
 
-    Two of three changes reach nothing, which most questions find out in less time.
+    On TPC-DS two of three changes reach nothing. Most questions find that out within two seconds, or never.
     """
     if full_seconds is None:
         return inf
-    least = SECONDS_ASKED if _rows_in_all(status) <= FEW_ROWS else SECONDS_ASKED * _SHARE_OF_LARGE
-    return max(least, full_seconds)
+    if are_all_small(status):
+        return max(SECONDS_ASKED, full_seconds / 2)
+    return max(_LEAST_SECONDS_ASKED, min(full_seconds, 2 * _LEAST_SECONDS_ASKED), full_seconds / 2)
 
 
 def are_all_small(status: MaterializedViewStatus) -> bool:
