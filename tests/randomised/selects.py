@@ -172,7 +172,7 @@ def global_aggregate(b: Builder, body: Body) -> Relation:
 
 def merged(b: Builder, body: Body) -> Relation:
     """Return one aggregate of all rows, or by a column, of functions whose results can be merged."""
-    counted = b.one_of("count(*)", f"count({body.measure})", f"sum({body.measure})", f"avg({body.measure})")
+    counted = _counted(b, body)
     kind = b.one_of("{0}", "{0}", "2 * {0} + count(*)", "{0} - min({1})", "max({1})", "least(sum({1}), {0})")
     measure = f"{kind.format(counted, body.measure)} AS {b.measure}"
     extreme = b.one_of("min", "max")
@@ -189,6 +189,20 @@ def merged(b: Builder, body: Body) -> Relation:
     b.note("merged groups", body.tables)
     columns = [f"{extreme}({body.key}) AS {b.key}", named(body.group, b.group), measure]
     return _select(b, body, columns, f" GROUP BY {b.one_of('2', 'ALL', body.group)}")
+
+
+def _counted(b: Builder, body: Body) -> str:
+    """Return an aggregate that can be merged, perhaps of an expression, perhaps of some rows only."""
+    key, group, measure = body.key, body.group, body.measure
+    of = measure
+    if b.choices.chance(0.3):
+        b.note("merged expression", body.tables)
+        of = b.one_of(f"CASE WHEN {measure} > 0 THEN {measure} END", f"coalesce({measure}, 0)", f"{measure} + 1")
+    call = b.one_of("count(*)", f"count({of})", f"sum({of})", f"avg({of})", f"count_if({of} > 0)")
+    if not b.choices.chance(0.25):
+        return call
+    b.note("merged with FILTER", body.tables)
+    return f"{call} FILTER (WHERE {b.one_of(f'{measure} > 0', f'{key} IS NOT NULL', f'NOT ({group} IS NULL)')})"
 
 
 def merged_sets(b: Builder, body: Body) -> Relation:
