@@ -12,25 +12,29 @@ from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.forecast import forecast_of
 from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
     Effort,
+    after_failing,
     effort_so_far,
     full_at_once,
+    full_without_questions,
     left_out,
+    merge_without_question,
     streaks_after,
-    without_questions,
 )
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, references_to_ask
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import FullRefresh
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
-from dbt.adapters.icebergmv.maintenance.status.streaks import Streak, StreakKind, Streaks
+from dbt.adapters.icebergmv.maintenance.status.streaks import Part, Streak, Streaks
 from tests.support.bases import analysed, change, partition_rows, sized, status
 
 BY_REGION = analysed("SELECT region, median(v) AS m FROM t GROUP BY region")
 COUNTS = analysed("SELECT region, count(*) AS n FROM t WHERE v > 1 GROUP BY region")
 ONE_DAY = change([partition_rows([("day", "ts")], (10,))], unit="day")
 FULL, OVERWRITE, MERGE = Full("whatever"), Overwrite("", ()), Merge("", ())
-IN_VAIN: StreakKind = "asked-in-vain"
-DEARER: StreakKind = "dearer-than-full"
-REACHED: StreakKind = "reached"
+QUESTIONS: Part = "questions"
+INCREMENTAL: Part = "incremental"
+WHETHER: Part = "whether"
+LAST = FullRefresh(10.0, 10_000_000)
 
 
 def changed(rows: int) -> MaterializedViewStatus:
@@ -38,7 +42,7 @@ def changed(rows: int) -> MaterializedViewStatus:
 
 
 def tried(before: Streaks | None = None, seconds: float = 0.0, **how: Any) -> Effort:
-    return replace(effort_so_far(before or {}, changed(1000)), seconds=seconds, **how)
+    return replace(effort_so_far(before or {}, changed(1000), LAST), seconds=seconds, **how)
 
 
 LEFT_OUT: dict[str, tuple[Streak, int, bool]] = {
@@ -56,33 +60,36 @@ LEFT_OUT: dict[str, tuple[Streak, int, bool]] = {
 @pytest.mark.parametrize("name", LEFT_OUT)
 def test_when_something_is_left_out(name: str) -> None:
     streak, rows, expected = LEFT_OUT[name]
-    assert left_out({REACHED: streak, DEARER: Streak(1, 1.0)}, changed(rows)) == ({REACHED} if expected else set())
+    found = left_out({WHETHER: streak, INCREMENTAL: Streak(1, 1.0)}, changed(rows), LAST)
+    assert found == ({WHETHER} if expected else set())
 
 
 def test_in_vain_every_night() -> None:
     streaks: Streaks = {}
     asked = []
     for night in range(1, 33):
-        if left_out(streaks, changed(1000)):
-            effort = tried(streaks, left_out=frozenset([IN_VAIN]))
+        if left_out(streaks, changed(1000), LAST):
+            effort = tried(streaks, left_out=frozenset([QUESTIONS]))
         else:
             asked.append(night)
             effort = tried(streaks, 4.0, asked=True)
-        streaks = streaks_after(effort, FULL, 9.0, 10.0)
+        streaks = streaks_after(effort, FULL, 9.0)
     assert asked == [1, 2, 4, 8, 16, 24, 32]
 
 
-RECORDED: dict[str, tuple[Effort, RefreshPlan, float, Mapping[StreakKind, float]]] = {
-    "questions, and full": (tried(seconds=1.0, asked=True), FULL, 10.0, {IN_VAIN: 1.0}),
+BOTH: Mapping[Part, float] = {WHETHER: 6.0, INCREMENTAL: 5.5}
+RECORDED: dict[str, tuple[Effort, RefreshPlan, float, Mapping[Part, float]]] = {
+    "questions, and full": (tried(seconds=1.0, asked=True), FULL, 10.0, {QUESTIONS: 1.0}),
     "short ones": (tried(seconds=0.9, asked=True), FULL, 10.0, {}),
     "full, and nothing was asked": (tried(seconds=5.0), FULL, 10.0, {}),
-    "half as long again": (tried(seconds=5.0, asked=True), OVERWRITE, 10.0, {DEARER: 5.0}),
-    "an append, too": (tried(seconds=0.0), Append("", ()), 15.0, {DEARER: 5.0}),
+    "half as long again": (tried(seconds=5.0, asked=True), OVERWRITE, 10.0, {INCREMENTAL: 5.0}),
+    "an append, which reads less than all": (tried(seconds=0.0), Append("", ()), 15.0, {}),
     "not so much longer": (tried(seconds=4.9, asked=True), OVERWRITE, 10.0, {}),
-    "it was reached": (tried(seconds=0.5, asked=True, only_whether=True), MERGE, 5.0, {REACHED: 0.5}),
+    "it was reached": (tried(seconds=0.5, asked=True, only_whether=True), MERGE, 5.0, {WHETHER: 0.5}),
     "which was soon known": (tried(seconds=0.4, asked=True, only_whether=True), MERGE, 5.0, {}),
-    "reached, and dear": (tried(seconds=6.0, asked=True, only_whether=True), MERGE, 9.5, {REACHED: 6.0, DEARER: 5.5}),
+    "reached, and dear": (tried(seconds=6.0, asked=True, only_whether=True), MERGE, 9.5, BOTH),
     "nothing was reached": (tried(seconds=30.0, asked=True, only_whether=True), NoOp(""), 0.0, {}),
+    "a clock alone moved": (tried(seconds=6.0, asked=True, rows=0), OVERWRITE, 10.0, {}),
     "small tables": (tried(seconds=30.0, asked=True, only_whether=True, all_small=True), MERGE, 1.0, {}),
 }
 
@@ -91,49 +98,67 @@ RECORDED: dict[str, tuple[Effort, RefreshPlan, float, Mapping[StreakKind, float]
 def test_what_did_not_pay(name: str) -> None:
     effort, plan, seconds, expected = RECORDED[name]
     recorded = {kind: Streak(1000, much) for kind, much in expected.items()}
-    assert streaks_after(effort, plan, seconds, 10.0) == recorded
-    assert streaks_after(effort, plan, seconds, None) == {}
+    assert streaks_after(effort, plan, seconds) == recorded
+    assert streaks_after(replace(effort, last_full=None), plan, seconds) == {}
 
 
 def test_less_than_a_second_is_not_worth_a_full_refresh() -> None:
-    assert streaks_after(tried(), OVERWRITE, 1.0, 0.1) == {}
-    assert streaks_after(tried(), OVERWRITE, 1.5, 0.5) == {DEARER: Streak(1000, 1.0)}
+    effort = tried(last_full=FullRefresh(0.5, 10_000_000))
+    assert streaks_after(effort, OVERWRITE, 1.4) == {}
+    assert streaks_after(effort, OVERWRITE, 1.5) == {INCREMENTAL: Streak(1000, 1.0)}
 
 
 def test_another_view_begins_anew() -> None:
-    assert streaks_after(None, FULL, 1.0, 10.0) == {}
+    assert streaks_after(None, FULL, 1.0) == {}
 
 
-BEFORE: Streaks = {kind: Streak(1000, 5.0, 2) for kind in (IN_VAIN, DEARER, REACHED)}
-TESTED: dict[str, tuple[Effort, RefreshPlan, set[StreakKind]]] = {
-    "an append without a question": (tried(BEFORE), Append("", ()), {IN_VAIN, REACHED}),
-    "nothing changed": (tried(BEFORE), NoOp(""), {IN_VAIN, REACHED}),
-    "full, and nothing was asked": (tried(BEFORE), FULL, {IN_VAIN, DEARER, REACHED}),
-    "an answer": (tried(BEFORE, asked=True), OVERWRITE, {REACHED}),
-    "nothing is reached": (tried(BEFORE, asked=True, only_whether=True), NoOp(""), set()),
+BEFORE: Streaks = {kind: Streak(1000, 5.0, 2) for kind in (QUESTIONS, INCREMENTAL, WHETHER)}
+TESTED: dict[str, tuple[Effort, RefreshPlan, set[Part]]] = {
+    "an append": (tried(BEFORE), Append("", ()), {QUESTIONS, INCREMENTAL, WHETHER}),
+    "an overwrite without a question": (tried(BEFORE), OVERWRITE, {QUESTIONS, WHETHER}),
+    "nothing changed": (tried(BEFORE), NoOp(""), {QUESTIONS, INCREMENTAL, WHETHER}),
+    "full, and nothing was asked": (tried(BEFORE), FULL, {QUESTIONS, INCREMENTAL, WHETHER}),
+    "an answer": (tried(BEFORE, asked=True), OVERWRITE, {WHETHER}),
+    "nothing is reached": (tried(BEFORE, asked=True, only_whether=True), NoOp(""), {QUESTIONS}),
 }
 
 
 @pytest.mark.parametrize("name", TESTED)
 def test_what_is_put_to_the_test_and_paid_is_forgotten(name: str) -> None:
     effort, plan, kept = TESTED[name]
-    assert streaks_after(effort, plan, 1.0, 10.0) == {kind: BEFORE[kind] for kind in kept}
+    assert streaks_after(effort, plan, 1.0) == {kind: BEFORE[kind] for kind in kept}
 
 
 def test_a_streak_grows_or_waits() -> None:
-    found = streaks_after(tried(BEFORE, left_out=frozenset([REACHED])), MERGE, 16.0, 10.0)
+    found = streaks_after(tried(BEFORE, left_out=frozenset([WHETHER])), MERGE, 16.0)
     waits, longer = Streak(1000, 5.0, 2, 1), Streak(1000, 6.0, 3)
-    assert found == {IN_VAIN: Streak(1000, 5.0, 2), REACHED: waits, DEARER: longer}
+    assert found == {QUESTIONS: Streak(1000, 5.0, 2), WHETHER: waits, INCREMENTAL: longer}
+
+
+@pytest.mark.parametrize(("rows", "expected"), [(6_666_667, {INCREMENTAL}), (6_666_666, set()), (None, set())])
+def test_a_full_refresh_has_to_fit(rows: int | None, expected: set[Part]) -> None:
+    """One of much smaller tables shows neither how long one takes now, nor that it has the memory for it."""
+    last = None if rows is None else FullRefresh(10.0, rows)
+    assert left_out({INCREMENTAL: Streak(1000, 5.0, 2)}, changed(1000), last) == expected
+
+
+def test_a_merge_that_failed_was_in_vain_too() -> None:
+    """What it left out waits; and what it took counts, with the overwrite that came after it."""
+    first = tried(BEFORE, seconds=2.0, left_out=frozenset([WHETHER]))
+    effort = after_failing(first, 4.0, tried(BEFORE, seconds=1.0, asked=True))
+    found = streaks_after(effort, OVERWRITE, 9.0) if effort else {}
+    assert found == {WHETHER: Streak(1000, 5.0, 2, 1), INCREMENTAL: Streak(1000, 6.0, 3)}
+    assert after_failing(None, 4.0, first) == first and after_failing(first, 4.0, None) is None
 
 
 def test_the_refresh_is_full_without_a_question_and_says_why() -> None:
     bases = changed(1000)
-    asks, leaves_out = PlanRequest("auto"), PlanRequest("auto", left_out=frozenset([IN_VAIN]))
+    asks, leaves_out = PlanRequest("auto"), PlanRequest("auto", left_out=frozenset([QUESTIONS]))
     to_ask = references_to_ask(BY_REGION, bases, asks)
     assert to_ask == ToAsk((0,))
-    assert without_questions(BY_REGION, bases, asks, to_ask) is None
+    assert full_without_questions(BY_REGION, bases, asks, to_ask) is None
     why = "t changed and its changed rows are not asked, because about as many were asked in vain at the last refreshes"
-    assert without_questions(BY_REGION, bases, leaves_out, to_ask) == (Full(why), IN_VAIN)
+    assert full_without_questions(BY_REGION, bases, leaves_out, to_ask) == Full(why)
     assert forecast_of(BY_REGION, bases, asks).questions == ("the keys of the changed rows of t",)
     forecast = forecast_of(BY_REGION, bases, leaves_out)
     assert (forecast.plan, forecast.kinds, forecast.questions) == (Full(why), ("full",), ())
@@ -141,18 +166,18 @@ def test_the_refresh_is_full_without_a_question_and_says_why() -> None:
 
 def test_what_is_not_full_without_an_answer_is_asked() -> None:
     """Keys of a column that follows only make the region smaller."""
-    request = PlanRequest("auto", left_out=frozenset([IN_VAIN, DEARER]))
+    request = PlanRequest("auto", left_out=frozenset([QUESTIONS, INCREMENTAL]))
     for to_ask in (ToAsk((0,), only_whether=True), ToAsk(narrower=(0,)), ToAsk(own_keys=(0,)), ToAsk()):
-        assert without_questions(BY_REGION, changed(1000), request, to_ask) is None
+        assert full_without_questions(BY_REGION, changed(1000), request, to_ask) is None
 
 
 def test_groups_are_merged_without_the_question_whether_any_is_reached() -> None:
     bases, asks = changed(1000), PlanRequest("auto", merges=True)
-    leaves_out = replace(asks, left_out=frozenset([REACHED]))
+    leaves_out = replace(asks, left_out=frozenset([WHETHER]))
     to_ask = references_to_ask(COUNTS, bases, asks)
     assert to_ask == ToAsk((0,), only_whether=True)
-    assert without_questions(COUNTS, bases, asks, to_ask) is None
-    assert without_questions(COUNTS, bases, leaves_out, to_ask) == (plan_refresh(COUNTS, bases, asks), REACHED)
+    assert merge_without_question(COUNTS, bases, asks, to_ask) is None
+    assert merge_without_question(COUNTS, bases, leaves_out, to_ask) == plan_refresh(COUNTS, bases, asks)
     exactly = "whether the groups can be merged exactly"
     asked = [forecast_of(COUNTS, bases, request).questions[0] for request in (asks, leaves_out)]
     assert asked[0] != exactly and asked[1] == exactly
@@ -160,7 +185,7 @@ def test_groups_are_merged_without_the_question_whether_any_is_reached() -> None
 
 def test_a_full_refresh_in_place_of_one_that_takes_longer() -> None:
     bases, asks = changed(1000), PlanRequest("auto", merges=True)
-    dearer = replace(asks, left_out=frozenset([DEARER]))
+    dearer = replace(asks, left_out=frozenset([INCREMENTAL]))
     why = "an incremental refresh of about as many changed rows took longer at the last refreshes (t: 1 day changed)"
     assert full_at_once(COUNTS, bases, asks) is None
     assert full_at_once(COUNTS, bases, dearer) == Full(why)

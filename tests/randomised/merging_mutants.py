@@ -74,7 +74,8 @@ def planned(**changes: object) -> Planner:
 
 
 def swapped(sql: str) -> str:
-    return sql.replace(CAME, "came").replace(WENT, CAME).replace("came", WENT)
+    other = {"1": "-1", "-1": "1"}
+    return re.sub(rf"(-?1) AS (icebergmv_state_sign|{SIGN})\b", lambda m: f"{other[m[1]]} AS {m[2]}", sql)
 
 
 def added(sql: str) -> str:

@@ -17,7 +17,7 @@ from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from tests.refresh.refreshes import COUNTED, VIEW, Model, Stage, sell
 from tests.support.recording_spark import RecordingSpark
 
-VAIN: Streaks = {"asked-in-vain": Streak(1, 5.0, 3)}
+VAIN: Streaks = {"questions": Streak(1, 5.0, 3)}
 
 
 def asked_in_vain(stage: Stage, model: Model) -> RefreshedView:
@@ -25,7 +25,7 @@ def asked_in_vain(stage: Stage, model: Model) -> RefreshedView:
     sell("EU")(stage.tables())
     view = inspect(stage.catalog, stage.request(model))
     assert isinstance(view, RefreshedView)
-    return replace(view, state=replace(view.state, full_seconds=10.0, streaks=VAIN))
+    return replace(view, state=replace(view.state, full_seconds=10.0, full_rows=10, streaks=VAIN))
 
 
 def recorded_after(stage: Stage, model: Model, view: RefreshedView) -> tuple[str, Streaks]:

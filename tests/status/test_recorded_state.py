@@ -40,7 +40,8 @@ STATE = ViewState(
     views=(ExpandedView(("lake", "n", "é`.v"), "u3", 7, "def"),),
     clock={"date": "2024-01-02"},
     full_seconds=12.5,
-    streaks={"asked-in-vain": Streak(120_000, 4.2, 2, 1), "reached": Streak(7, 0.5)},
+    full_rows=90_000_000_000,
+    streaks={"questions": Streak(120_000, 4.2, 2, 1), "whether": Streak(7, 0.5)},
 )
 PROPERTIES = STATE.to_properties()
 TEXT = st.text(max_size=20)

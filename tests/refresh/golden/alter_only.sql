@@ -31,5 +31,6 @@ CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`region`, `total`) COMMENT 'Sales by
   'icebergmv.stale-read-behavior' = 'use_data_table',
   'icebergmv.clock' = '{}',
   'icebergmv.full-seconds' = '1.5',
-  'icebergmv.streaks' = '',
+  'icebergmv.full-rows' = '3',
+  'icebergmv.vain-questions' = '',
   'icebergmv.checksum' = '0000000000000002', 'version.history.num-entries' = '10') AS SELECT `region`, `total` FROM `lake`.`ns`.`__mv_storage__sales` VERSION AS OF 3002;

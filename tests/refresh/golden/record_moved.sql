@@ -23,5 +23,6 @@ ALTER VIEW `lake`.`ns`.`sales` SET TBLPROPERTIES (
   'icebergmv.stale-read-behavior' = 'use_data_table',
   'icebergmv.clock' = '{}',
   'icebergmv.full-seconds' = '1.5',
-  'icebergmv.streaks' = '',
+  'icebergmv.full-rows' = '3',
+  'icebergmv.vain-questions' = '',
   'icebergmv.checksum' = '0000000000000002');

@@ -37,7 +37,8 @@ CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`region`, `total`) COMMENT '' TBLPRO
   'icebergmv.stale-read-behavior' = 'use_stitching',
   'icebergmv.clock' = '{}',
   'icebergmv.full-seconds' = '1.5',
-  'icebergmv.streaks' = '',
+  'icebergmv.full-rows' = '3',
+  'icebergmv.vain-questions' = '',
   'icebergmv.checksum' = '0000000000000003', 'version.history.num-entries' = '10') AS SELECT `region`, `total` FROM `lake`.`ns`.`__mv_storage__sales` VERSION AS OF 3002 WHERE ((`region` IS NULL OR (`region` IS NOT NULL AND `region` < 'EU') OR (`region` > 'EU')))
 UNION ALL
 SELECT CAST(`region` AS string) AS `region`, CAST(`total` AS bigint) AS `total` FROM (

@@ -59,7 +59,7 @@ _MANY_QUESTIONS = 4
 """So many questions are asked of small tables. Each takes as long as the whole SELECT, whatever it reads."""
 
 _FEW_QUERIES = 2
-_MOST_MERGED = 2.0
+_MOST_MERGED = 1.5
 """What a merge may read, as a multiple of what a full refresh reads."""
 
 _JOINED_TO_MANY = 4
@@ -91,17 +91,17 @@ def is_within_bounds(base: BaseTableStatus, status: MaterializedViewStatus) -> b
     Unless rows come in the order of their keys, the bounds of few rows are those of the whole table. Where all tables
     are small, so is what is within them.
     """
-    return base.change.unit == "file" and base.listed is None and _rows_in_all(status) > FEW_ROWS
+    return base.change.unit == "file" and base.listed is None and rows_in_all(status) > FEW_ROWS
 
 
 def reads_too_much(bases: Iterable[BaseTableStatus], status: MaterializedViewStatus) -> bool:
     """Return whether to read what changed in some base tables is nearly as much as to read all of them."""
-    return sum(rows_to_ask(base) for base in bases) > max(FEW_ROWS, _rows_in_all(status) * _MOST_ASKED)
+    return sum(rows_to_ask(base) for base in bases) > max(FEW_ROWS, rows_in_all(status) * _MOST_ASKED)
 
 
 def reads_much(bases: Iterable[BaseTableStatus], status: MaterializedViewStatus) -> bool:
     """Return whether to read all rows of some base tables is much beside all that a full refresh reads."""
-    return sum(map(_rows, bases)) > max(FEW_ROWS, _rows_in_all(status) * _ASKED_BEFORE_FULL)
+    return sum(map(_rows, bases)) > max(FEW_ROWS, rows_in_all(status) * _ASKED_BEFORE_FULL)
 
 
 def is_cheap_to_ask(base: BaseTableStatus, status: MaterializedViewStatus, *, or_full: bool) -> bool:
@@ -110,7 +110,7 @@ def is_cheap_to_ask(base: BaseTableStatus, status: MaterializedViewStatus, *, or
     `or_full`: without an answer it reads all of that.
     """
     share = _ASKED_BEFORE_FULL if or_full else _CHEAPLY_ASKED
-    return rows_to_ask(base) <= max(FEW_ROWS, _rows_in_all(status) * share)
+    return rows_to_ask(base) <= max(FEW_ROWS, rows_in_all(status) * share)
 
 
 def rows_to_ask(base: BaseTableStatus) -> int:
@@ -149,12 +149,11 @@ def most_rows(base: BaseTableStatus) -> int | None:
 def merge_pays(deltas: Sequence[Delta], status: MaterializedViewStatus) -> bool:
     """Return whether it costs less to read the deltas, each with all of the other tables, than everything once.
 
-    Every delta is one query, or two if rows went. A query costs Spark a second or two however few rows it reads, and
-    reads half as fast as the definition does, which has all rows to aggregate. To find the rows that cancel costs next
-    to nothing where that is done at all (`cancelling_pays`).
+    Every delta is one query, or two if rows went and it is not signed. A query costs Spark a second or two however few
+    rows it reads. To find the rows that cancel costs next to nothing where that is done at all (`cancelling_pays`).
     """
-    total, bases = _rows_in_all(status), status.by_occurrence
-    queries = {delta.changed: 1 if delta.appended else 2 for delta in deltas}
+    total, bases = rows_in_all(status), status.by_occurrence
+    queries = {delta.changed: 1 if delta.appended or delta.signed else 2 for delta in deltas}
     if total <= FEW_ROWS:
         return sum(queries.values()) <= _FEW_QUERIES
     asked = {delta.changed: 0 if delta.cancelled else rows_to_ask(bases[delta.changed]) for delta in deltas}
@@ -197,7 +196,7 @@ def asking_pays(
     asked_for = [origin for origin in origins if origin not in by_itself]
     copies = [c for origin in asked_for if origin not in asked.shared for c in asked.copies_of(origin)]
     shared = [(cte.asked, c) for o in asked_for if (cte := asked.shared.get(o)) for c in cte.asked.copies_of(o)]
-    if _rows_in_all(status) <= FEW_ROWS:
+    if rows_in_all(status) <= FEW_ROWS:
         return len(copies) + len(shared) <= _MANY_QUESTIONS
     of_copy = _tables_read(asked, bases)
     everything = sum(map(_rows, of_copy.values()))
@@ -226,7 +225,7 @@ def there_is_time(references: int, status: MaterializedViewStatus, full_seconds:
 
     However few rows a question reads, Spark plans and compiles it.
     """
-    if full_seconds is None or references <= _FEW_QUERIES or _rows_in_all(status) <= FEW_ROWS:
+    if full_seconds is None or references <= _FEW_QUERIES or rows_in_all(status) <= FEW_ROWS:
         return True
     return references * _SECONDS_A_QUESTION <= full_seconds
 
@@ -245,7 +244,7 @@ def most_seconds_asked(full_seconds: float | None, status: MaterializedViewStatu
 
 def are_all_small(status: MaterializedViewStatus) -> bool:
     """Return whether all base tables together are so small that every plan costs about the same."""
-    return _rows_in_all(status) <= FEW_ROWS
+    return rows_in_all(status) <= FEW_ROWS
 
 
 def small_beside_large(status: MaterializedViewStatus) -> frozenset[int]:
@@ -254,7 +253,7 @@ def small_beside_large(status: MaterializedViewStatus) -> frozenset[int]:
     Where to read the others is dear, these are all small tables. Elsewhere they are those of which most rows were
     written again: mostly few of these are other ones than before, or none.
     """
-    total = _rows_in_all(status)
+    total = rows_in_all(status)
     if total <= FEW_ROWS:
         return frozenset()
     most = max(FEW_ROWS, total // _SMALL_BESIDE)
@@ -269,7 +268,7 @@ def _is_written_again(base: BaseTableStatus) -> bool:
 
 def changed_nearly_everywhere(status: MaterializedViewStatus) -> frozenset[TableName]:
     """Return the stale base tables of which nearly all partitions changed; none where all tables are small."""
-    if _rows_in_all(status) <= FEW_ROWS:
+    if rows_in_all(status) <= FEW_ROWS:
         return frozenset()
     return frozenset(b.base.name for b in status.stale if _is_nearly_all(b))
 
@@ -292,10 +291,11 @@ def _count_partitions(source: IcebergSource) -> int | None:
 
 def nearly_all_keys(status: MaterializedViewStatus, stored_rows: int | None) -> float:
     """Return how many keys of stored rows are nearly all of them, where it costs much to compute them."""
-    return stored_rows * NEARLY_EVERYWHERE if stored_rows and _rows_in_all(status) > FEW_ROWS else inf
+    return stored_rows * NEARLY_EVERYWHERE if stored_rows and rows_in_all(status) > FEW_ROWS else inf
 
 
-def _rows_in_all(status: MaterializedViewStatus) -> int:
+def rows_in_all(status: MaterializedViewStatus) -> int:
+    """Return how many rows all base tables have together."""
     return sum(_rows(base) for base in status.base_tables)
 
 

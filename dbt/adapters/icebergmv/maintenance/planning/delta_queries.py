@@ -52,24 +52,16 @@ def signed_queries(
 ) -> tuple[SignedQuery, ...]:
     """Return the definition, edited, over the rows of a change that came, and over those that went.
 
-    One query has both, and reads the other tables once, where the text can say of each row which it is.
+    For a signed delta one query has both, and reads the other tables once; `edits` are `Merging.ungrouped` then.
     """
     if isinstance(delta, ReachedRows):
         return _reached_queries(definition, bases, delta, edits)
     reader = _Reader(definition, bases, Dialect(bases.catalog_name, pushable=False), {})
     if delta.appended:
         return (SignedQuery(reader.query(delta, edits), CAME),)
-    if _says_which(definition, bases, delta, edits):
+    if delta.signed:
         return (SignedQuery(reader.query(delta, with_sign(edits), "moved"), SIGN),)
     return SignedQuery(reader.query(delta, edits), CAME), SignedQuery(reader.query(delta, edits, "went"), WENT)
-
-
-def _says_which(definition: ViewDefinition, bases: BaseTables, delta: Delta, edits: Sequence[TextEdit]) -> bool:
-    """Return whether the definition, so edited, can give the sign of each row of a change."""
-    merging, source = definition.merging, bases.of(definition.references[delta.changed]).source
-    if merging is None or merging.ungrouped != edits or delta.changed not in merging.signed or source is None:
-        return False
-    return bool(columns_read(definition, source, [delta.changed]))
 
 
 def _reached_queries(

@@ -15,6 +15,7 @@ from dbt.adapters.icebergmv.maintenance.planning.plan import Delta
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import (
     before_change,
     can_be_cancelled,
+    columns_read,
     is_appended,
     is_sent_to_every_task,
     rows_touched,
@@ -58,7 +59,15 @@ def signed_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) 
     if not all(has_former_version(base) for base in stale):
         return None
     steps = [(delta, bases[delta.changed]) for delta in _in_steps(indexes, since, additive)]
-    return tuple(replace(delta, appended=is_appended(base), touched=rows_touched(base)) for delta, base in steps)
+    return tuple(_signed(definition, replace(d, appended=is_appended(b), touched=rows_touched(b)), b) for d, b in steps)
+
+
+def _signed(definition: ViewDefinition, delta: Delta, base: BaseTableStatus) -> Delta:
+    """Return a delta as signed if the definition can give the sign of each row of both versions."""
+    merging, source = definition.merging, base.base.source
+    if delta.appended or merging is None or source is None or delta.changed not in merging.signed:
+        return delta
+    return replace(delta, signed=bool(columns_read(definition, source, [delta.changed])))
 
 
 def without_what_cancels(

@@ -17,7 +17,11 @@ from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_par
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import as_far_as_of_use, stored_hidden, with_states
-from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import full_at_once, without_questions
+from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
+    full_at_once,
+    full_without_questions,
+    merge_without_question,
+)
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
     PlanRequest,
@@ -119,11 +123,12 @@ def kinds_of(definition: ViewDefinition, policy: RefreshPolicy, incremental: boo
 
 def forecast_of(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Forecast:
     """Return what comes of a definition, its status and a request to which Spark has not answered anything yet."""
-    at_once = full_at_once(definition, status, request)
+    to_list = references_to_list(definition, status, request)
+    # Values may show that much less changed.
+    at_once = None if to_list else full_at_once(definition, status, request)
     if at_once is not None:
         return certain(at_once)
     forecast = _as_files_say(definition, status, request)
-    to_list = references_to_list(definition, status, request)
     if not to_list or isinstance(forecast.plan, Append):
         return forecast
     names = " and ".join(b.base.name[2] for b in status.stale if b.is_among(to_list))
@@ -146,12 +151,11 @@ def _as_files_say(definition: ViewDefinition, status: MaterializedViewStatus, re
     values = tuple(f"what {name} makes of the values that changed" for name in names)
     reaches = merges_reached_rows(definition, status, request) and _has_keys_below(definition, status)
     to_ask = references_to_ask(definition, status, request)
-    unasked = without_questions(definition, status, request, to_ask)
-    match unasked:
-        case Full() as full, _ if not values:
-            return certain(full)
-        case Merge(), _:
-            to_ask = ToAsk()
+    full = full_without_questions(definition, status, request, to_ask)
+    if full is not None and not values:
+        return certain(full)
+    if merge_without_question(definition, status, request, to_ask) is not None:
+        to_ask = ToAsk()
     to_ask, text = as_far_as_it_pays(definition.asked, status, to_ask, request)
     pays = text is not None
     if reaches or not to_ask.is_nothing:

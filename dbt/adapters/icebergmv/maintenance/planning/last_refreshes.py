@@ -14,13 +14,14 @@ from dataclasses import dataclass, field, replace
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk
-from dbt.adapters.icebergmv.maintenance.planning.cost import are_all_small, rows_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.cost import are_all_small, rows_in_all, rows_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import NotListed
-from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, NoOp, RefreshPlan
+from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, without_regions
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import FullRefresh
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
-from dbt.adapters.icebergmv.maintenance.status.streaks import Streak, StreakKind, Streaks
+from dbt.adapters.icebergmv.maintenance.status.streaks import Part, Streak, Streaks
 
 IN_VAIN = NotListed("are not asked, because about as many were asked in vain at the last refreshes")
 
@@ -30,41 +31,47 @@ _WORTH_SAVING = 0.1
 _LONGER = 0.5
 """By which share of a full refresh another one is longer that is not tried again; it takes a second more at least."""
 
+_GROWN = 1.5
+"""How many times as many rows base tables may have as at the last full refresh, which shows that one like it fits."""
+
 _MOST_WAITED = 7
-"""So many refreshes in a row leave out the same thing."""
+"""So many refreshes in a row leave out the same part."""
 
 
 @dataclass(frozen=True)
 class Effort:
-    """How a plan came about: `asked` says whether Spark was asked what changes reach, `seconds` how long all took.
+    """How a plan came about: `asked` says whether Spark was asked what changes reach, `seconds` how long that took.
 
     `only_whether`: it was only asked whether they reach anything. `rows` is how many rows of what changed there are to
-    be read, `before` the streaks so far. What is in `left_out` was left out because of them. Where `all_small`, every
-    refresh costs about the same.
+    be read, `before` the streaks so far. What is in `left_out` was left out because of them. `last_full` is the last
+    full refresh, if another one like it would do; where `all_small`, each refresh costs about the same.
     """
 
     before: Streaks
     rows: int
+    last_full: FullRefresh | None
     seconds: float = 0.0
     asked: bool = False
     only_whether: bool = False
-    left_out: frozenset[StreakKind] = field(default_factory=frozenset)
+    left_out: frozenset[Part] = field(default_factory=frozenset)
     all_small: bool = False
 
 
-def effort_so_far(streaks: Streaks, status: MaterializedViewStatus) -> Effort:
+def effort_so_far(streaks: Streaks, status: MaterializedViewStatus, last_full: FullRefresh | None) -> Effort:
     """Return the effort of a refresh that has not begun."""
-    return Effort(streaks, _rows(status), all_small=are_all_small(status))
+    return Effort(streaks, _rows(status), last_full, all_small=are_all_small(status))
 
 
-def left_out(streaks: Streaks, status: MaterializedViewStatus) -> frozenset[StreakKind]:
+def left_out(streaks: Streaks, status: MaterializedViewStatus, last_full: FullRefresh | None) -> frozenset[Part]:
     """Return what this refresh leaves out.
 
     Once may be chance. After the second time in a row, the next refresh leaves it out; after the third one, three do,
-    and so on. For a change of less than half as many rows nothing is left out.
+    and so on. For a change of less than half as many rows nothing is left out. No full refresh takes the place of an
+    incremental one if the last full one was of much smaller tables: it may take longer, or not fit.
     """
-    rows = _rows(status)
-    return frozenset(kind for kind, streak in streaks.items() if _is_left_out(streak, rows))
+    rows, fits = _rows(status), last_full is not None and rows_in_all(status) <= last_full.rows * _GROWN
+    found = (part for part, streak in streaks.items() if _is_left_out(streak, rows))
+    return frozenset(part for part in found if part != "incremental" or fits)
 
 
 def _is_left_out(streak: Streak, rows: int) -> bool:
@@ -74,69 +81,86 @@ def _is_left_out(streak: Streak, rows: int) -> bool:
 
 def full_at_once(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Full | None:
     """Return the full refresh in place of an incremental one that took longer the last times; None to try that."""
-    if "dearer-than-full" not in request.left_out:
+    if "incremental" not in request.left_out or without_regions(definition, status, request) is not None:
         return None
-    found = without_regions(definition, status, request)
-    is_open = found is None or isinstance(found, Append)
-    if not is_open or isinstance(plan_refresh(definition, status, request), NoOp):
+    if isinstance(plan_refresh(definition, status, request), NoOp):
         return None
     why = "an incremental refresh of about as many changed rows took longer at the last refreshes"
     return Full(f"{why} ({changes(status)})")
 
 
-def without_questions(
+def full_without_questions(
     definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest, to_ask: ToAsk
-) -> tuple[RefreshPlan, StreakKind] | None:
-    """Return the plan that comes of it if questions are left out, and why they are; None where they are asked."""
-    if to_ask.is_nothing:
-        return None
-    if to_ask.only_whether:
-        plan = plan_refresh(definition, status, request)
-        return (plan, "reached") if "reached" in request.left_out and not isinstance(plan, Full) else None
-    if "asked-in-vain" not in request.left_out or not to_ask.needed:
+) -> Full | None:
+    """Return the full refresh that comes of it if questions are left out; None where they are asked."""
+    if "questions" not in request.left_out or to_ask.only_whether or not to_ask.needed:
         return None
     answers = {**request.answers, **dict.fromkeys(to_ask.needed, IN_VAIN)}
     plan = plan_refresh(definition, status, replace(request, answers=answers))
-    return (plan, "asked-in-vain") if isinstance(plan, Full) else None
+    return plan if isinstance(plan, Full) else None
 
 
-def streaks_after(
-    effort: Effort | None, plan: RefreshPlan, seconds: float, full_seconds: float | None
-) -> dict[StreakKind, Streak]:
-    """Return what is recorded after a refresh whose rows took so long to write; the last full one took `full_seconds`.
+def merge_without_question(
+    definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest, to_ask: ToAsk
+) -> Merge | None:
+    """Return the plan that merges groups without asking whether any is reached; None where that is asked."""
+    if "whether" not in request.left_out or to_ask.is_nothing or not to_ask.only_whether:
+        return None
+    plan = plan_refresh(definition, status, request)
+    return plan if isinstance(plan, Merge) else None
 
-    A streak that this refresh did not put to the test is kept. Where that time is not known, there is none.
+
+def after_failing(first: Effort | None, seconds: float, again: Effort | None) -> Effort | None:
+    """Return the effort of two plans, of which the first could not be carried out after some seconds."""
+    if first is None or again is None:
+        return again
+    return replace(
+        again,
+        seconds=first.seconds + seconds + again.seconds,
+        asked=first.asked or again.asked,
+        left_out=first.left_out | again.left_out,
+    )
+
+
+def streaks_after(effort: Effort | None, plan: RefreshPlan, seconds: float) -> dict[Part, Streak]:
+    """Return what is recorded after a refresh whose rows took so many seconds to write.
+
+    A streak that this refresh did not put to the test is kept. Without a full refresh to compare with, there is none.
     """
-    if effort is None or full_seconds is None:
+    if effort is None or effort.last_full is None:
         return {}
-    saved = _to_be_saved(effort, plan, seconds, full_seconds)
-    tested = {"asked-in-vain": effort.asked, "dearer-than-full": not isinstance(plan, Full)}
-    tested["reached"] = effort.only_whether
-    kept: dict[StreakKind, Streak] = {}
-    for kind, before in effort.before.items():
-        if kind in effort.left_out:
-            kept[kind] = replace(before, waited=before.waited + 1)
-        elif not tested[kind]:
-            kept[kind] = before
-    for kind, much in saved.items():
-        times = effort.before[kind].times if kind in effort.before else 0
-        kept[kind] = Streak(effort.rows, much, times + 1)
+    tested: dict[Part, bool] = {
+        "questions": effort.asked and not effort.only_whether,
+        "incremental": isinstance(plan, Overwrite | Merge) or (effort.asked and isinstance(plan, NoOp)),
+        "whether": effort.only_whether,
+    }
+    kept: dict[Part, Streak] = {}
+    for part, before in effort.before.items():
+        if part in effort.left_out:
+            kept[part] = replace(before, waited=before.waited + 1)
+        elif not tested[part]:
+            kept[part] = before
+    for part, saved in _to_be_saved(effort, plan, seconds, effort.last_full.seconds).items():
+        times = effort.before[part].times if part in effort.before else 0
+        kept[part] = Streak(effort.rows, saved, times + 1)
     return kept
 
 
-def _to_be_saved(effort: Effort, plan: RefreshPlan, seconds: float, full_seconds: float) -> Mapping[StreakKind, float]:
-    """Return how many seconds less another way would have taken, for each way that would have been worth it."""
-    if isinstance(plan, NoOp):
-        return {}
+def _to_be_saved(effort: Effort, plan: RefreshPlan, seconds: float, full_seconds: float) -> Mapping[Part, float]:
+    """Return how many seconds it would have saved to leave out each part, where that is worth it."""
+    if not effort.rows:
+        return {}  # A clock alone moved.
     if isinstance(plan, Full):
         is_much = effort.asked and effort.seconds >= full_seconds * _WORTH_SAVING
-        return {"asked-in-vain": effort.seconds} if is_much else {}
-    found: dict[StreakKind, float] = {}
+        return {"questions": effort.seconds} if is_much else {}
+    if effort.all_small or not isinstance(plan, Overwrite | Merge):
+        return {}
+    found: dict[Part, float] = {}
     longer = effort.seconds + seconds - full_seconds
-    if longer >= max(1.0, full_seconds * _LONGER) and not effort.all_small:
-        found["dearer-than-full"] = longer
-    if effort.only_whether and effort.seconds >= seconds * _WORTH_SAVING and not effort.all_small:
-        found["reached"] = effort.seconds
+    if longer >= max(1.0, full_seconds * _LONGER):
+        found["incremental"] = longer
+    if effort.only_whether and effort.seconds >= seconds * _WORTH_SAVING:
+        found["whether"] = effort.seconds
     return found
 
 

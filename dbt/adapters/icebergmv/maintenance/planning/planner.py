@@ -41,7 +41,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
-from dbt.adapters.icebergmv.maintenance.status.streaks import StreakKind
+from dbt.adapters.icebergmv.maintenance.status.streaks import Part
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 
 
@@ -73,7 +73,7 @@ class PlanRequest:
     changed_nearly_everywhere: frozenset[TableName] = frozenset()
     within_bounds: Mapping[int, float] = field(default_factory=dict)
     full_seconds: float | None = None
-    left_out: frozenset[StreakKind] = frozenset()
+    left_out: frozenset[Part] = frozenset()
 
 
 def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:

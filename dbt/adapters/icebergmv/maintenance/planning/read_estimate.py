@@ -102,7 +102,9 @@ class _Reads:
             return [*others, self._appended[changed]]
         now, then = (self._at(changed, at, delta.touched) for at in (self._now(changed), delta.since))
         if delta.cancelled:
-            return [*others, now, then, *others, now, then]
+            return [*others, now, then, *([] if delta.signed else others), now, then]
+        if delta.signed:
+            return [*others, now, then]
         return [*others, now, *others, then] if went else [*others, now]
 
     def _now(self, index: int) -> int | None:

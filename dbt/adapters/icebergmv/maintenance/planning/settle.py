@@ -39,8 +39,9 @@ from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
     Effort,
     effort_so_far,
     full_at_once,
+    full_without_questions,
     left_out,
-    without_questions,
+    merge_without_question,
 )
 from dbt.adapters.icebergmv.maintenance.planning.listed_values import Listing
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
@@ -144,7 +145,7 @@ class Unchanged:
 
     view: RefreshedView
     plan: NoOp
-    effort: Effort
+    effort: Effort | None
 
 
 def first_plan(view: RefreshedView, options: PlanOptions) -> RefreshPlan:
@@ -163,21 +164,20 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     Raises InvalidDefinition for columns that no table can hold, InvalidConfig for a `partition_by` that they do not
     have, RefreshConflict when the view was dropped meanwhile.
     """
-    started = monotonic()
     view, described = _with_columns(lake, view)
+    started = monotonic()
     ends = options.policy == "auto"
     until = monotonic() + (most_seconds_asked(view.state.full_seconds, view.status) if ends else inf)
     columns, hidden = described.output, described.hidden
     unfit = unfit_of(view, hidden, misfit(lake, view, columns))
-    request = _request(view, options, unfit)
-    at_once = full_at_once(view.definition, view.status, request)
-    if at_once is not None:
-        effort = replace(effort_so_far(view.state.streaks, view.status), left_out=frozenset(["dearer-than-full"]))
-        return replace(_all_anew(lake, view, described, at_once, unfit), effort=effort)
-    to_list = references_to_list(view.definition, view.status, request)
+    to_list = references_to_list(view.definition, view.status, _request(view, options, unfit))
     if to_list:
         listing = Listing(view.bases.catalog_name, lake.spark)
         view = replace(view, status=listing.status(view.definition, view.status, to_list))
+    at_once = full_at_once(view.definition, view.status, _request(view, options, unfit))
+    if at_once is not None:
+        effort = replace(_effort_so_far(view), left_out=frozenset(["incremental"]))
+        return replace(_all_anew(lake, view, described, at_once, unfit), effort=effort)
     if view.rebuild is None and isinstance(first_plan(view, options), Overwrite | Full):
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
     request = request_of(view, options, hidden, unfit)
@@ -241,11 +241,14 @@ def _planned(
         asked_of_clock = None if terms is None else [replace(questions(term), nearly_all=inf) for term in terms]
         answer = clock_answer(asked_of_clock, lake.spark)
         request = replace(request, answers={CLOCK.index: answer})
-    effort = effort_so_far(view.state.streaks, status)
+    effort = _effort_so_far(view)
     to_ask = references_to_ask(definition, status, request)
-    unasked = without_questions(definition, status, request, to_ask)
-    if unasked is not None:
-        return unasked[0], replace(effort, left_out=frozenset([unasked[1]]))
+    full = full_without_questions(definition, status, request, to_ask)
+    if full is not None:
+        return full, replace(effort, left_out=frozenset(["questions"]))
+    merge = merge_without_question(definition, status, request, to_ask)
+    if merge is not None:
+        return merge, replace(effort, left_out=frozenset(["whether"]))
     plan: RefreshPlan | None = Reaching(definition, view.bases, status, lake.spark, ask).plan(request)
     if plan is None and not to_ask.is_nothing:
         answers = ask(questions(definition.asked), to_ask)
@@ -308,5 +311,9 @@ def _request(view: RefreshedView, options: PlanOptions, misfit: str | None) -> P
         incremental=options.incremental,
         appends=options.appends,
         full_seconds=view.state.full_seconds,
-        left_out=left_out(view.state.streaks, view.status) if options.leaves_out else frozenset(),
+        left_out=left_out(view.state.streaks, view.status, view.state.last_full) if options.leaves_out else frozenset(),
     )
+
+
+def _effort_so_far(view: RefreshedView) -> Effort:
+    return effort_so_far(view.state.streaks, view.status, view.state.last_full)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from time import monotonic
 
 from typing_extensions import assert_never
 
 from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict, naming
 from dbt.adapters.icebergmv.maintenance.lake import Lake
-from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import streaks_after
+from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import after_failing, streaks_after
 from dbt.adapters.icebergmv.maintenance.planning.policy import enforce
 from dbt.adapters.icebergmv.maintenance.planning.settle import (
     PlanOptions,
@@ -88,10 +89,13 @@ def _bring_up_to_date(lake: Lake, view: RefreshedView, reads: ReadPlan, started_
     settled = settle(lake, view, options, misfit_to_write)
     if isinstance(settled, Unchanged):
         return _alter_only(lake, settled, reads)
+    began = monotonic()
     try:
         return _carry_out(lake, view, settled, reads, started_at)
     except NotMerged as error:
+        failed = monotonic() - began
         again = settle(lake, view, replace(options, merges=False), misfit_to_write)
+        again = replace(again, effort=after_failing(settled.effort, failed, again.effort))
         if isinstance(again, Unchanged):
             # Files of other metrics can hold the same rows; then only this question shows it.
             return _alter_only(lake, again, reads)
@@ -125,7 +129,7 @@ def _alter_only(lake: Lake, settled: Unchanged, reads: ReadPlan) -> RefreshResul
     view, reason = settled.view, settled.plan.reason
     say(lake, view, reads)
     alter_storage(lake, view)
-    streaks = streaks_after(settled.effort, settled.plan, 0.0, view.state.full_seconds)
+    streaks = streaks_after(settled.effort, settled.plan, 0.0)
     state = replace(moved(view, recorded_config(view, reads)), streaks=streaks)
     behavior = layout_of(view.request.config).republish(lake, view, reads, state)
     altered = ", ".join(view.changes.alter)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
+from dbt.adapters.icebergmv.maintenance.planning.cost import rows_in_all
 from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import streaks_after
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
@@ -30,13 +31,13 @@ class Recording:
 def state_after(settled: Settled, stored: StoredRows, recording: Recording, seconds: float) -> ViewState:
     """Return the state of a view whose plan was carried out in some seconds, leaving the stored rows."""
     view = settled.view
-    before = view.state.full_seconds if isinstance(view, RefreshedView) else None
-    streaks = streaks_after(settled.effort, settled.plan, seconds, before)
+    last = (view.state.full_seconds, view.state.full_rows) if isinstance(view, RefreshedView) else (None, None)
+    full_seconds, full_rows = (seconds, rows_in_all(view.status)) if isinstance(settled.plan, Full) else last
     uuid = str(stored.table.metadata.table_uuid)
     state = state_of_rows(settled, stored.name, recording)
-    full_seconds = seconds if isinstance(settled.plan, Full) else before
     state = replace(state, storage_uuid=uuid, storage_snapshot_id=stored.snapshot_id)
-    return replace(state, full_seconds=full_seconds, streaks=streaks)
+    streaks = streaks_after(settled.effort, settled.plan, seconds)
+    return replace(state, full_seconds=full_seconds, full_rows=full_rows, streaks=streaks)
 
 
 def state_of_rows(settled: Settled, storage: TableName, recording: Recording) -> ViewState:

@@ -29,6 +29,9 @@ STORAGE_SNAPSHOT_ID = PREFIX + "storage-snapshot-id"
 STORAGE_OF = PREFIX + "storage-of"
 """Table property of a storage table: the view it belongs to."""
 _CHECKSUM_KEY = PREFIX + "checksum"
+_STREAKS_KEY = PREFIX + "vain-questions"
+"""As former versions name what they record of questions: a property that nobody writes any more stays, unlike the
+checksum."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,14 @@ class ExpandedView:
 
 
 @dataclass(frozen=True)
+class FullRefresh:
+    """How long a full refresh took to write its rows, and how many rows its base tables had together."""
+
+    seconds: float
+    rows: int
+
+
+@dataclass(frozen=True)
 class ViewState:
     """The state of a materialized view.
 
@@ -64,8 +75,9 @@ class ViewState:
     the rows were built: such rows are not those of the definition. `view_sql_hash` is that of the SQL which the view
     holds; empty where that is a plain read of the storage table. `stale_read_behavior` is the one that readers get,
     which may be less than was asked for. `clock` holds what the clock functions that it reads gave; states of former
-    versions have none. `full_seconds` is how long the last full refresh took to write its rows, where that is known.
-    `streaks` say what did not pay at the last refreshes. Times are ISO 8601 in UTC.
+    versions have none. `full_seconds` is how long the last full refresh took to write its rows, and `full_rows` how
+    many its base tables had, where that is known. `streaks` say what did not pay at the last refreshes. Times are ISO
+    8601 in UTC.
     """
 
     definition: str
@@ -87,7 +99,14 @@ class ViewState:
     stale_read_behavior: str = "use_data_table"
     clock: Clock = field(default_factory=dict)
     full_seconds: float | None = None
+    full_rows: int | None = None
     streaks: Streaks = field(default_factory=dict)
+
+    @property
+    def last_full(self) -> FullRefresh | None:
+        """Return what is known of the last full refresh; None if not all is."""
+        is_known = self.full_seconds is not None and self.full_rows is not None
+        return FullRefresh(self.full_seconds or 0.0, self.full_rows or 0) if is_known else None
 
     @property
     def refreshed_for_people(self) -> str:
@@ -119,8 +138,10 @@ class ViewState:
         }
         if self.full_seconds is not None:
             properties[PREFIX + "full-seconds"] = f"{self.full_seconds:.1f}"
+        if self.full_rows is not None:
+            properties[PREFIX + "full-rows"] = str(self.full_rows)
         # A property that is left out keeps its former value.
-        properties[PREFIX + "streaks"] = to_json(self.streaks)
+        properties[_STREAKS_KEY] = to_json(self.streaks)
         return {**properties, _CHECKSUM_KEY: _checksum(properties)}
 
 
@@ -206,7 +227,8 @@ def parse_state(recorded: Mapping[str, str]) -> ViewState:
         stale_read_behavior=recorded.get(PREFIX + "stale-read-behavior", "use_data_table"),
         clock={str(kind): str(value) for kind, value in json.loads(recorded.get(PREFIX + "clock", "{}")).items()},
         full_seconds=float(seconds) if (seconds := recorded.get(PREFIX + "full-seconds")) else None,
-        streaks=from_json(recorded.get(PREFIX + "streaks", "")),
+        full_rows=int(rows) if (rows := recorded.get(PREFIX + "full-rows")) else None,
+        streaks=from_json(recorded.get(_STREAKS_KEY, "")),
     )
 
 

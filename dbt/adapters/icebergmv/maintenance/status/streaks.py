@@ -1,4 +1,4 @@
-"""What happened at the last refreshes of a view in a row, and what it cost."""
+"""What did not pay at the last refreshes of a view in a row."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias, get_args
 
-StreakKind: TypeAlias = Literal["asked-in-vain", "dearer-than-full", "reached"]
-"""Questions after which the refresh was full all the same; incremental refreshes that took longer than a full one; and
-questions whether a change reaches the view at all, which it did."""
+Part: TypeAlias = Literal["questions", "incremental", "whether"]
+"""A part of a refresh that may not pay: questions after which it is full all the same; an incremental refresh that
+takes longer than a full one; the question whether a change reaches the view at all, where it does."""
 
 
 @dataclass(frozen=True)
 class Streak:
-    """The same thing at `times` refreshes in a row; since then `waited` refreshes left out what led to it.
+    """A part did not pay at `times` refreshes in a row; since then `waited` refreshes left it out.
 
     `rows` is how many rows had to be read of what changed the last time, as `rows_to_ask` counts, and `seconds` what
     could have been saved then.
@@ -26,19 +26,19 @@ class Streak:
     waited: int = 0
 
 
-Streaks: TypeAlias = Mapping[StreakKind, Streak]
+Streaks: TypeAlias = Mapping[Part, Streak]
 
 
 def to_json(streaks: Streaks) -> str:
     """Return the text that records streaks; an empty one for none."""
-    shown = {kind: {**asdict(s), "seconds": round(s.seconds, 1)} for kind, s in streaks.items()}
+    shown = {part: {**asdict(s), "seconds": round(s.seconds, 1)} for part, s in streaks.items()}
     return json.dumps(shown, sort_keys=True) if shown else ""
 
 
-def from_json(text: str) -> dict[StreakKind, Streak]:
+def from_json(text: str) -> dict[Part, Streak]:
     """Return what `to_json` wrote. Raises ValueError, KeyError or TypeError for anything else."""
     found = json.loads(text) if text else {}
-    return {kind: _streak(found[kind]) for kind in get_args(StreakKind) if kind in found}
+    return {part: _streak(found[part]) for part in get_args(Part) if part in found}
 
 
 def _streak(found: Mapping[str, object]) -> Streak:
