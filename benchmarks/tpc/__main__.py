@@ -157,7 +157,7 @@ def _summary(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "full_that_moved": sum(f["kind"] == "full" and f["moved"] > 0 for f in found),
         "wrong": sum(f["wrong"] > 0 for f in found),
         "still": len(still),
-        "still_yet_written": sum(f["kind"] != "none" for f in still),
+        "still_yet_written": sum(f["rows_written"] > 0 for f in still),
         "slow": sum(f["seconds"] > SLOW * f["rebuild"] for f in found),
         "slow_by_a_second": sum(f["seconds"] > SLOW * f["rebuild"] + 1 for f in found),
         "seconds": round(sum(f["seconds"] for f in found), 1),

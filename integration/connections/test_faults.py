@@ -13,8 +13,10 @@ from typing import Any
 
 import pytest
 from dbt.adapters.factory import reset_adapters
+from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, catalog_settings
+from dbt.adapters.icebergmv.connections import new_handle
 from integration.support.life_cycle import Project
 from integration.support.servers.processes import free_port
 from integration.support.servers.spark import SERVERS
@@ -182,3 +184,25 @@ def test_a_catalog_that_dbt_does_not_reach_is_named_at_every_run(lake: Lake) -> 
     assert "[info " in said, said
     assert f"nothing answers at `{uri}`" in said
     assert "write `catalog_reader: spark` in the profile" in said
+
+
+@pytest.mark.parametrize("method", SERVERS)
+def test_a_question_is_stopped_while_it_runs(lake: Lake, method: str) -> None:
+    """The connection goes on with the next statement."""
+    with lake.server(method):
+        project = lake.project(method)
+        handle = new_handle(project.credentials())
+
+        def count(sql: str) -> Any:
+            cursor = handle.cursor()
+            cursor.execute(sql)
+            return cursor.fetchall()[0][0]
+
+        assert count("SELECT count(*) FROM range(10)") == 10
+        started = time.monotonic()
+        with handle.stopped_at(started + 1), pytest.raises(DbtRuntimeError):
+            count("SELECT count(*) FROM range(1000000000000) WHERE id % 7 = 3")
+        assert 1 <= time.monotonic() - started < 20
+        with handle.stopped_at(time.monotonic() + 60):
+            assert count("SELECT count(*) FROM range(20)") == 20
+        handle.close()

@@ -21,7 +21,14 @@ from dbt.adapters.icebergmv.invocation import partial_inputs
 from dbt.adapters.icebergmv.maintenance.definition.clustering import cluster_by_texts
 from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash, single_statement
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import partition_by_texts
-from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, InvalidConfig, MaintenanceError, naming
+from dbt.adapters.icebergmv.maintenance.errors import (
+    CatalogUnavailable,
+    InvalidConfig,
+    MaintenanceError,
+    QueryStopped,
+    SparkLost,
+    naming,
+)
 from dbt.adapters.icebergmv.maintenance.lake import Lake, Spark
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, left_alone, nothing_done
@@ -135,22 +142,37 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
             _, cursor = self.connections.add_query(self.connections._add_query_comment(sql), auto_begin=False)
             return [tuple(row) for row in cursor.fetchall()]
 
+        def ask(sql: str, until: float) -> Sequence[Sequence[object]]:
+            try:
+                if time.monotonic() < until:
+                    with self.connections.get_thread_connection().handle.stopped_at(until):
+                        return spark(sql)
+            except SparkLost:
+                raise
+            except DbtRuntimeError as error:
+                if time.monotonic() < until:
+                    raise
+                raise QueryStopped("it took too long") from error
+            raise QueryStopped("there is no time for it")
+
         if isinstance(inspection, RestingView):
             result = left_alone(inspection)
         else:
             with progress:
-                result = self._refreshed(inspection, spark)
+                result = self._refreshed(inspection, spark, ask)
         contract.compare(() if inspection.found is None else inspection.found.columns)
         response = response_of(result, time.perf_counter() - started)
         return Refreshed(response, ";\n\n".join(statements))
 
-    def _refreshed(self, inspection: Inspection, spark: Spark) -> RefreshResult:
+    def _refreshed(
+        self, inspection: Inspection, spark: Spark, ask: Callable[[str, float], Sequence[Sequence[object]]]
+    ) -> RefreshResult:
         view = inspection.request.view
         with _for_dbt(), naming("refresh", show(view)):
             reads = read_plan(inspection)
             if reads.is_small:
                 _logger.debug(f"{show(view)} is computed when it is read: its base tables are small")
-            return refresh(Lake(self.catalog_reader_of(view[0]), spark, Once(warn)), inspection, reads)
+            return refresh(Lake(self.catalog_reader_of(view[0]), spark, Once(warn), ask), inspection, reads)
 
     @available.parse(lambda *_, **__: None)
     def leave_materialized_view(self, inspection: RefreshedView | LostView) -> MaterializedViewResponse:

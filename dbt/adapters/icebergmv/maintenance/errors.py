@@ -40,6 +40,10 @@ class SparkLost(MaintenanceError):
     """Spark went away: no answer to a question, and no reason to do anything else instead."""
 
 
+class QueryStopped(MaintenanceError):
+    """A query took longer than it was given."""
+
+
 class CatalogUnavailable(MaintenanceError):
     """The catalog, or a file it points to, cannot be read."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Protocol
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
@@ -24,9 +25,16 @@ def unheard(_: str) -> None:
 class Lake:
     """The two ways to the tables: the catalog, read directly, and Spark, which does all writing.
 
-    `warn` says a sentence to people. It may raise an error instead, so it is called before anything is written.
+    `warn` says a sentence to people. It may raise an error instead, so it is called before anything is written. `ask`
+    runs a query as `spark` does, but only until a moment of `time.monotonic`; then it raises QueryStopped.
     """
 
     catalog: CatalogReader
     spark: Spark
     warn: Callable[[str], None] = unheard
+    ask: Callable[[str, float], Sequence[Sequence[object]]] | None = None
+
+    def until(self, moment: float) -> Spark:
+        """Return what runs queries until a moment, as far as they can be stopped."""
+        ask = self.ask
+        return self.spark if ask is None or moment == inf else lambda sql: ask(sql, moment)

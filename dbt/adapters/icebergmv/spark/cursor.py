@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from dbt_common.exceptions import DbtRuntimeError
@@ -16,6 +18,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide
 from dbt.adapters.icebergmv.spark.errors import SparkUnavailable, database_error, spark_errors
 from dbt.adapters.icebergmv.spark.seed_values import statement_of
+from dbt.adapters.icebergmv.spark.stopping import stopped_at
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, Row, SparkSession
@@ -69,6 +72,16 @@ class SessionHandle:
         self._session: Session | None = None
         self._cancelled = False
         self._closed = threading.Event()
+        self._until = inf
+
+    @contextmanager
+    def stopped_at(self, moment: float) -> Iterator[None]:
+        """Stop the jobs of what is run inside from a moment of `time.monotonic` on."""
+        self._until = moment
+        try:
+            yield
+        finally:
+            self._until = inf
 
     def cursor(self) -> SessionCursor:
         """Return a new cursor."""
@@ -81,14 +94,35 @@ class SessionHandle:
         """
         session = self._connect()
         try:
-            self._tags.add(session, self._tag)
-            try:
+            with self._tagged(session, self._tag), self._ending(session):
                 return action(session)
-            finally:
-                self._tags.remove(session, self._tag)
         except spark_errors() as error:
             self._failed(session, error)
             raise database_error(error, self._secrets) from error
+
+    @contextmanager
+    def _tagged(self, session: Session, tag: str) -> Iterator[None]:
+        self._tags.add(session, tag)
+        try:
+            yield
+        finally:
+            self._tags.remove(session, tag)
+
+    @contextmanager
+    def _ending(self, session: Session) -> Iterator[None]:
+        """Stop the jobs that are begun inside, if they go on too long."""
+        if self._until == inf:
+            yield
+            return
+        tag = f"{self._tag}-question"
+
+        def stop() -> None:
+            # If Spark is gone, so are its jobs.
+            with suppress(*spark_errors()):
+                self._tags.cancel(session, tag)
+
+        with self._tagged(session, tag), stopped_at(self._until, stop):
+            yield
 
     def cancel(self) -> None:
         """Stop the Spark jobs of this connection, called from another thread on Ctrl-C."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from typing import Any, TypeVar
 
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
@@ -26,6 +26,7 @@ from dbt.adapters.icebergmv.spark.server import (
 )
 from dbt.adapters.icebergmv.spark.settings import DEFAULT_CATALOG
 from dbt.adapters.icebergmv.spark.shared import SharedSessions
+from dbt.adapters.icebergmv.spark.stopping import stopped_at
 
 _SESSION_CATALOG = "spark_catalog"
 _CALL_IN_THE_WAY_SECONDS = 5.0
@@ -54,9 +55,16 @@ class ThriftHandle:
         self._cursor = ThriftCursor(self._connection, self._lock, self._request.address, self._secrets)
         return self._cursor
 
+    def stopped_at(self, moment: float) -> AbstractContextManager[None]:
+        """Stop what is run inside from a moment of `time.monotonic` on."""
+        return stopped_at(moment, self._stop)
+
     def cancel(self) -> None:
         """Stop the statement that runs and let no other begin, called from another thread on Ctrl-C."""
         self._cancelled = True
+        self._stop()
+
+    def _stop(self) -> None:
         if self._cursor is not None:
             self._cursor.cancel()
 

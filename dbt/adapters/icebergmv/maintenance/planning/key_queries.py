@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias
 
-from dbt.adapters.icebergmv.maintenance.errors import SparkLost, first_line
+from dbt.adapters.icebergmv.maintenance.errors import QueryStopped, SparkLost, first_line
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, stored_type
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, Value
@@ -110,6 +110,8 @@ def rows_of(query: str, run: Spark) -> Sequence[Sequence[object]] | NotListed:
         return run(query)
     except SparkLost:
         raise
+    except QueryStopped:
+        return TOO_LATE
     except Exception as error:
         # A clause that is left out may have kept an expression from failing.
         return NotListed(f"cannot be asked ({first_line(error)})")

@@ -260,11 +260,11 @@ def _planned(
 
 def _ask(lake: Lake, request: PlanRequest, until: float, questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:
     """Return what references reach or, where to ask that takes longer than it saves, whether they reach anything."""
-    questions = replace(questions, until=until)
+    questions, run = replace(questions, until=until), lake.until(until)
     to_ask, text = as_far_as_it_pays(questions.asked, questions.status, to_ask, request)
     if text is None:
-        return questions.cheap_answers(to_ask, lake.spark)
-    return replace(questions, asked=text).answers(to_ask, lake.spark)
+        return questions.cheap_answers(to_ask, run)
+    return replace(questions, asked=text).answers(to_ask, run)
 
 
 def settle_build(lake: Lake, view: NewView | LostView, misfit: Misfit) -> Settled:
