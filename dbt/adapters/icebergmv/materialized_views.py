@@ -152,8 +152,8 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
             except DbtRuntimeError as error:
                 if time.monotonic() < until:
                     raise
-                raise QueryStopped("it took too long") from error
-            raise QueryStopped("there is no time for it")
+                raise QueryStopped from error
+            raise QueryStopped
 
         if isinstance(inspection, RestingView):
             result = left_alone(inspection)

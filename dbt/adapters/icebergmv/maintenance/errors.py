@@ -41,7 +41,10 @@ class SparkLost(MaintenanceError):
 
 
 class QueryStopped(MaintenanceError):
-    """A query took longer than it was given."""
+    """A query took longer than it was given. Nobody sees it: what the query is for is done without its answer."""
+
+    def __init__(self) -> None:
+        super().__init__("a query took longer than it was given")
 
 
 class CatalogUnavailable(MaintenanceError):
