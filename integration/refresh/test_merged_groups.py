@@ -69,7 +69,7 @@ ROUNDS = {
             "INSERT INTO {orders} VALUES (102, 3, date'2024-01-04', 9, 99.99, -7, 'a', 0.5D)",
             "UPDATE {customers} SET country = 'O\\'x \\\\ `y`' WHERE id = 1",
         ],
-        {"by_country": "overwrite", "outer_join": "merge", "averages": "merge", "of_union": "overwrite"},
+        {"by_country": "merge", "outer_join": "merge", "averages": "merge", "of_union": "overwrite"},
     ),
     "the extremes go": (
         ["DELETE FROM {orders} WHERE day = date'2024-03-01' OR note = 'zz'"],

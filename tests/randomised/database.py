@@ -116,7 +116,6 @@ class Database:
 
     def _define_functions(self) -> None:
         """Give DuckDB what Spark has; the bucket transform by a list of values that PyIceberg computes."""
-        self._connection.execute("CREATE MACRO try_sum(x) AS sum(x)")
         self._connection.execute("CREATE MACRO raise_error(message) AS error(message)")
         self._connection.execute("CREATE MACRO unix_date(c) AS c - DATE '1970-01-01'")
         self._connection.execute("CREATE MACRO unix_micros(c) AS epoch_us(c)")
