@@ -198,7 +198,7 @@ def _counted(b: Builder, body: Body) -> str:
     if b.choices.chance(0.3):
         b.note("merged expression", body.tables)
         of = b.one_of(f"CASE WHEN {measure} > 0 THEN {measure} END", f"coalesce({measure}, 0)", f"{measure} + 1")
-    call = b.one_of("count(*)", f"count({of})", f"sum({of})", f"avg({of})", f"count_if({of} > 0)")
+    call = b.one_of("count(*)", f"count({of})", f"sum({of})", f"avg({of})", f"count(nullif({of}, 3))")
     if not b.choices.chance(0.25):
         return call
     b.note("merged with FILTER", body.tables)
