@@ -98,3 +98,23 @@ def test_missing_packages_are_named_with_the_line_to_run(monkeypatch: pytest.Mon
     handle = ThriftHandle(ServerRequest(ADDRESS, "lake", ()), (), lambda: None)
     with pytest.raises(DbtRuntimeError, match=r"pip install 'dbt-icebergmv\[thrift\]'"):
         handle.cursor().execute("select 1")
+
+
+def test_nothing_is_cancelled_between_statements() -> None:
+    """The server would not read the request to its end."""
+    server = Server([STATE.FINISHED_STATE])
+    cursor = cursor_on(server)
+    cursor.execute("select 1")
+    vars(server)["_operationHandle"] = None
+    cursor.cancel()
+    assert "cancel" not in server.calls
+    vars(server)["_operationHandle"] = "of the statement"
+    cursor.cancel()
+    assert server.calls[-1] == "cancel"
+
+
+def test_a_statement_that_was_stopped_is_closed() -> None:
+    server = Server([STATE.CANCELED_STATE])
+    with pytest.raises(DbtDatabaseError, match="canceled"):
+        cursor_on(server).execute("select 1")
+    assert server.calls[-1] == "close"

@@ -133,7 +133,14 @@ class ThriftCursor:
         connection = self._connect()
         self._cursor, self._description = connection.cursor(), None
         self._call(lambda: self._cursor.execute(statement, async_=True))
-        self._wait()
+        try:
+            self._wait()
+        except ServerLost:
+            raise
+        except DbtDatabaseError:
+            # Otherwise the server keeps what is left of the statement until the session ends.
+            _alone(self._lock, self._cursor.close)
+            raise
 
     def fetchall(self) -> list[tuple[Any, ...]]:
         """Return the rows not fetched yet, none of a command; the server keeps nothing of the statement then."""
@@ -155,7 +162,7 @@ class ThriftCursor:
         cursor = self._cursor
         if cursor is not None:
             # A server that has gone runs nothing.
-            _alone(self._lock, cursor.cancel)
+            _alone(self._lock, lambda: _cancel(cursor))
 
     def close(self) -> None:
         """Let go of the rows."""
@@ -213,6 +220,12 @@ class ThriftCursor:
             raise DbtDatabaseError(hide(_refusal(error), self._secrets)) from error
         except (TException, OSError, EOFError) as error:
             raise ServerLost(lost(self._address, str(error) or type(error).__name__)) from error
+
+
+def _cancel(cursor: Any) -> None:
+    """Cancel the operation of a cursor, if it has one: to cancel none leaves the connection out of step."""
+    if getattr(cursor, "_operationHandle", None) is not None:
+        cursor.cancel()
 
 
 def _alone(lock: threading.Lock, action: Callable[[], object]) -> None:

@@ -187,7 +187,8 @@ class Questions:
         inside = replace(self, asked=cte.asked, columns=(), own_keys_first=frozenset())
         columns = described(inside._texts.as_now, run)
         if columns is None:
-            return NotListed("cannot be asked: the columns of an expression around it are not known")
+            unknown = NotListed("cannot be asked: the columns of an expression around it are not known")
+            return TOO_LATE if self._takes_too_long else unknown
         wanted = {t.column for use in cte.uses for name in self.preferred for t in use.get(name, ())}
         keys = [c for c in columns if c.name in cte.columns]
         inside = replace(inside, columns=keys, preferred=frozenset(wanted), nearly_all=inf)

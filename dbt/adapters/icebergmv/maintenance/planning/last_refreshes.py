@@ -117,7 +117,6 @@ def after_failing(first: Effort | None, seconds: float, again: Effort | None) ->
     return replace(
         again,
         seconds=first.seconds + seconds + again.seconds,
-        asked=first.asked or again.asked,
         left_out=first.left_out | again.left_out,
     )
 
