@@ -29,7 +29,7 @@ from dbt.adapters.icebergmv.maintenance.errors import (
     SparkLost,
     naming,
 )
-from dbt.adapters.icebergmv.maintenance.lake import Lake, Spark
+from dbt.adapters.icebergmv.maintenance.lake import Lake, Spark, SparkUntil
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, left_alone, nothing_done
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
@@ -143,17 +143,15 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
             return [tuple(row) for row in cursor.fetchall()]
 
         def ask(sql: str, until: float) -> Sequence[Sequence[object]]:
+            if time.monotonic() >= until:
+                raise QueryStopped
             try:
-                if time.monotonic() < until:
-                    with self.connections.get_thread_connection().handle.stopped_at(until):
-                        return spark(sql)
-            except SparkLost:
-                raise
+                with self.connections.get_thread_connection().handle.stopped_at(until):
+                    return spark(sql)
             except DbtRuntimeError as error:
-                if time.monotonic() < until:
+                if isinstance(error, SparkLost) or time.monotonic() < until:
                     raise
                 raise QueryStopped from error
-            raise QueryStopped
 
         if isinstance(inspection, RestingView):
             result = left_alone(inspection)
@@ -164,9 +162,7 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
         response = response_of(result, time.perf_counter() - started)
         return Refreshed(response, ";\n\n".join(statements))
 
-    def _refreshed(
-        self, inspection: Inspection, spark: Spark, ask: Callable[[str, float], Sequence[Sequence[object]]]
-    ) -> RefreshResult:
+    def _refreshed(self, inspection: Inspection, spark: Spark, ask: SparkUntil) -> RefreshResult:
         view = inspection.request.view
         with _for_dbt(), naming("refresh", show(view)):
             reads = read_plan(inspection)

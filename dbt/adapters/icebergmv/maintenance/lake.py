@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 
@@ -15,6 +15,10 @@ class Spark(Protocol):
 
     def __call__(self, sql: str) -> Sequence[Sequence[object]]:
         """Run one statement and return its rows."""
+
+
+SparkUntil: TypeAlias = Callable[[str, float], Sequence[Sequence[object]]]
+"""Runs a query until a moment of `time.monotonic`."""
 
 
 def unheard(_: str) -> None:
@@ -32,7 +36,7 @@ class Lake:
     catalog: CatalogReader
     spark: Spark
     warn: Callable[[str], None] = unheard
-    ask: Callable[[str, float], Sequence[Sequence[object]]] | None = None
+    ask: SparkUntil | None = None
 
     def until(self, moment: float) -> Spark:
         """Return what runs queries until a moment, as far as they can be stopped."""

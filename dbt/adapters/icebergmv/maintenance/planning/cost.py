@@ -91,7 +91,7 @@ def is_within_bounds(base: BaseTableStatus, status: MaterializedViewStatus) -> b
     Unless rows come in the order of their keys, the bounds of few rows are those of the whole table. Where all tables
     are small, so is what is within them.
     """
-    return base.change.unit == "file" and base.listed is None and rows_in_all(status) > FEW_ROWS
+    return base.change.unit == "file" and base.listed is None and not are_all_small(status)
 
 
 def reads_too_much(bases: Iterable[BaseTableStatus], status: MaterializedViewStatus) -> bool:
@@ -196,7 +196,7 @@ def asking_pays(
     asked_for = [origin for origin in origins if origin not in by_itself]
     copies = [c for origin in asked_for if origin not in asked.shared for c in asked.copies_of(origin)]
     shared = [(cte.asked, c) for o in asked_for if (cte := asked.shared.get(o)) for c in cte.asked.copies_of(o)]
-    if rows_in_all(status) <= FEW_ROWS:
+    if are_all_small(status):
         return len(copies) + len(shared) <= _MANY_QUESTIONS
     of_copy = _tables_read(asked, bases)
     everything = sum(map(_rows, of_copy.values()))
@@ -225,7 +225,7 @@ def there_is_time(references: int, status: MaterializedViewStatus, full_seconds:
 
     However few rows a question reads, Spark plans and compiles it.
     """
-    if full_seconds is None or references <= _FEW_QUERIES or rows_in_all(status) <= FEW_ROWS:
+    if full_seconds is None or references <= _FEW_QUERIES or are_all_small(status):
         return True
     return references * _SECONDS_A_QUESTION <= full_seconds
 
@@ -268,7 +268,7 @@ def _is_written_again(base: BaseTableStatus) -> bool:
 
 def changed_nearly_everywhere(status: MaterializedViewStatus) -> frozenset[TableName]:
     """Return the stale base tables of which nearly all partitions changed; none where all tables are small."""
-    if rows_in_all(status) <= FEW_ROWS:
+    if are_all_small(status):
         return frozenset()
     return frozenset(b.base.name for b in status.stale if _is_nearly_all(b))
 
@@ -291,7 +291,7 @@ def _count_partitions(source: IcebergSource) -> int | None:
 
 def nearly_all_keys(status: MaterializedViewStatus, stored_rows: int | None) -> float:
     """Return how many keys of stored rows are nearly all of them, where it costs much to compute them."""
-    return stored_rows * NEARLY_EVERYWHERE if stored_rows and rows_in_all(status) > FEW_ROWS else inf
+    return stored_rows * NEARLY_EVERYWHERE if stored_rows and not are_all_small(status) else inf
 
 
 def rows_in_all(status: MaterializedViewStatus) -> int:

@@ -69,9 +69,15 @@ def left_out(streaks: Streaks, status: MaterializedViewStatus, last_full: FullRe
     and so on. For a change of less than half as many rows nothing is left out. No full refresh takes the place of an
     incremental one if the last full one was of much smaller tables: it may take longer, or not fit.
     """
-    rows, fits = _rows(status), last_full is not None and rows_in_all(status) <= last_full.rows * _GROWN
-    found = (part for part, streak in streaks.items() if _is_left_out(streak, rows))
-    return frozenset(part for part in found if part != "incremental" or fits)
+    if not streaks:
+        return frozenset()  # So it mostly is, also for views of which nothing changed.
+    rows = _rows(status)
+    found = frozenset(part for part, streak in streaks.items() if _is_left_out(streak, rows))
+    return found if "incremental" not in found or _fits(status, last_full) else found - {"incremental"}
+
+
+def _fits(status: MaterializedViewStatus, last_full: FullRefresh | None) -> bool:
+    return last_full is not None and rows_in_all(status) <= last_full.rows * _GROWN
 
 
 def _is_left_out(streak: Streak, rows: int) -> bool:

@@ -167,7 +167,7 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     view, described = _with_columns(lake, view)
     started = monotonic()
     ends = options.policy == "auto"
-    until = monotonic() + (most_seconds_asked(view.state.full_seconds, view.status) if ends else inf)
+    until = started + (most_seconds_asked(view.state.full_seconds, view.status) if ends else inf)
     columns, hidden = described.output, described.hidden
     unfit = unfit_of(view, hidden, misfit(lake, view, columns))
     to_list = references_to_list(view.definition, view.status, _request(view, options, unfit))

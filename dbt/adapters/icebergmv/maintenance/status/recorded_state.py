@@ -105,8 +105,9 @@ class ViewState:
     @property
     def last_full(self) -> FullRefresh | None:
         """Return what is known of the last full refresh; None if not all is."""
-        is_known = self.full_seconds is not None and self.full_rows is not None
-        return FullRefresh(self.full_seconds or 0.0, self.full_rows or 0) if is_known else None
+        if self.full_seconds is None or self.full_rows is None:
+            return None
+        return FullRefresh(self.full_seconds, self.full_rows)
 
     @property
     def refreshed_for_people(self) -> str:
