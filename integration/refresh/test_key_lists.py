@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, Value
+from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, literal_or_null
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
 from integration.support.lake import LakeProject
 
 DAY = 86_400_000_000

@@ -12,7 +12,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange
 from dbt.adapters.icebergmv.maintenance.planning import changed_keys
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.cost import most_seconds_asked
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_DEAR, TOO_LATE, TOO_MANY
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, TOO_DEAR, TOO_LATE, too_many
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, references_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.question_texts import A_ROW
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
@@ -56,7 +56,7 @@ def test_no_question_is_asked_twice(preferred: frozenset[str], monkeypatch: pyte
     columns = (Column("id", "bigint"), Column("region", "string"))
     bases = status(sized(ONE_DAY, 10), sized(ONE_DAY, 10, "u", 1))
     questions = Questions(joined, joined.asked, BaseTables(StubCatalog({}, {})), bases, columns, preferred)
-    assert questions.reached(1, everything) is TOO_MANY
+    assert questions.reached(1, everything) == too_many(MOST_KEYS)
     assert len(asked) == len(set(asked)) > 1
 
 

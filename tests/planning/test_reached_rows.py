@@ -12,7 +12,7 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.delta_queries import signed_queries
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_MANY, Answer
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, Answer, too_many
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Merge, NoOp, ReachedRows, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
@@ -140,7 +140,7 @@ def test_nothing_is_reached() -> None:
 
 
 def test_more_keys_than_a_predicate_takes() -> None:
-    plan = planned(COUNTS, [sized(DAY, 10)], spark=Asked({0: TOO_MANY}))
+    plan = planned(COUNTS, [sized(DAY, 10)], spark=Asked({0: too_many(MOST_KEYS)}))
     assert plan == Full("t changed and its changed rows reach more than 1000 keys")
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.cost import asking_pays, small_beside_large
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_MANY
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, too_many
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, as_far_as_it_pays
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
@@ -62,7 +62,7 @@ def test_too_many_keys_of_it_are_not_asked_for_by_the_whole_text() -> None:
             return [("region", "string"), ("v", "int"), ("n", "bigint")]
         return [(str(n),) for n in range(10_001)] if "DISTINCT" in sql else [(1,)]
 
-    assert questions(1000, 1000).answers(ToAsk((0,)), spark) == {0: TOO_MANY}
+    assert questions(1000, 1000).answers(ToAsk((0,)), spark) == {0: too_many(MOST_KEYS)}
     assert all("icebergmv_copy" not in sql for sql in said)
 
 

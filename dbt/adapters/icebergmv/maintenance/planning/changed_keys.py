@@ -30,6 +30,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.cost import reads_much, rows_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
+    MOST_KEYS,
     NEARLY_ALL,
     TOO_DEAR,
     TOO_LATE,
@@ -48,8 +49,8 @@ from dbt.adapters.icebergmv.maintenance.planning.row_changes import is_appended
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import OrNull, image
+from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 
@@ -96,7 +97,7 @@ class Questions:
     are first looked for in the changed rows themselves. `reads_little`: subqueries that read much are not run. After
     `until`, a moment of `time.monotonic`, nothing more is asked. `many_compared`: of so many rows that are compared it
     is first asked whether FROM and WHERE leave any. From `nearly_all` keys of stored rows, to compute everything costs
-    less.
+    less. `most_of_one`: so many values of one column may be listed.
     """
 
     definition: ViewDefinition
@@ -111,6 +112,7 @@ class Questions:
     until: float = inf
     many_compared: int = MANY_COMPARED
     nearly_all: float = inf
+    most_of_one: int = MOST_KEYS
 
     def answers(self, to_ask: ToAsk, run: Spark) -> dict[int, Answer]:
         """Return what the references reach. Of the needed ones none is asked after one that cannot say it."""
@@ -224,7 +226,7 @@ class Questions:
         for column in dict.fromkeys(track.column for _, track in followed):
             value = internal_form(types[column], identifier(column))
             if listed is None or column not in listed.domain_columns:
-                found = values_of(f"SELECT DISTINCT {value} FROM {changed}", run)
+                found = values_of(f"SELECT DISTINCT {value} FROM {changed}", run, self.most_of_one)
             else:
                 found = listed.values_of(column)
             if isinstance(found, NotListed):
@@ -372,7 +374,7 @@ class Questions:
             return none_of(f"SELECT 1 FROM (\n{question}\n)", run)
         joined = self._join_keys(self.asked.origins.get(index, index))
         fewer = ([c for c in keys if c.name in names] for names in (joined, self.preferred))
-        answer = ask(question, [keys, *fewer], run, last=literals)
+        answer = ask(question, [keys, *fewer], run, literals, self.most_of_one)
         # Where something was left out of the text, there are keys among them that the view does not have; new rows may
         # have keys that it does not have yet.
         if not isinstance(answer, tuple) or reach.edits or self._is_new(index):

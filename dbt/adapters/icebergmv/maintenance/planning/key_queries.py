@@ -12,11 +12,14 @@ from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, stored_type
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, Value
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify
+from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
 
 MOST_KEYS = 1000
+MANY_KEYS = 50_000
+"""So many values of one column are listed for a query that runs at once: half a megabyte of text for numbers."""
+
 MOST_COLLECTED = 10_000
 """So many rows are collected to see which of their columns have few values: it is quicker than to ask again."""
 
@@ -30,8 +33,6 @@ class NotListed:
 
     reason: str
 
-
-TOO_MANY = NotListed(f"reach more than {MOST_KEYS} keys")
 
 NEARLY_ALL = NotListed("reach nearly all rows of the view, and to compute all costs less than to overwrite these")
 
@@ -47,17 +48,29 @@ Answer: TypeAlias = tuple[TupleDomain, ...] | NotListed
 """The output rows that the changed rows of a reference reach."""
 
 
+def too_many(most: int) -> NotListed:
+    """Return that more keys are reached than may be listed."""
+    return NotListed(f"reach more than {most} keys")
+
+
 def none_of(query: str, run: Spark) -> Answer | None:
     """Return that nothing is reached, if a query gives no row."""
     rows = rows_of(f"{query} LIMIT 1", run)
     return rows if isinstance(rows, NotListed) else None if rows else ()
 
 
-def ask(question: str, choices: Sequence[Sequence[Column]], run: Spark, last: Sequence[Column] = ()) -> Answer:
+def ask(
+    question: str,
+    choices: Sequence[Sequence[Column]],
+    run: Spark,
+    last: Sequence[Column] = (),
+    most_of_one: int = MOST_KEYS,
+) -> Answer:
     """Return the distinct values that a question gives, as a region of one choice of columns.
 
-    That is the first with few enough of them. Where none has, it is the column with the fewest, or the `last` columns.
-    All are asked for at once; only where they are more than are collected, a choice is asked for again by itself.
+    That is the first with few enough of them. Where none has, it is the column with the most of up to `most_of_one`
+    values, which tells most rows apart; or else the one with the fewest, or the `last` columns. All are asked for at
+    once; only where they are more than are collected, a choice is asked for again by itself.
     """
     columns = tuple(dict.fromkeys(c for some in (*choices, last) for c in some))
     rows = _distinct(question, columns, MOST_COLLECTED, run)
@@ -65,10 +78,10 @@ def ask(question: str, choices: Sequence[Sequence[Column]], run: Spark, last: Se
         return rows
     is_complete = len(rows) <= MOST_COLLECTED
     values = {c: {row[n] for row in rows} for n, c in enumerate(columns)}
-    alone = min(dict.fromkeys(c for some in choices for c in some), key=lambda c: len(values[c]), default=None)
-    fewest = () if alone is None else (alone,)
-    for some in dict.fromkeys(map(tuple, (*choices, fewest, last))):
-        most = most_keys(some)
+    alone = sorted(dict.fromkeys(c for some in choices for c in some), key=lambda c: len(values[c]))
+    wanted, others = _limited(choices), _limited([alone[:1], last])
+    many = [(tuple(alone[-1:]), most_of_one)] if most_of_one > MOST_KEYS else []
+    for some, most in dict.fromkeys((*wanted, *many, *others)):
         few = _projected(rows, [columns.index(c) for c in some])
         if not some or len(few) > most:
             continue
@@ -77,7 +90,12 @@ def ask(question: str, choices: Sequence[Sequence[Column]], run: Spark, last: Se
             return found
         if len(found) <= most:
             return _region_of(found, some)
-    return TOO_MANY
+    return too_many(most_of_one)
+
+
+def _limited(choices: Sequence[Sequence[Column]]) -> list[tuple[tuple[Column, ...], int]]:
+    """Return the choices, each with how many rows of it may be listed."""
+    return [(some, most_keys(some)) for some in dict.fromkeys(map(tuple, choices))]
 
 
 def _distinct(
@@ -101,6 +119,9 @@ def _region_of(rows: Sequence[Sequence[object]], keys: Sequence[Column]) -> Answ
     if not are_texts_known(rows):
         return NOT_UTF8
     names = [ColumnKey(c.name) for c in keys]
+    if len(names) == 1:
+        domain = Domain.of(*(value_of(row[0]) for row in rows))
+        return () if domain.is_none else (TupleDomain.where({names[0]: domain}),)
     return simplify([_region(dict(zip(names, row, strict=True))) for row in rows], MOST_KEYS)
 
 
@@ -123,13 +144,13 @@ def described(query: str, run: Spark) -> tuple[Column, ...] | None:
     return None if isinstance(rows, NotListed) else tuple(Column(str(r[0]), stored_type(str(r[1]))) for r in rows)
 
 
-def values_of(query: str, run: Spark) -> Domain | NotListed:
+def values_of(query: str, run: Spark, most: int = MOST_KEYS) -> Domain | NotListed:
     """Return the values that a query of one column gives, if they are few enough for a predicate."""
-    rows = rows_of(f"{query} LIMIT {MOST_KEYS + 1}", run)
+    rows = rows_of(f"{query} LIMIT {most + 1}", run)
     if isinstance(rows, NotListed):
         return rows
-    if len(rows) > MOST_KEYS:
-        return TOO_MANY
+    if len(rows) > most:
+        return too_many(most)
     return Domain.of(*(value_of(row[0]) for row in rows)) if are_texts_known(rows) else NOT_UTF8
 
 

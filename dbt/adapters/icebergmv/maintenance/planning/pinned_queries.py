@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from pyiceberg.schema import Schema
 
@@ -21,14 +22,16 @@ def pinned_query(
     bases: BaseTables,
     filters: Mapping[int, tuple[TupleDomain, ...]],
     edits: Iterable[TextEdit] = (),
+    *,
+    long_lists: bool = False,
 ) -> str:
     """Return the definition with every base table at its recorded snapshot, reading only what `filters` leave.
 
     Tables that have no recorded snapshot (foreign tables, plain views) stay as they are written. `edits` are those of
-    other parts of the text.
+    other parts of the text; `long_lists` is as in Dialect.
     """
     replacements: dict[TableReference, str] = {}
-    dialect = Dialect(bases.catalog_name, bases_can_prune(definition, bases, filters))
+    dialect = Dialect(bases.catalog_name, bases_can_prune(definition, bases, filters), long_lists=long_lists)
     for reference in definition.references:
         source = None if reference.pinned else bases.of(reference).source
         if source is not None:
@@ -130,6 +133,9 @@ def _selected(
         return f"(SELECT {columns or '*'} FROM {table})"
     types = {f.name: spark_type(f.field_type) for f in source.table_schema.fields}
     inner = table if columns is None else f"(SELECT {columns} FROM {table})"
+    partitioned = {column for column, _ in _partitioned_by(source)}
+    if any(key.column in partitioned for rows in wanted for key, _ in rows.constraints):
+        dialect = replace(dialect, long_lists=False)
     return f"(SELECT * FROM {inner} WHERE {disjunction(wanted, types, dialect)})"
 
 

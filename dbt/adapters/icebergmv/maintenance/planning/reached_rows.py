@@ -31,7 +31,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
 from dbt.adapters.icebergmv.maintenance.planning.regions import base_filters, in_few_terms
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
+from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 

@@ -34,7 +34,7 @@ from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
     with_states,
 )
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import MANY_KEYS, MOST_KEYS, Answer
 from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
     Effort,
     effort_so_far,
@@ -55,6 +55,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
     without_regions,
 )
 from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
+from dbt.adapters.icebergmv.maintenance.planning.replaced_share import full_instead
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import (
     Column,
     Columns,
@@ -85,7 +86,8 @@ class PlanOptions:
     """What the plan is for. `policy` and `incremental` are the user's; `appends` says that it runs at once.
 
     `merges` and `leaves_out`: it may merge groups, and leave out what did not pay lately. This is for those alone who
-    write what comes of it: a read would not record that it left that out.
+    write what comes of it: a read would not record that it left that out. `most_of_one`: so many keys of one column may
+    be replaced; each is in the text of a query.
     """
 
     policy: RefreshPolicy = "auto"
@@ -93,12 +95,14 @@ class PlanOptions:
     appends: bool = True
     merges: bool = False
     leaves_out: bool = False
+    most_of_one: int = MOST_KEYS
 
     @classmethod
     def of_run(cls, config: ViewConfig) -> PlanOptions:
         """Return what a run plans for, which writes what comes of it."""
         policy = config.refresh_policy
-        return cls(policy, config.incremental, merges=True, leaves_out=policy == "auto")
+        leaves_out = policy == "auto"
+        return cls(policy, config.incremental, merges=True, leaves_out=leaves_out, most_of_one=MANY_KEYS)
 
 
 @dataclass(frozen=True)
@@ -182,6 +186,8 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
     request = request_of(view, options, hidden, unfit)
     plan, effort = _planned(lake, view, (*columns, *hidden), request, until)
+    if isinstance(plan, Overwrite) and options.policy == "auto":
+        plan = full_instead(view, plan, lake.until(until)) or plan
     effort = replace(effort, seconds=monotonic() - started)
     if isinstance(plan, NoOp):
         return Unchanged(view, plan, effort)
@@ -233,7 +239,8 @@ def _planned(
 
     def questions(asked: Asked) -> Questions:
         first = small_beside_large(status)
-        return Questions(definition, asked, view.bases, status, columns, preferred, first, nearly_all=nearly_all)
+        found = Questions(definition, asked, view.bases, status, columns, preferred, first)
+        return replace(found, nearly_all=nearly_all, most_of_one=request.most_of_one)
 
     before = clock_to_ask(definition, status, request)
     if before is not None:
@@ -310,6 +317,7 @@ def _request(view: RefreshedView, options: PlanOptions, misfit: str | None) -> P
         partitioning=[(f.column, f.transform) for f in stored_partitioning(view.storage)],
         incremental=options.incremental,
         appends=options.appends,
+        most_of_one=options.most_of_one,
         full_seconds=view.state.full_seconds,
         left_out=left_out(view.state.streaks, view.status, view.state.last_full) if options.leaves_out else frozenset(),
     )

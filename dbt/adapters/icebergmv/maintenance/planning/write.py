@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from pyiceberg.table import Table
@@ -119,7 +119,7 @@ def query_of(settled: Settled) -> str:
         case Append():
             return appended_query(definition, bases, plan, settled.stored_names, settled.edits)
         case Overwrite():
-            return pinned_query(definition, bases, plan.base_filters, settled.edits)
+            return pinned_query(definition, bases, plan.base_filters, settled.edits, long_lists=True)
         case Full() | Merge():
             return pinned_query(definition, bases, {}, settled.edits)
         case _:
@@ -143,7 +143,7 @@ def region_in_query(settled: Settled, plan: Overwrite, types: Mapping[str, str])
     """Return the predicate of a region on the rows that the definition gives; `types` are those of the columns."""
     view = settled.view
     can_prune = bases_can_prune(view.definition, view.bases, plan.base_filters, plan.region)
-    return in_lists(plan.region, types, Dialect(view.bases.catalog_name, can_prune))
+    return in_lists(plan.region, types, Dialect(view.bases.catalog_name, can_prune, long_lists=True))
 
 
 def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> Write:
@@ -171,7 +171,7 @@ def _stored_where(region: Sequence[TupleDomain], types: Mapping[str, str], diale
     columns = {key.column for disjunct in region for key, _ in disjunct.constraints}
     if len(partitioned & columns) > 1:
         return disjunction(region, types, dialect)
-    return in_lists(region, types, dialect)
+    return in_lists(region, types, replace(dialect, long_lists=not partitioned & columns))
 
 
 def distribution_of(settled: Settled, start: StoredRows) -> dict[str, str]:

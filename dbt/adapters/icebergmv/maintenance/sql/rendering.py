@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Context, Decimal
 
@@ -18,11 +18,19 @@ from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import (
     TransformName,
     civil_from_days,
 )
+from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 
 _ESCAPED = {"\\": "\\\\", "'": "\\'", "$": "\\u0024"}
 _INTEGER_BOUNDS = {"int": (-(2**31), 2**31 - 1), "bigint": (-(2**63), 2**63 - 1)}
 _DECIMAL = re.compile(r"^decimal\((\d+),(\d+)\)$")
 _EXACT = Context(prec=100)
+
+LONG_LIST = 1000
+"""From more values than these Spark takes longer to parse literals than to split one text of them."""
+
+_SEPARATORS = (",", ";", "~", "#", "\x1f")
+_IN_TEXT = {"int": "int", "date": "int", "bigint": "bigint", "timestamp": "bigint", "string": "string"}
+"""Of which type the values of a long list are, by the type of the column: in the form of `internal_form`."""
 
 
 def identifier(name: str) -> str:
@@ -80,12 +88,14 @@ class Dialect:
     `catalog` is the Spark catalog whose `system` functions compute bucket and truncate. `pushable` lets Iceberg see
     these functions and prune by them. It must be False over a table whose partition specs differ on a column: Iceberg
     applies the predicate to every spec and fails on `bucket(4, c) = 0` over files partitioned by `c`. `columns` has the
-    text of columns that are not written as their name.
+    text of columns that are not written as their name. With `long_lists` a list of many values is a subquery, of which
+    Iceberg sees the bounds alone: not for REPLACE WHERE, nor where the column partitions what is read.
     """
 
     catalog: str
     pushable: bool = True
     columns: Mapping[str, str] = field(default_factory=dict)
+    long_lists: bool = False
 
     def text_of(self, column: str) -> str:
         """Return how a column is written."""
@@ -125,7 +135,8 @@ def _constraint(key: ColumnKey, domain: Domain, types: Mapping[str, str], dialec
     column = dialect.text_of(key.column)
     spark_type = types[key.column]
     if key.transform is None:
-        return _membership(column, domain, spark_type)
+        listed = _in_long_list(column, domain, spark_type) if dialect.long_lists else None
+        return listed or _membership(column, domain, spark_type)
     transform = TransformName.parse(key.transform)
     if not transform.width:
         raise ValueError(f"Cannot render the transform {key.transform}")
@@ -171,6 +182,26 @@ def _membership(expression: str, domain: Domain, spark_type: str) -> str:
         arms.append(f"{expression} IN ({', '.join(single)})")
     arms.extend(_range(expression, r, spark_type) for r in ranges if not r.is_single_value)
     return " OR ".join(arms) if arms else "false"
+
+
+def _in_long_list(expression: str, domain: Domain, spark_type: str) -> str | None:
+    """Return the predicate of many single values as a subquery of one text; None for other domains and types."""
+    if len(domain.ranges) <= LONG_LIST or not domain.is_discrete:
+        return None
+    form, of = internal_form(spark_type, expression), _IN_TEXT.get(spark_type)
+    values = [str(r.low) for r in domain.ranges]
+    separator = _separator_of(values)
+    if form is None or of is None or separator is None:
+        return None
+    within = _range(expression, Range(domain.ranges[0].low, domain.ranges[-1].high), spark_type)
+    texts = f"SELECT explode(split({string_literal(separator.join(values))}, {string_literal(separator)})) AS key"
+    listed = f"{within} AND {form} IN (SELECT CAST(key AS {of}) FROM ({texts}))"
+    return f"{expression} IS NULL OR ({listed})" if domain.null else listed
+
+
+def _separator_of(values: Sequence[str]) -> str | None:
+    """Return what is in none of the values."""
+    return next((s for s in _SEPARATORS if not any(s in value for value in values)), None)
 
 
 def _excluded(domain: Domain, spark_type: str) -> list[Value]:

@@ -42,24 +42,6 @@ _PRIMITIVES: dict[type[IcebergType], str] = {
 }
 
 
-_AS_STORED = {
-    "string": "{}",
-    "int": "{}",
-    "bigint": "{}",
-    "smallint": "CAST({} AS int)",
-    "tinyint": "CAST({} AS int)",
-    "boolean": "{}",
-    "date": "unix_date({})",
-    "timestamp": "unix_micros({})",
-}
-
-
-def internal_form(spark_type: str, value: str) -> str | None:
-    """Return the SQL that makes of a value what a Domain holds of it; None for a type that no Domain holds exactly."""
-    form = _AS_STORED.get(spark_type)
-    return None if form is None else form.format(value)
-
-
 def spark_type(iceberg_type: IcebergType) -> str:
     """Return the Spark SQL type that Spark shows for an Iceberg type (Iceberg docs, "Type compatibility").
 

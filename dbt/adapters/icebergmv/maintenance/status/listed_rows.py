@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, Value
+from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.sql.rendering import literal_or_null
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import internal_form
 
 ListedValue: TypeAlias = Value | None
 

@@ -10,9 +10,10 @@ from pyiceberg.types import IcebergType
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import taken_back
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, splice
+from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified, string_literal
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type, internal_form
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
 from dbt.adapters.icebergmv.maintenance.stitching.base_reads import gated, in_place_of, needed_by

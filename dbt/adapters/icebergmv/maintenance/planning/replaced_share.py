@@ -1,0 +1,41 @@
+"""How many of the stored rows an overwrite of many keys replaces: asked of the storage table.
+
+How many keys there are says little of that, as each may have any number of rows. Such an overwrite reads the base
+tables whole, as their files hold keys in no order; so it saves only what is computed and written for the other rows.
+"""
+
+from __future__ import annotations
+
+from dbt.adapters.icebergmv.maintenance.lake import Spark
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_LATE, NotListed, rows_of
+from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Overwrite
+from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
+from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
+from dbt.adapters.icebergmv.maintenance.sql.rendering import LONG_LIST, Dialect
+from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
+
+MOST_REPLACED = 0.1
+"""The share of stored rows from which a full refresh is taken to cost less than to replace them by many keys."""
+
+
+def full_instead(view: RefreshedView, plan: Overwrite, run: Spark) -> Full | None:
+    """Return the full refresh that costs less than an overwrite of many keys; None where it does not."""
+    stored, status = view.stored, view.status
+    if stored.row_count is None or not _is_of_many_keys(plan):
+        return None
+    where = in_lists(plan.region, stored.types, Dialect(view.bases.catalog_name, pushable=False, long_lists=True))
+    columns = sorted({key.column for rows in plan.region for key, _ in rows.constraints})
+    found = rows_of(f"SELECT count(*) FROM ({view_query(stored.name, columns, stored.snapshot_id)}) WHERE {where}", run)
+    if isinstance(found, NotListed):
+        late = Full(f"the rows to replace could not be counted in time ({changes(status)})")
+        return late if found is TOO_LATE else None
+    share = int(str(found[0][0])) / max(1, stored.row_count)
+    if share <= MOST_REPLACED:
+        return None
+    return Full(f"cheaper than an overwrite of {share:.0%} of the rows by their keys ({changes(status)})")
+
+
+def _is_of_many_keys(plan: Overwrite) -> bool:
+    domains = (domain for disjunct in plan.region for _, domain in disjunct.constraints)
+    return any(len(domain.ranges) > LONG_LIST and domain.is_discrete for domain in domains)

@@ -1,0 +1,67 @@
+"""More keys than a predicate takes: they are listed in one text, and the rows of each are replaced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from integration.support.following import assert_follows, built
+from integration.support.lake import LakeProject
+
+NAMED = "{facts} f join {names} n on f.customer = n.id"
+VIEWS = {
+    "by_customer": "select customer, count(distinct product) as n, median(amount) as m from {facts} group by customer",
+    "numbered": "select id, customer, amount, row_number() over (partition by customer order by id) as place"
+    " from {facts}",
+    "by_name": f"select n.name, median(f.amount) as m from {NAMED} group by n.name",
+    "by_moment": f"select n.at, count(distinct f.product) as n from {NAMED} group by n.at",
+    "by_day": f"select n.day, max(f.amount) as best, median(f.amount) as m from {NAMED} group by n.day",
+    "outer": "select n.name, n.id, f.products from {names} n left join (select customer, count(distinct product) as products"
+    " from {facts} group by customer) f on f.customer = n.id",
+    "unsold": "select n.id, n.name from {names} n left anti join {facts} f on f.customer = n.id",
+    "pairs": "select distinct customer, product from {facts} where amount > 3",
+}
+TABLES = {
+    "facts": "TBLPROPERTIES ('write.metadata.metrics.default'='none') AS SELECT cast(id AS int) AS id,"
+    " cast(if(id % 20000 = 19, null, id % 20000) AS int) AS customer, cast(id % 7 AS int) AS product,"
+    " cast(id % 11 AS int) AS amount FROM range(40000)",
+    "names": "TBLPROPERTIES ('write.metadata.metrics.default'='none') AS SELECT cast(id AS int) AS id,"
+    " concat(array('', 'it\\'s ', 'a,b;', '$x\\\\')[id % 4], if(id % 3 = 0, '~#', 'é'), if(id % 20000 = 3, '', id))"
+    " AS name, timestamp_millis(id * 1000003) AS at, date_add(date'1930-01-01', cast(id AS int)) AS day"
+    " FROM range(21000)",
+}
+OVERWRITE = dict.fromkeys(VIEWS, "overwrite")
+ROUNDS = {
+    "a thirteenth of the customers": (
+        ["UPDATE {facts} SET amount = amount + 1 WHERE customer % 13 = 0 OR customer IS NULL"],
+        {**OVERWRITE, **dict.fromkeys(["by_moment", "outer", "unsold"], "none")},
+    ),
+    "their rows go": (
+        ["DELETE FROM {facts} WHERE customer % 13 = 1"],
+        OVERWRITE,
+    ),
+    "to other customers": (
+        ["UPDATE {facts} SET customer = if(id % 2 = 0, customer + 1, null) WHERE customer % 26 = 2"],
+        {**OVERWRITE, "unsold": "overwrite"},
+    ),
+    "new ones, and names": (
+        [
+            "INSERT INTO {facts} SELECT id + 50000, 20000 + id % 1000, 3, 9 FROM range(1300)",
+            "UPDATE {names} SET name = concat(name, '\\'') WHERE id % 17 = 0 OR id > 20500",
+        ],
+        {"by_customer": "overwrite", "by_name": "overwrite", "outer": "full"},
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def tables(lake: LakeProject) -> dict[str, str]:
+    return built(lake, "many_", TABLES, VIEWS, VIEWS)
+
+
+@pytest.mark.parametrize("change", ROUNDS)
+def test_rows_of_many_keys_are_replaced(lake: LakeProject, tables: dict[str, str], change: str) -> None:
+    found: dict[str, dict[str, Any]] = assert_follows(lake, tables, ROUNDS[change], VIEWS)
+    for name, response in found.items():
+        print(name, response["refresh_kind"], response["rows_affected"], response["refresh_reason"])
