@@ -6,6 +6,7 @@ claim that is right. So the mutants do not depend on how far the engine's own ru
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
@@ -159,11 +160,32 @@ def in_lists(change: Callable[[str], str]) -> Planner:
     return Planner(write=rewrite)
 
 
+def in_long_lists(change: Callable[[str], str]) -> Planner:
+    """Return a planner that changes long lists of values, where they are deleted and where they are inserted."""
+
+    def rewrite(write: Write, plan: RefreshPlan) -> Write:
+        if not isinstance(write, ReplaceRows) or LONG_LIST not in write.where:
+            return write
+        rows = replace(write.rows, where=change(write.rows.where or ""))
+        return replace(write, rows=rows, where=change(write.where))
+
+    return Planner(write=rewrite)
+
+
+def without_the_first_value(where: str) -> str:
+    return re.sub(r"(?<=split\(')[^,]*,", "", where)
+
+
+def without_null(where: str) -> str:
+    return where.replace(" IS NULL OR (", " IS NOT NULL AND (")
+
+
 def without_the_last(where: str) -> str:
     return f"{where[: where.rindex(LISTED)]})"
 
 
 LISTED = ", struct("
+LONG_LIST = "explode(split("
 MONTH = truncate_timestamp("month") or DATE_TO_YEAR
 
 
@@ -182,6 +204,10 @@ def without_empty(plan: RefreshPlan, raw: Mapping[str, Disjuncts], of: ViewDefin
 OF_TWO_KEYS = (
     view("SELECT DISTINCT region, v FROM t0"),
     view("SELECT region, v, median(id) AS m FROM t0 GROUP BY 1, 2"),
+)
+OF_ONE_KEY = (
+    view("SELECT region, count(DISTINCT v) AS n FROM t0 GROUP BY region"),
+    view("SELECT v, median(id) AS m FROM t0 GROUP BY v"),
 )
 UNION_ALL = view("SELECT d, v FROM t0 UNION ALL SELECT d, id FROM t1")
 JOINED_TO_ITSELF = view("SELECT a.d, a.v, b.id FROM t0 a JOIN t0 b ON a.region = b.region")
@@ -245,6 +271,8 @@ MUTANTS: dict[str, Mutant] = {
     "NULL is not in the list of rows": Mutant(
         OF_TWO_KEYS, in_lists(lambda where: where.replace("(CAST(NULL AS string) AS key_0", "('none' AS key_0"))
     ),
+    "a value is not in a long list": Mutant(OF_ONE_KEY, in_long_lists(without_the_first_value)),
+    "NULL is not in a long list": Mutant(OF_ONE_KEY, in_long_lists(without_null)),
     # Regions and filters.
     "removed rows alone are seen": Mutant(PLAIN, Planner(rows=lambda table, change: change.removed)),
     "lower bounds are off by one": Mutant(PLAIN, Planner(disjuncts=shrunk(open_low))),

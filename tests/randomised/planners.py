@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
@@ -17,10 +17,10 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.lake import Spark
-from dbt.adapters.icebergmv.maintenance.planning import question_texts
+from dbt.adapters.icebergmv.maintenance.planning import key_queries, question_texts
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Questions, ToAsk, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValues, Run, evaluated
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import MANY_KEYS, Answer
 from dbt.adapters.icebergmv.maintenance.planning.listed_values import Listing
 from dbt.adapters.icebergmv.maintenance.planning.plan import RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
@@ -199,6 +199,7 @@ class Planner:
         questions = Questions(
             definition, definition.asked, session.bases, status, session.columns, own_keys_first=first
         )
+        questions = replace(questions, most_of_one=MANY_KEYS)
         if not session.appends:
             questions = replace(questions, many_compared=0)
         if session.own_keys_first:
@@ -209,8 +210,13 @@ class Planner:
 
         def ask(questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:
             asked = self.ask_little if session.asks_little else self.ask
-            # The tables of a history are too small for rows to be compared behind a join of them.
-            with nullcontext() if session.appends else patch.object(question_texts, "is_compared_behind", _always):
+            with ExitStack() as small:
+                # The tables of a history are too small for rows to be compared behind a join of them,
+                if not session.appends:
+                    small.enter_context(patch.object(question_texts, "is_compared_behind", _always))
+                # and hold too few keys for one column to be asked by itself, as it may have more than several together.
+                if sum(base.change.changed_rows for base in status.stale) % 2:
+                    small.enter_context(patch.object(key_queries, "MOST_KEYS", 1))
                 return asked(questions, to_ask, session.run)
 
         reached = Reaching(definition, session.bases, status, _strict(session.run), ask, live).plan(request)

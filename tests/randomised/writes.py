@@ -15,7 +15,7 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.write import Write, write_of
 from dbt.adapters.icebergmv.maintenance.refresh.statements import write_rows
-from dbt.adapters.icebergmv.maintenance.sql import key_lists
+from dbt.adapters.icebergmv.maintenance.sql import key_lists, rendering
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.hidden_columns import shown
@@ -48,7 +48,10 @@ class Target:
         view = NewView(request, self.definition, self.bases, MaterializedViewStatus(()), (), self.storage)
         columns = tuple(Column(f.name, spark_type(f.field_type)) for f in shown(self.storage.schema()).fields)
         settled = Settled(view, columns, plan, hidden=stored_hidden(self.storage))
-        with patch.object(key_lists, "MANY_KEYS", self._many_keys(plan)):
+        with (
+            patch.object(key_lists, "MANY_KEYS", self._many_keys(plan)),
+            patch.object(rendering, "LONG_LIST", self._long_list(plan)),
+        ):
             return write_of(settled, StoredRows(STORED_NAME, self.storage, STORED))
 
     def _many_keys(self, plan: Append | Overwrite | Merge | Full) -> int:
@@ -57,6 +60,12 @@ class Target:
         if isinstance(plan, Merge):
             regions = [delta.region for delta in plan.deltas if isinstance(delta, ReachedRows)]
         return 1 if any(len(region) % 2 == 0 for region in regions) else key_lists.MANY_KEYS
+
+    def _long_list(self, plan: Append | Overwrite | Merge | Full) -> int:
+        """Return from how many values on a list is a text: of an overwrite, two are enough one time of two."""
+        disjuncts = plan.region if isinstance(plan, Overwrite) else ()
+        values = sum(len(domain.ranges) for disjunct in disjuncts for _, domain in disjunct.constraints)
+        return 1 if values % 2 == 0 else rendering.LONG_LIST
 
 
 def statements(write: Write) -> list[str]:

@@ -71,6 +71,9 @@ _logger = AdapterLogger("IcebergMV")
 DEFAULT_STORAGE_PREFIX = "__mv_storage__"
 
 
+_LONGEST_LOGGED = 100_000
+"""The characters of a statement from which only its beginning is logged: the rest is keys."""
+
 _FLAGS_PAGE = "https://docs.getdbt.com/reference/global-configs/behavior-changes"
 BEHAVIOR_FLAGS: list[BehaviorFlag] = [
     {
@@ -139,7 +142,8 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
             progress.reach(stage_of(sql))
             contract.ask_spark()
             statements.append(sql)
-            _, cursor = self.connections.add_query(self.connections._add_query_comment(sql), auto_begin=False)
+            text, abridged = self.connections._add_query_comment(sql), len(sql) > _LONGEST_LOGGED
+            _, cursor = self.connections.add_query(text, auto_begin=False, abridge_sql_log=abridged)
             return [tuple(row) for row in cursor.fetchall()]
 
         def ask(sql: str, until: float) -> Sequence[Sequence[object]]:

@@ -133,10 +133,14 @@ def _selected(
         return f"(SELECT {columns or '*'} FROM {table})"
     types = {f.name: spark_type(f.field_type) for f in source.table_schema.fields}
     inner = table if columns is None else f"(SELECT {columns} FROM {table})"
-    partitioned = {column for column, _ in _partitioned_by(source)}
-    if any(key.column in partitioned for rows in wanted for key, _ in rows.constraints):
+    if any(key.column in pruned_by_values(_partitioned_by(source)) for rows in wanted for key, _ in rows.constraints):
         dialect = replace(dialect, long_lists=False)
     return f"(SELECT * FROM {inner} WHERE {disjunction(wanted, types, dialect)})"
+
+
+def pruned_by_values(partitioning: Iterable[tuple[str, str]]) -> frozenset[str]:
+    """Return the columns of which a long list of values says which partitions are read; it is in all buckets."""
+    return frozenset(column for column, transform in partitioning if not transform.startswith("bucket"))
 
 
 def _partitioned_by(source: IcebergSource) -> list[tuple[str, str]]:

@@ -44,6 +44,9 @@ from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, Ma
 from dbt.adapters.icebergmv.maintenance.status.streaks import Part
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 
+_MOST_MET = 100_000
+"""Values times disjuncts: to find out what so many have in common takes a second."""
+
 
 @dataclass(frozen=True)
 class PlanRequest:
@@ -314,7 +317,7 @@ def _in_both(answer: Sequence[TupleDomain], affected: Sequence[TupleDomain]) -> 
 
     Keys are of one column; bounds of others say more. That is no use where it takes many more words.
     """
-    if len(answer) * len(affected) > REGION_LIMIT:
+    if len(answer) * len(affected) > REGION_LIMIT or _words(answer) * len(affected) > _MOST_MET:
         return list(answer)
     both = [rows for rows in (a.intersect(b) for a in answer for b in affected) if not rows.is_none]
     return both if _words(both) <= max(FEW_TERMS, 2 * _words(answer)) else list(answer)

@@ -15,7 +15,7 @@ from dbt.adapters.icebergmv.maintenance.sql.rendering import LONG_LIST, Dialect
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
 
-MOST_REPLACED = 0.1
+MOST_REPLACED = 0.2
 """The share of stored rows from which a full refresh is taken to cost less than to replace them by many keys."""
 
 

@@ -18,7 +18,11 @@ from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
 from dbt.adapters.icebergmv.maintenance.planning.cost import FEW_ROWS
 from dbt.adapters.icebergmv.maintenance.planning.delta_queries import appended_query, signed_queries
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import MergedGroups
-from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import bases_can_prune, pinned_query
+from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import (
+    bases_can_prune,
+    pinned_query,
+    pruned_by_values,
+)
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.read_estimate import estimated_bytes
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
@@ -167,11 +171,11 @@ def _stored_where(region: Sequence[TupleDomain], types: Mapping[str, str], diale
 
     Terms name pairs of partitions. Lists would name all pairs that their values make.
     """
-    partitioned = {field.column for field in stored_partitioning(table)}
+    partitioned = [(field.column, field.transform) for field in stored_partitioning(table)]
     columns = {key.column for disjunct in region for key, _ in disjunct.constraints}
-    if len(partitioned & columns) > 1:
+    if len({column for column, _ in partitioned} & columns) > 1:
         return disjunction(region, types, dialect)
-    return in_lists(region, types, replace(dialect, long_lists=not partitioned & columns))
+    return in_lists(region, types, replace(dialect, long_lists=not pruned_by_values(partitioned) & columns))
 
 
 def distribution_of(settled: Settled, start: StoredRows) -> dict[str, str]:
