@@ -8,6 +8,7 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
+    MANY_KEYS,
     MOST_COLLECTED,
     MOST_KEYS,
     NOT_UTF8,
@@ -17,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     too_many,
 )
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
-from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 
 ID, DAY, REGION, BRANCH = (Column(name, "int") for name in ("id", "day", "region", "branch"))
 
@@ -80,6 +81,39 @@ def test_rows_beyond_those_that_were_collected_count() -> None:
     rows = [(n, max(0, n - MOST_COLLECTED), 0, 0) for n in range(MOST_COLLECTED + MOST_KEYS + 5)]
     assert ask("SELECT q", [[ID, DAY]], distinct(rows, asked)) == too_many(MOST_KEYS)
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("rows", "choices", "columns", "queries"),
+    [
+        # Few keys of several columns are still the first choice,
+        (FEW[:500], [[ID, DAY]], {"id", "day"}, 1),
+        (SOME, [[ID, DAY, REGION], [DAY]], {"day"}, 1),
+        # and one column of many before one of few, which may be in most rows.
+        (SOME, [[ID, DAY, REGION]], {"id"}, 1),
+        (SOME, [[ID]], {"id"}, 1),
+        (MANY, [[ID, DAY, REGION]], {"id"}, 2),
+        ([(n % 20_000, n % 50, n % 7, 0) for n in range(60_000)], [[ID, DAY]], {"id"}, 2),
+        ([(n, n % 50, n % 7, 0) for n in range(MANY_KEYS + 1)], [[ID, DAY]], {"day"}, 3),
+        ([(n, n, n, 0) for n in range(MANY_KEYS + 1)], [[ID, DAY]], {"branch"}, 3),
+    ],
+)
+def test_one_column_of_many_values_is_taken(
+    rows: list[tuple[int, int, int, int]], choices: list[list[Column]], columns: set[str], queries: int
+) -> None:
+    asked: list[str] = []
+    answer = ask("SELECT q", choices, distinct(rows, asked), [BRANCH], MANY_KEYS)
+    assert columns_of(answer) == columns and len(asked) == len(set(asked)) == queries
+    named = {ID: 0, DAY: 1, REGION: 2, BRANCH: 3}
+    for column, place in named.items():
+        if columns == {column.name}:
+            assert answer == (TupleDomain.where({ColumnKey(column.name): Domain.of(*{row[place] for row in rows})}),)
+
+
+def test_many_values_with_null_are_one_region() -> None:
+    values = [(n,) for n in range(MOST_KEYS + 5)]
+    answer = ask("SELECT q", [[ID]], lambda sql: [*values, (None,)], most_of_one=MANY_KEYS)
+    assert answer == (TupleDomain.where({ColumnKey("id"): Domain.of(*range(MOST_KEYS + 5), None)}),)
 
 
 def test_nothing_is_found() -> None:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
+from unittest.mock import patch
 
 import duckdb
 import pytest
@@ -16,6 +17,7 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain, Value
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_DAY, days_from_civil
+from dbt.adapters.icebergmv.maintenance.sql import rendering
 from dbt.adapters.icebergmv.maintenance.sql.rendering import (
     Dialect,
     conjunction,
@@ -59,6 +61,8 @@ TYPES: dict[str, tuple[str, tuple[Value, ...], str]] = {
 def database() -> duckdb.DuckDBPyConnection:
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
+    connection.execute("CREATE MACRO unix_date(c) AS c - DATE '1970-01-01'")
+    connection.execute("CREATE MACRO unix_micros(c) AS epoch_us(c)")
     return connection
 
 
@@ -105,6 +109,48 @@ def test_predicates_select_the_members(
     for d in (domain, domain.intersect(Domain.of(*pool[:2], None))):
         predicate = conjunction(TupleDomain.where({ColumnKey("c"): d}), {"c": spark_type}, Dialect("lake"))
         assert selected(database, predicate, values, spark_type) == [d.contains(v) for v in values]
+
+
+@pytest.mark.parametrize("spark_type", ["int", "bigint", "date", "timestamp", "string"])
+@settings(max_examples=8)
+@given(data=st.data())
+def test_long_lists_select_the_members(
+    spark_type: str, database: duckdb.DuckDBPyConnection, data: st.DataObject
+) -> None:
+    pool = TYPES[spark_type][1]
+    values = [v for v in probes(pool) if in_range(v, spark_type)]
+    chosen = data.draw(st.lists(st.sampled_from([*pool, None]), min_size=3, unique=True))
+    domain, rows = Domain.of(*chosen), TupleDomain.where({ColumnKey("c"): Domain.of(*chosen)})
+    with patch.object(rendering, "LONG_LIST", 1):
+        predicate = conjunction(rows, {"c": spark_type}, Dialect("lake", long_lists=True))
+        assert conjunction(rows, {"c": spark_type}, Dialect("lake")) != predicate
+    assert "explode(split(" in predicate
+    assert selected(database, predicate, values, spark_type) == [domain.contains(v) for v in values]
+
+
+LONG = Domain.of(*range(2000))
+
+
+@pytest.mark.parametrize(
+    ("domain", "spark_type", "is_long"),
+    [
+        (LONG, "int", True),
+        (LONG.union(Domain.only_null()), "int", True),
+        (Domain.of(*range(1000)), "int", False),
+        (LONG.union(Domain.between(Range(5000, None))), "int", False),
+        (LONG.complement(), "int", False),
+        (LONG, "timestamp_ntz", False),
+        (Domain.of(*map(Decimal, range(2000))), "decimal(9,0)", False),
+        (Domain.of(*map(str, range(2000))), "string", True),
+        (Domain.of(*map(str, range(2000)), ",;"), "string", True),
+        (Domain.of(*map(str, range(2000)), ",", ";~#\x1f"), "string", False),
+    ],
+)
+def test_what_is_a_long_list(domain: Domain, spark_type: str, is_long: bool) -> None:
+    rows = TupleDomain.where({ColumnKey("c"): domain})
+    text = conjunction(rows, {"c": spark_type}, Dialect("lake", long_lists=True))
+    assert ("explode" in text) == is_long
+    assert "explode" not in conjunction(rows, {"c": spark_type}, Dialect("lake"))
 
 
 @settings(max_examples=25)
