@@ -36,7 +36,7 @@ VIEWS = {
     "filtered": f"select id, day, customer, amount from {FACTS} where amount > 97",
     "medians": f"select customer, percentile(amount, 0.5) as middle, count(distinct product) as products from {FACTS}"
     " group by customer",
-    "numbered": "select id, day, customer, amount, row_number() over (partition by customer order by day, id) as place"
+    "numbered": "select id, customer, amount, row_number() over (partition by customer order by id) as place"
     f" from {FACTS}",
     "enriched": f"select f.id, f.day, f.amount, c.id as customer, c.country from {FACTS} f"
     f" join {CUSTOMERS} c on f.customer = c.id",

@@ -173,7 +173,7 @@ def in_long_lists(change: Callable[[str], str]) -> Planner:
 
 
 def without_the_first_value(where: str) -> str:
-    return re.sub(r"(?<=split\(')[^,]*,", "", where)
+    return re.sub(r"(?<=\(VALUES \(')[^,]*,", "", where)
 
 
 def without_null(where: str) -> str:

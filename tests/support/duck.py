@@ -43,7 +43,7 @@ _TOKENS = re.compile(
     # What the engine asks to evaluate keys.
     r"|(?P<micros>timestampdiff\(MICROSECOND, TIMESTAMP_NTZ '1970-01-01', (?=CAST\())"
     r"|(?P<range>\bFROM range\((?P<bounds>[-\d]+, [-\d]+)\))"
-    r"|(?P<long_list>\bexplode\(split\((?P<values>'(?:[^'\\]|\\.)*'), (?P<separator>'(?:[^'\\]|\\.)*')\)\))"
+    r"|(?P<long_list>\bexplode\(split\(text, (?P<separator>'(?:[^'\\]|\\.)*')\)\))"
     r"|(?P<explode>\bexplode\(array\((?P<elements>[^()]*)\)\))",
     re.DOTALL,
 )
@@ -139,7 +139,7 @@ def _translate(found: re.Match[str]) -> str:
         "lateral": lambda: f"CROSS JOIN (SELECT unnest([{found['items']}]) AS {found['column']}) {found['alias']}",
         "micros": lambda: "epoch_us(",
         "range": lambda: f"FROM (SELECT range AS id FROM range({found['bounds']}))",
-        "long_list": lambda: f"unnest(string_split({to_duckdb(found['values'])}, {to_duckdb(found['separator'])}))",
+        "long_list": lambda: f"unnest(string_split(text, {to_duckdb(found['separator'])}))",
         "explode": lambda: f"unnest([{found['elements']}])",
     }
     return kinds[str(found.lastgroup if found.lastgroup in kinds else _group(found, kinds))]()

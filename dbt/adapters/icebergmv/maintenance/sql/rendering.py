@@ -185,7 +185,10 @@ def _membership(expression: str, domain: Domain, spark_type: str) -> str:
 
 
 def _in_long_list(expression: str, domain: Domain, spark_type: str) -> str | None:
-    """Return the predicate of many single values as a subquery of one text; None for other domains and types."""
+    """Return the predicate of many single values as a subquery of one text; None for other domains and types.
+
+    The text is a row of VALUES, which Spark leaves out where it shows a plan. It keeps the plans of its last queries.
+    """
     if len(domain.ranges) <= LONG_LIST or not domain.is_discrete:
         return None
     form, of = internal_form(spark_type, expression), _IN_TEXT.get(spark_type)
@@ -194,8 +197,9 @@ def _in_long_list(expression: str, domain: Domain, spark_type: str) -> str | Non
     if form is None or of is None or separator is None:
         return None
     within = _range(expression, Range(domain.ranges[0].low, domain.ranges[-1].high), spark_type)
-    texts = f"SELECT explode(split({string_literal(separator.join(values))}, {string_literal(separator)})) AS key"
-    listed = f"{within} AND {form} IN (SELECT CAST(key AS {of}) FROM ({texts}))"
+    text = f"(VALUES ({string_literal(separator.join(values))})) AS listed(text)"
+    keys = f"SELECT explode(split(text, {string_literal(separator)})) AS key FROM {text}"
+    listed = f"{within} AND {form} IN (SELECT CAST(key AS {of}) FROM ({keys}))"
     return f"{expression} IS NULL OR ({listed})" if domain.null else listed
 
 
