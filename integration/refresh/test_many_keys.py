@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import pytest
+import yaml
 
 from integration.support.following import assert_follows, built
 from integration.support.lake import LakeProject
@@ -88,3 +90,39 @@ def test_rows_of_many_keys_of_others(lake: LakeProject, other_tables: dict[str, 
     statements, kinds = ROUNDS[change]
     expected = {name: kind for name, kind in kinds.items() if name in OTHERS}
     assert_follows(lake, other_tables, (statements, expected), OTHERS)
+
+
+@pytest.fixture
+def ansi(lake: LakeProject) -> Iterator[None]:
+    """The session and the profile in ANSI mode, as Spark 4 is by default."""
+    profile = lake.folder / "profiles.yml"
+    kept = profile.read_text()
+    settings = yaml.safe_load(kept)
+    for target in settings["p"]["outputs"].values():
+        target.setdefault("server_side_parameters", {})["spark.sql.ansi.enabled"] = "true"
+    profile.write_text(yaml.safe_dump(settings))
+    lake.sql("SET spark.sql.ansi.enabled = true")
+    yield
+    lake.sql("SET spark.sql.ansi.enabled = false")
+    profile.write_text(kept)
+
+
+@pytest.mark.usefixtures("ansi")
+def test_keys_beyond_the_type_of_a_joined_column(lake: LakeProject) -> None:
+    """Spark compares a bigint with an int as bigints. In ANSI mode it fails to make an int of a larger number."""
+    facts, names = f"lake.{lake.schema}.ansi_facts", f"lake.{lake.schema}.ansi_names"
+    lake.sql(
+        f"CREATE TABLE {facts} USING iceberg TBLPROPERTIES ('write.metadata.metrics.default'='none') AS"
+        " SELECT id, if(id % 2 = 0, id, 3000000000 + id) AS customer, id % 7 AS amount FROM range(20000)"
+    )
+    lake.sql(f"CREATE TABLE {names} USING iceberg AS SELECT cast(id AS int) AS customer FROM range(20000)")
+    lake.model(
+        "with_names",
+        f"select customer, f.m, n.customer is not null as known from (select customer, median(amount) as m from {facts}"
+        f" group by customer) f left join {names} n using (customer)",
+    )
+    lake.run("--select", "with_names")
+    lake.sql(f"UPDATE {facts} SET amount = amount + 1 WHERE id % 13 = 0")
+    found = lake.run("--select", "with_names")["with_names"]
+    lake.assert_equals_definition("with_names")
+    assert (found["refresh_kind"], found["rows_affected"]) == ("overwrite", 1539)

@@ -8,9 +8,9 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
-    MANY_KEYS,
     MOST_COLLECTED,
     MOST_KEYS,
+    MOST_OF_ONE,
     NOT_UTF8,
     Answer,
     NotListed,
@@ -94,15 +94,16 @@ def test_rows_beyond_those_that_were_collected_count() -> None:
         (SOME, [[ID]], {"id"}, 1),
         (MANY, [[ID, DAY, REGION]], {"id"}, 2),
         ([(n % 20_000, n % 50, n % 7, 0) for n in range(60_000)], [[ID, DAY]], {"id"}, 2),
-        ([(n, n % 50, n % 7, 0) for n in range(MANY_KEYS + 1)], [[ID, DAY]], {"day"}, 3),
-        ([(n, n, n, 0) for n in range(MANY_KEYS + 1)], [[ID, DAY]], {"branch"}, 3),
+        ([(n, n % 50, n % 7, 0) for n in range(MOST_OF_ONE + 1)], [[ID, DAY]], {"day"}, 3),
+        ([(n, n % 5000, 0, 0) for n in range(MOST_OF_ONE + 1)], [[ID, DAY]], {"day"}, 3),
+        ([(n, n, n, 0) for n in range(MOST_OF_ONE + 1)], [[ID, DAY]], {"branch"}, 4),
     ],
 )
 def test_one_column_of_many_values_is_taken(
     rows: list[tuple[int, int, int, int]], choices: list[list[Column]], columns: set[str], queries: int
 ) -> None:
     asked: list[str] = []
-    answer = ask("SELECT q", choices, distinct(rows, asked), [BRANCH], MANY_KEYS)
+    answer = ask("SELECT q", choices, distinct(rows, asked), [BRANCH], MOST_OF_ONE)
     assert columns_of(answer) == columns and len(asked) == len(set(asked)) == queries
     named = {ID: 0, DAY: 1, REGION: 2, BRANCH: 3}
     for column, place in named.items():
@@ -112,7 +113,7 @@ def test_one_column_of_many_values_is_taken(
 
 def test_many_values_with_null_are_one_region() -> None:
     values = [(n,) for n in range(MOST_KEYS + 5)]
-    answer = ask("SELECT q", [[ID]], lambda sql: [*values, (None,)], most_of_one=MANY_KEYS)
+    answer = ask("SELECT q", [[ID]], lambda sql: [*values, (None,)], most_of_one=MOST_OF_ONE)
     assert answer == (TupleDomain.where({ColumnKey("id"): Domain.of(*range(MOST_KEYS + 5), None)}),)
 
 

@@ -20,7 +20,7 @@ from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning import key_queries, question_texts
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Questions, ToAsk, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValues, Run, evaluated
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import MANY_KEYS, Answer
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_OF_ONE, Answer
 from dbt.adapters.icebergmv.maintenance.planning.listed_values import Listing
 from dbt.adapters.icebergmv.maintenance.planning.plan import RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
@@ -199,7 +199,7 @@ class Planner:
         questions = Questions(
             definition, definition.asked, session.bases, status, session.columns, own_keys_first=first
         )
-        questions = replace(questions, most_of_one=MANY_KEYS)
+        questions = replace(questions, most_of_one=MOST_OF_ONE)
         if not session.appends:
             questions = replace(questions, many_compared=0)
         if session.own_keys_first:

@@ -14,14 +14,20 @@ from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Doma
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
-from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
+from dbt.adapters.icebergmv.maintenance.sql.rendering import LONG_LIST, identifier
 
-MOST_KEYS = 1000
-MANY_KEYS = 50_000
-"""So many values of one column are listed for a query that runs at once: half a megabyte of text for numbers."""
+MOST_KEYS = LONG_LIST
+"""So many keys are literals in a predicate. More values of one column are one text."""
+
+MOST_OF_ONE = 50_000
+_MOST_CHARACTERS = 1_000_000
+"""So many values of one column are listed for a query that runs at once, and so long are they together."""
 
 MOST_COLLECTED = 10_000
 """So many rows are collected to see which of their columns have few values: it is quicker than to ask again."""
+
+_MOST_TRIED = 3
+"""So many columns are asked for by themselves whether they have few enough values. Each is a question."""
 
 _MOST_TERMS = 2000
 """Beyond this many terms Spark takes seconds to plan the predicate of a region."""
@@ -68,9 +74,9 @@ def ask(
 ) -> Answer:
     """Return the distinct values that a question gives, as a region of one choice of columns.
 
-    That is the first with few enough of them. Where none has, it is the column with the most of up to `most_of_one`
-    values, which tells most rows apart; or else the one with the fewest, or the `last` columns. All are asked for at
-    once; only where they are more than are collected, a choice is asked for again by itself.
+    That is the first with few enough of them. Where none has, it is a column by itself of up to `most_of_one` values,
+    rather one with many, which tells most rows apart; or else the one with the fewest, or the `last` columns. All are
+    asked for at once; only where they are more than are collected, a choice is asked for again by itself.
     """
     columns = tuple(dict.fromkeys(c for some in (*choices, last) for c in some))
     rows = _distinct(question, columns, MOST_COLLECTED, run)
@@ -80,7 +86,8 @@ def ask(
     values = {c: {row[n] for row in rows} for n, c in enumerate(columns)}
     alone = sorted(dict.fromkeys(c for some in choices for c in some), key=lambda c: len(values[c]))
     wanted, others = _limited(choices), _limited([alone[:1], last])
-    many = [(tuple(alone[-1:]), most_of_one)] if most_of_one > MOST_KEYS else []
+    fine = list(reversed(alone))[:_MOST_TRIED] if most_of_one > MOST_KEYS else []
+    many = [((column,), most_of_one) for column in fine]
     for some, most in dict.fromkeys((*wanted, *many, *others)):
         few = _projected(rows, [columns.index(c) for c in some])
         if not some or len(few) > most:
@@ -88,9 +95,14 @@ def ask(
         found = few if is_complete else _distinct(question, some, most, run)
         if isinstance(found, NotListed):
             return found
-        if len(found) <= most:
+        if len(found) <= most and _characters(found) <= _MOST_CHARACTERS:
             return _region_of(found, some)
     return too_many(most_of_one)
+
+
+def _characters(rows: Sequence[Sequence[object]]) -> int:
+    """Return how long all values are together."""
+    return sum(len(str(value)) for row in rows for value in row)
 
 
 def _limited(choices: Sequence[Sequence[Column]]) -> list[tuple[tuple[Column, ...], int]]:
@@ -149,7 +161,7 @@ def values_of(query: str, run: Spark, most: int = MOST_KEYS) -> Domain | NotList
     rows = rows_of(f"{query} LIMIT {most + 1}", run)
     if isinstance(rows, NotListed):
         return rows
-    if len(rows) > most:
+    if len(rows) > most or _characters(rows) > _MOST_CHARACTERS:
         return too_many(most)
     return Domain.of(*(value_of(row[0]) for row in rows)) if are_texts_known(rows) else NOT_UTF8
 

@@ -6,12 +6,20 @@ tables whole, as their files hold keys in no order; so it saves only what is com
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from dbt.adapters.icebergmv.maintenance.lake import Spark
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_LATE, NotListed, rows_of
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
+    MOST_KEYS,
+    TOO_LATE,
+    Answer,
+    NotListed,
+    rows_of,
+)
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
 from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
-from dbt.adapters.icebergmv.maintenance.sql.rendering import LONG_LIST, Dialect
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
 
@@ -22,7 +30,7 @@ MOST_REPLACED = 0.2
 def full_instead(view: RefreshedView, plan: Overwrite, run: Spark) -> Full | None:
     """Return the full refresh that costs less than an overwrite of many keys; None where it does not."""
     stored, status = view.stored, view.status
-    if stored.row_count is None or not _is_of_many_keys(plan):
+    if stored.row_count is None:
         return None
     where = in_lists(plan.region, stored.types, Dialect(view.bases.catalog_name, pushable=False, long_lists=True))
     columns = sorted({key.column for rows in plan.region for key, _ in rows.constraints})
@@ -36,6 +44,7 @@ def full_instead(view: RefreshedView, plan: Overwrite, run: Spark) -> Full | Non
     return Full(f"cheaper than an overwrite of {share:.0%} of the rows by their keys ({changes(status)})")
 
 
-def _is_of_many_keys(plan: Overwrite) -> bool:
-    domains = (domain for disjunct in plan.region for _, domain in disjunct.constraints)
-    return any(len(domain.ranges) > LONG_LIST and domain.is_discrete for domain in domains)
+def are_of_many_keys(answers: Iterable[Answer]) -> bool:
+    """Return whether some answer lists more keys than are literals."""
+    rows = (one for answer in answers if isinstance(answer, tuple) for one in answer)
+    return any(len(domain.ranges) > MOST_KEYS and domain.is_discrete for one in rows for _, domain in one.constraints)

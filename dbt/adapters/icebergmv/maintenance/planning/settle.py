@@ -34,7 +34,7 @@ from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
     with_states,
 )
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import MANY_KEYS, MOST_KEYS, Answer
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, MOST_OF_ONE, Answer
 from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
     Effort,
     effort_so_far,
@@ -55,7 +55,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
     without_regions,
 )
 from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
-from dbt.adapters.icebergmv.maintenance.planning.replaced_share import full_instead
+from dbt.adapters.icebergmv.maintenance.planning.replaced_share import are_of_many_keys, full_instead
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import (
     Column,
     Columns,
@@ -102,7 +102,7 @@ class PlanOptions:
         """Return what a run plans for, which writes what comes of it."""
         policy = config.refresh_policy
         leaves_out = policy == "auto"
-        return cls(policy, config.incremental, merges=True, leaves_out=leaves_out, most_of_one=MANY_KEYS)
+        return cls(policy, config.incremental, merges=True, leaves_out=leaves_out, most_of_one=MOST_OF_ONE)
 
 
 @dataclass(frozen=True)
@@ -186,8 +186,6 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
     request = request_of(view, options, hidden, unfit)
     plan, effort = _planned(lake, view, (*columns, *hidden), request, until)
-    if isinstance(plan, Overwrite) and options.policy == "auto":
-        plan = full_instead(view, plan, lake.until(until)) or plan
     effort = replace(effort, seconds=monotonic() - started)
     if isinstance(plan, NoOp):
         return Unchanged(view, plan, effort)
@@ -242,10 +240,13 @@ def _planned(
         found = Questions(definition, asked, view.bases, status, columns, preferred, first)
         return replace(found, nearly_all=nearly_all, most_of_one=request.most_of_one)
 
+    def by_literals(term: Asked) -> Questions:
+        return replace(questions(term), nearly_all=inf, most_of_one=MOST_KEYS)
+
     before = clock_to_ask(definition, status, request)
     if before is not None:
         terms = definition.asked_since(before)
-        asked_of_clock = None if terms is None else [replace(questions(term), nearly_all=inf) for term in terms]
+        asked_of_clock = None if terms is None else [by_literals(term) for term in terms]
         answer = clock_answer(asked_of_clock, lake.spark)
         request = replace(request, answers={CLOCK.index: answer})
     effort = _effort_so_far(view)
@@ -260,6 +261,8 @@ def _planned(
     if plan is None and not to_ask.is_nothing:
         answers = ask(questions(definition.asked), to_ask)
         plan = plan_refresh(definition, status, replace(request, answers={**request.answers, **answers}))
+        if isinstance(plan, Overwrite) and request.policy == "auto" and are_of_many_keys(answers.values()):
+            plan = full_instead(view, plan, lake.until(until)) or plan
     if plan is None:
         return plan_refresh(definition, status, request), effort
     return plan, replace(effort, asked=True, only_whether=to_ask.only_whether)

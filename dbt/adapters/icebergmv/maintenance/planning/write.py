@@ -113,17 +113,17 @@ def write_of(settled: Settled, start: StoredRows) -> Write:
             assert_never(plan)
 
 
-def query_of(settled: Settled) -> str:
+def query_of(settled: Settled, *, long_lists: bool = False) -> str:
     """Return the query that computes the rows of a plan, each base table at the snapshot that was inspected.
 
-    Merged rows are computed over stored ones: `write_of` has their query.
+    Merged rows are computed over stored ones: `write_of` has their query. `long_lists` is as in Dialect.
     """
     definition, bases, plan = settled.view.definition, settled.view.bases, settled.plan
     match plan:
         case Append():
             return appended_query(definition, bases, plan, settled.stored_names, settled.edits)
         case Overwrite():
-            return pinned_query(definition, bases, plan.base_filters, settled.edits, long_lists=True)
+            return pinned_query(definition, bases, plan.base_filters, settled.edits, long_lists=long_lists)
         case Full() | Merge():
             return pinned_query(definition, bases, {}, settled.edits)
         case _:
@@ -143,11 +143,11 @@ def _merged_query(settled: Settled, plan: Merge, start: StoredRows) -> str:
     return groups.query(stored, changes)
 
 
-def region_in_query(settled: Settled, plan: Overwrite, types: Mapping[str, str]) -> str:
+def region_in_query(settled: Settled, plan: Overwrite, types: Mapping[str, str], *, long_lists: bool = False) -> str:
     """Return the predicate of a region on the rows that the definition gives; `types` are those of the columns."""
     view = settled.view
     can_prune = bases_can_prune(view.definition, view.bases, plan.base_filters, plan.region)
-    return in_lists(plan.region, types, Dialect(view.bases.catalog_name, can_prune, long_lists=True))
+    return in_lists(plan.region, types, Dialect(view.bases.catalog_name, can_prune, long_lists=long_lists))
 
 
 def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> Write:
@@ -156,7 +156,8 @@ def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> Write:
     schema = table.schema()
     types = {f.name: spark_type(f.field_type) for f in schema.fields}
     in_storage = can_prune(table, schema, region)
-    rows = Rows(settled.stored_names, query_of(settled), region_in_query(settled, plan, types))
+    query, where = (query_of(settled, long_lists=True), region_in_query(settled, plan, types, long_lists=True))
+    rows = Rows(settled.stored_names, query, where)
     dialect = Dialect(view.bases.catalog_name, in_storage)
     is_aligned = in_storage and is_whole_partitions(region, stored_partitioning(table), schema)
     if is_aligned and _is_of_one_spec(table, start.snapshot_id):

@@ -28,7 +28,9 @@ _EXACT = Context(prec=100)
 LONG_LIST = 1000
 """From more values than these Spark takes longer to parse literals than to split one text of them."""
 
-_SEPARATORS = (",", ";", "~", "#", "\x1f")
+_SEPARATORS = (",", ";", "~", "#", *map(chr, range(0xE000, 0xF8FF)))
+"""None means anything in a regular expression. Hardly any text has the last ones (Unicode, private use)."""
+
 _IN_TEXT = {"int": "int", "date": "int", "bigint": "bigint", "timestamp": "bigint", "string": "string"}
 """Of which type the values of a long list are, by the type of the column: in the form of `internal_form`."""
 
@@ -189,14 +191,15 @@ def _in_long_list(expression: str, domain: Domain, spark_type: str) -> str | Non
 
     The text is a row of VALUES, which Spark leaves out where it shows a plan. It keeps the plans of its last queries.
     """
-    if len(domain.ranges) <= LONG_LIST or not domain.is_discrete:
+    ranges = [r for r in domain.ranges if _clamp(r, spark_type) is not None]
+    if len(ranges) <= LONG_LIST or not domain.is_discrete:
         return None
     form, of = internal_form(spark_type, expression), _IN_TEXT.get(spark_type)
-    values = [str(r.low) for r in domain.ranges]
+    values = [str(r.low) for r in ranges]
     separator = _separator_of(values)
     if form is None or of is None or separator is None:
         return None
-    within = _range(expression, Range(domain.ranges[0].low, domain.ranges[-1].high), spark_type)
+    within = _range(expression, Range(ranges[0].low, ranges[-1].high), spark_type)
     text = f"(VALUES ({string_literal(separator.join(values))})) AS listed(text)"
     keys = f"SELECT explode(split(text, {string_literal(separator)})) AS key FROM {text}"
     listed = f"{within} AND {form} IN (SELECT CAST(key AS {of}) FROM ({keys}))"
