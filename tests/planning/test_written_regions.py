@@ -35,6 +35,32 @@ def test_keys_are_listed_unless_pairs_of_partitions_are_pruned(
     assert write.rows.where is not None and "struct(" in write.rows.where
 
 
+MANY = (TupleDomain.where({ColumnKey("v"): Domain.of(*range(2000), None)}),)
+
+
+@pytest.mark.parametrize(
+    ("partitioned", "listed"),
+    [((), True), ((("v", "bucket[4]"),), True), ((("region", "identity"),), True), ((("v", "truncate[10]"),), False)],
+)
+def test_many_values_are_a_text_unless_partitions_are_pruned_by_them(
+    partitioned: tuple[tuple[str, str], ...], listed: bool
+) -> None:
+    storage = storage_table({"region": "string", "v": "int", "n": "bigint"}, partitioned)
+    write = Target(DEFINITION, BASES, storage).write(Overwrite("t0: 1 day changed", MANY, {0: MANY}))
+    assert isinstance(write, ReplaceRows)
+    assert ("explode(split(" in write.where) is listed
+    assert write.rows.where is not None and "explode(split(" in write.rows.where
+    assert "explode(split(" in write.rows.query
+
+
+def test_a_base_table_is_pruned_by_many_values() -> None:
+    by_v = BaseTables(StubCatalog({}, {"ns.t0": base_table("t0", Spec((("identity", "v"),)))}))
+    storage = storage_table({"region": "string", "v": "int", "n": "bigint"}, (("v", "identity"),))
+    write = Target(DEFINITION, by_v, storage).write(Overwrite("t0: 1 day changed", MANY, {0: MANY}))
+    assert isinstance(write, ReplacePartitions)
+    assert "explode" not in write.where and "explode" not in write.rows.query
+
+
 def test_whole_partitions_are_terms() -> None:
     """Iceberg has to understand all of what it replaces without a look at the rows."""
     whole = (("region", "identity"), ("v", "identity"))

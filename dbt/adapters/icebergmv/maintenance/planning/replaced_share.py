@@ -20,21 +20,25 @@ from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
 from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
-from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
+from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
 MOST_REPLACED = 0.2
 """The share of stored rows from which a full refresh is taken to cost less than to replace them by many keys."""
 
 
-def full_instead(view: RefreshedView, plan: Overwrite, run: Spark) -> Full | None:
-    """Return the full refresh that costs less than an overwrite of many keys; None where it does not."""
-    stored, status = view.stored, view.status
+def full_instead(plan: Overwrite, status: MaterializedViewStatus, stored: StoredRows, run: Spark) -> Full | None:
+    """Return the full refresh that costs less than an overwrite of many keys; None where it does not.
+
+    It does, too, where the stored rows are not counted in time. Where that fails otherwise, it is not known.
+    """
     if stored.row_count is None:
         return None
-    where = in_lists(plan.region, stored.types, Dialect(view.bases.catalog_name, pushable=False, long_lists=True))
+    where = in_lists(plan.region, stored.types, Dialect(stored.name[0], pushable=False, long_lists=True))
     columns = sorted({key.column for rows in plan.region for key, _ in rows.constraints})
-    found = rows_of(f"SELECT count(*) FROM ({view_query(stored.name, columns, stored.snapshot_id)}) WHERE {where}", run)
+    rows = view_query(stored.name, columns, stored.snapshot_id)
+    found = rows_of(f"SELECT count(*) FROM ({rows}) WHERE {where}", run)
     if isinstance(found, NotListed):
         late = Full(f"the rows to replace could not be counted in time ({changes(status)})")
         return late if found is TOO_LATE else None

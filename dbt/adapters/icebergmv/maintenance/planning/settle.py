@@ -262,7 +262,7 @@ def _planned(
         answers = ask(questions(definition.asked), to_ask)
         plan = plan_refresh(definition, status, replace(request, answers={**request.answers, **answers}))
         if isinstance(plan, Overwrite) and request.policy == "auto" and are_of_many_keys(answers.values()):
-            plan = full_instead(view, plan, lake.until(until)) or plan
+            plan = full_instead(plan, status, view.stored, lake.until(until)) or plan
     if plan is None:
         return plan_refresh(definition, status, request), effort
     return plan, replace(effort, asked=True, only_whether=to_ask.only_whether)
