@@ -206,3 +206,20 @@ def test_a_question_is_stopped_while_it_runs(lake: Lake, method: str) -> None:
         with handle.stopped_at(time.monotonic() + 60):
             assert count("SELECT count(*) FROM range(20)") == 20
         handle.close()
+
+
+@pytest.mark.parametrize("method", SERVERS)
+def test_a_statement_of_most_keys_reaches_the_server(lake: Lake, method: str) -> None:
+    with lake.server(method):
+        project = lake.project(method)
+        visits = f"lake.{project.schema}.visits_of_many"
+        guest = "concat('a guest of number ', id % 200000)"
+        assert project.dbt("debug").success
+        project.sql(f"CREATE NAMESPACE IF NOT EXISTS lake.{project.schema}")
+        project.sql(f"CREATE TABLE {visits} USING iceberg AS SELECT id, {guest} AS guest FROM range(400000)")
+        project.model("by_guest", f"select guest, median(id) as middle from {visits} group by guest")
+        project.run()
+        project.sql(f"INSERT INTO {visits} SELECT id + 400000, {guest} FROM range(39000)")
+        found = project.run("--select", "by_guest")["by_guest"]
+        project.assert_equals_definition("by_guest")
+        assert (found["refresh_kind"], found["rows_affected"]) == ("overwrite", 39_000)
