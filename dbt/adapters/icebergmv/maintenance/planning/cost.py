@@ -54,6 +54,10 @@ _LEAST_SECONDS_ASKED = 1.0
 """Questions about larger tables may always take so long; twice as long where a full refresh takes that, or half of it.
 """
 
+STOPPED_AFTER = 1.5
+"""A question that runs at the end of that time may take half as long again: mostly it is the last one, and nearly done.
+"""
+
 _SECONDS_A_QUESTION = 0.5
 _MANY_QUESTIONS = 4
 """So many questions are asked of small tables. Each takes as long as the whole SELECT, whatever it reads."""

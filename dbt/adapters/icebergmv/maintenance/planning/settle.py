@@ -18,9 +18,10 @@ from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import stored_partitioning
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit
-from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.lake import Lake, Spark
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.cost import (
+    STOPPED_AFTER,
     changed_nearly_everywhere,
     most_seconds_asked,
     nearly_all_keys,
@@ -171,7 +172,8 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     view, described = _with_columns(lake, view)
     started = monotonic()
     ends = options.policy == "auto"
-    until = started + (most_seconds_asked(view.state.full_seconds, view.status) if ends else inf)
+    seconds = most_seconds_asked(view.state.full_seconds, view.status) if ends else inf
+    asking = _Asking(lake.until(started + STOPPED_AFTER * seconds), started + seconds)
     columns, hidden = described.output, described.hidden
     unfit = unfit_of(view, hidden, misfit(lake, view, columns))
     to_list = references_to_list(view.definition, view.status, _request(view, options, unfit))
@@ -185,7 +187,7 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     if view.rebuild is None and isinstance(first_plan(view, options), Overwrite | Full):
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
     request = request_of(view, options, hidden, unfit)
-    plan, effort = _planned(lake, view, (*columns, *hidden), request, until)
+    plan, effort = _planned(lake, view, (*columns, *hidden), request, asking)
     effort = replace(effort, seconds=monotonic() - started)
     if isinstance(plan, NoOp):
         return Unchanged(view, plan, effort)
@@ -223,14 +225,22 @@ def request_of(view: RefreshedView, options: PlanOptions, hidden: tuple[Column, 
     return replace(request, within_bounds=shares)
 
 
+@dataclass(frozen=True)
+class _Asking:
+    """What asks Spark: `run` stops a question that takes too long, and none is begun after `until`."""
+
+    run: Spark
+    until: float
+
+
 def _planned(
-    lake: Lake, view: RefreshedView, columns: Sequence[Column], request: PlanRequest, until: float
+    lake: Lake, view: RefreshedView, columns: Sequence[Column], request: PlanRequest, asking: _Asking
 ) -> tuple[RefreshPlan, Effort]:
     """Return the plan, made with what Spark says of the clock, if it moved, and then of the changed rows.
 
     With it comes what was asked for it, and what was not.
     """
-    ask = partial(_ask, lake, request, until)
+    ask = partial(_ask, asking, request)
     definition, status = view.definition, view.status
     preferred = frozenset(column for column, _ in request.partitioning)
     nearly_all = nearly_all_keys(status, view.stored.row_count) if request.policy == "auto" else inf
@@ -262,15 +272,15 @@ def _planned(
         answers = ask(questions(definition.asked), to_ask)
         plan = plan_refresh(definition, status, replace(request, answers={**request.answers, **answers}))
         if isinstance(plan, Overwrite) and request.policy == "auto" and are_of_many_keys(answers.values()):
-            plan = full_instead(plan, status, view.stored, lake.until(until)) or plan
+            plan = full_instead(plan, status, view.stored, asking.run) or plan
     if plan is None:
         return plan_refresh(definition, status, request), effort
     return plan, replace(effort, asked=True, only_whether=to_ask.only_whether)
 
 
-def _ask(lake: Lake, request: PlanRequest, until: float, questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:
+def _ask(asking: _Asking, request: PlanRequest, questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:
     """Return what references reach or, where to ask that takes longer than it saves, whether they reach anything."""
-    questions, run = replace(questions, until=until), lake.until(until)
+    questions, run = replace(questions, until=asking.until), asking.run
     to_ask, text = as_far_as_it_pays(questions.asked, questions.status, to_ask, request)
     if text is None:
         return questions.cheap_answers(to_ask, run)
