@@ -26,7 +26,7 @@ _DECIMAL = re.compile(r"^decimal\((\d+),(\d+)\)$")
 _EXACT = Context(prec=100)
 
 LONG_LIST = 1000
-"""From more values than these Spark takes longer to parse literals than to split one text of them."""
+"""Beyond so many values Spark takes longer to parse literals than to split one text that has them."""
 
 _SEPARATORS = (",", ";", "~", "#", *map(chr, range(0xE000, 0xF8FF)))
 """None means anything in a regular expression. Hardly any text has the last ones (Unicode, private use)."""
