@@ -20,6 +20,7 @@ from dbt.adapters.icebergmv.connections import new_handle
 from integration.support.life_cycle import Project
 from integration.support.servers.processes import free_port
 from integration.support.servers.spark import SERVERS
+from tests.support.shares import one_of
 
 TOKEN = "a-t0ken-of-tests"
 # A shell that starts the tests in the background has Ctrl-C ignored in all that they start.
@@ -208,7 +209,7 @@ def test_a_question_is_stopped_while_it_runs(lake: Lake, method: str) -> None:
         handle.close()
 
 
-@pytest.mark.parametrize("method", SERVERS)
+@pytest.mark.parametrize("method", one_of(2, SERVERS))
 def test_a_statement_of_most_keys_reaches_the_server(lake: Lake, method: str) -> None:
     with lake.server(method):
         project = lake.project(method)
