@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from benchmarks.parts.scans import last_execution, scanned_since
 from dbt.adapters.icebergmv.maintenance.planning import cost, write
 from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts
-from integration.support.following import CUSTOMERS, assert_follows, built
+from integration.support.following import CUSTOMERS, among, assert_follows, built
 from integration.support.lake import LakeProject
 
 JOINED = "from {orders} o join {customers} c on o.customer = c.id"
@@ -133,17 +133,15 @@ def other_tables(lake: LakeProject) -> dict[str, str]:
 
 @pytest.mark.parametrize("change", ROUNDS)
 def test_what_is_reached_is_refreshed(lake: LakeProject, tables: dict[str, str], change: str) -> None:
-    statements, kinds = ROUNDS[change]
-    expected = {name: kind for name, kind in kinds.items() if name in IN_EVERY_RUN}
-    assert_follows(lake, tables, (statements, expected), expected)
+    expected = among(ROUNDS[change], IN_EVERY_RUN)
+    assert_follows(lake, tables, expected, expected[1])
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("change", ROUNDS)
 def test_what_is_reached_of_others(lake: LakeProject, other_tables: dict[str, str], change: str) -> None:
-    statements, kinds = ROUNDS[change]
-    expected = {name: kind for name, kind in kinds.items() if name in OTHERS}
-    assert_follows(lake, other_tables, (statements, expected), expected or OTHERS)
+    expected = among(ROUNDS[change], OTHERS)
+    assert_follows(lake, other_tables, expected, expected[1] or OTHERS)
 
 
 def test_more_keys_than_a_predicate_takes(lake: LakeProject, tables: dict[str, str]) -> None:

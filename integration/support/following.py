@@ -30,6 +30,12 @@ def built(
     return names
 
 
+def among(change: Change, views: Collection[str]) -> Change:
+    """Return a change with what is said of some of the views alone."""
+    statements, kinds = change
+    return statements, {name: kind for name, kind in kinds.items() if name in views}
+
+
 def assert_follows(
     lake: LakeProject, tables: Mapping[str, str], change: Change, views: Collection[str]
 ) -> dict[str, dict[str, Any]]:

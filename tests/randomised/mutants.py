@@ -148,23 +148,11 @@ def without_delete(write: Write, plan: RefreshPlan) -> Write:
     return AddRows(write.rows)
 
 
-def in_lists(change: Callable[[str], str]) -> Planner:
-    """Return a planner that changes lists of rows, where they are deleted and where they are inserted."""
+def in_lists(change: Callable[[str], str], of: str = ", struct(") -> Planner:
+    """Return a planner that changes lists of rows, or such `of` values, where these are deleted and inserted."""
 
     def rewrite(write: Write, plan: RefreshPlan) -> Write:
-        if not isinstance(write, ReplaceRows) or LISTED not in write.where:
-            return write
-        rows = replace(write.rows, where=change(write.rows.where or ""))
-        return replace(write, rows=rows, where=change(write.where))
-
-    return Planner(write=rewrite)
-
-
-def in_long_lists(change: Callable[[str], str]) -> Planner:
-    """Return a planner that changes long lists of values, where they are deleted and where they are inserted."""
-
-    def rewrite(write: Write, plan: RefreshPlan) -> Write:
-        if not isinstance(write, ReplaceRows) or LONG_LIST not in write.where:
+        if not isinstance(write, ReplaceRows) or of not in write.where:
             return write
         rows = replace(write.rows, where=change(write.rows.where or ""))
         return replace(write, rows=rows, where=change(write.where))
@@ -271,8 +259,8 @@ MUTANTS: dict[str, Mutant] = {
     "NULL is not in the list of rows": Mutant(
         OF_TWO_KEYS, in_lists(lambda where: where.replace("(CAST(NULL AS string) AS key_0", "('none' AS key_0"))
     ),
-    "a value is not in a long list": Mutant(OF_ONE_KEY, in_long_lists(without_the_first_value)),
-    "NULL is not in a long list": Mutant(OF_ONE_KEY, in_long_lists(without_null)),
+    "a value is not in a long list": Mutant(OF_ONE_KEY, in_lists(without_the_first_value, LONG_LIST)),
+    "NULL is not in a long list": Mutant(OF_ONE_KEY, in_lists(without_null, LONG_LIST)),
     # Regions and filters.
     "removed rows alone are seen": Mutant(PLAIN, Planner(rows=lambda table, change: change.removed)),
     "lower bounds are off by one": Mutant(PLAIN, Planner(disjuncts=shrunk(open_low))),

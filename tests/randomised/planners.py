@@ -197,9 +197,10 @@ class Planner:
         """Ask the clock, then the tables, as planning/settle.py does."""
         first = frozenset(r.index for r in definition.references if session.own_keys_first)
         questions = Questions(
-            definition, definition.asked, session.bases, status, session.columns, own_keys_first=first
+            *(definition, definition.asked, session.bases, status, session.columns),
+            own_keys_first=first,
+            most_of_one=MOST_OF_ONE,
         )
-        questions = replace(questions, most_of_one=MOST_OF_ONE)
         if not session.appends:
             questions = replace(questions, many_compared=0)
         if session.own_keys_first:

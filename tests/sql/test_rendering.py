@@ -120,7 +120,8 @@ def test_long_lists_select_the_members(
     pool = TYPES[spark_type][1]
     values = [v for v in probes(pool) if in_range(v, spark_type)]
     chosen = data.draw(st.lists(st.sampled_from([*pool, None]), min_size=3, unique=True))
-    domain, rows = Domain.of(*chosen), TupleDomain.where({ColumnKey("c"): Domain.of(*chosen)})
+    domain = Domain.of(*chosen)
+    rows = TupleDomain.where({ColumnKey("c"): domain})
     with patch.object(rendering, "LONG_LIST", 1):
         predicate = conjunction(rows, {"c": spark_type}, Dialect("lake", long_lists=True))
         assert conjunction(rows, {"c": spark_type}, Dialect("lake")) != predicate
@@ -131,12 +132,11 @@ def test_long_lists_select_the_members(
 @pytest.mark.parametrize(("spark_type", "top"), [("int", 2**31), ("bigint", 2**63)])
 def test_what_no_value_of_the_type_can_be_is_in_no_long_list(spark_type: str, top: int) -> None:
     """In ANSI mode Spark fails to read it; a column of another type that is joined can have it."""
-    beyond = [f"'{n}'" for n in (-top - 1, top)]
     for n in (1500, 500):
         rows = TupleDomain.where({ColumnKey("c"): Domain.of(-top - 1, *range(top - n, top + n))})
         text = conjunction(rows, {"c": spark_type}, Dialect("lake", long_lists=True))
         assert ("explode" in text) == (n > 1000)
-        assert not any(value.strip("'") in text for value in beyond)
+        assert not any(str(beyond) in text for beyond in (-top - 1, top))
 
 
 LONG = Domain.of(*range(2000))

@@ -133,14 +133,15 @@ def _selected(
         return f"(SELECT {columns or '*'} FROM {table})"
     types = {f.name: spark_type(f.field_type) for f in source.table_schema.fields}
     inner = table if columns is None else f"(SELECT {columns} FROM {table})"
-    if any(key.column in pruned_by_values(_partitioned_by(source)) for rows in wanted for key, _ in rows.constraints):
+    if dialect.long_lists and are_pruned_by_values(wanted, _partitioned_by(source)):
         dialect = replace(dialect, long_lists=False)
     return f"(SELECT * FROM {inner} WHERE {disjunction(wanted, types, dialect)})"
 
 
-def pruned_by_values(partitioning: Iterable[tuple[str, str]]) -> frozenset[str]:
-    """Return the columns of which a long list of values says which partitions are read; it is in all buckets."""
-    return frozenset(column for column, transform in partitioning if not transform.startswith("bucket"))
+def are_pruned_by_values(wanted: Iterable[TupleDomain], partitioning: Iterable[tuple[str, str]]) -> bool:
+    """Return whether a long list of values says which partitions have the rows wanted. It is in all buckets."""
+    columns = {column for column, transform in partitioning if not transform.startswith("bucket")}
+    return any(key.column in columns for rows in wanted for key, _ in rows.constraints)
 
 
 def _partitioned_by(source: IcebergSource) -> list[tuple[str, str]]:

@@ -32,7 +32,7 @@ from dbt.adapters.icebergmv.maintenance.planning.deltas import (
     signed_deltas,
     without_what_cancels,
 )
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, TOO_MANY_CHANGED, Answer, NotListed
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_MANY_CHANGED, Answer, NotListed
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes, clock_unanswered, count, unknown, untracked
 from dbt.adapters.icebergmv.maintenance.planning.regions import FEW_TERMS, REGION_LIMIT, affected_rows, base_filters
@@ -62,7 +62,6 @@ class PlanRequest:
     changed that to overwrite what they affect costs more than to compute everything. `within_bounds` says of references
     whose changes are known by column bounds alone about which share of the stored rows is within these.
     `full_seconds` is how long the last full refresh took. `left_out`: these did not pay at the last refreshes.
-    `most_of_one`: so many keys of one column may be replaced.
     """
 
     policy: RefreshPolicy
@@ -78,7 +77,6 @@ class PlanRequest:
     within_bounds: Mapping[int, float] = field(default_factory=dict)
     full_seconds: float | None = None
     left_out: frozenset[Part] = frozenset()
-    most_of_one: int = MOST_KEYS
 
 
 def plan_refresh(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> RefreshPlan:

@@ -27,7 +27,7 @@ from dbt.adapters.icebergmv.maintenance.planning.plan import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
-from dbt.adapters.icebergmv.maintenance.predicates.simplification import hull
+from dbt.adapters.icebergmv.maintenance.predicates.simplification import within_bounds
 from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
 from dbt.adapters.icebergmv.maintenance.sql.rendering import LONG_LIST
 from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
@@ -137,15 +137,9 @@ def _bytes_within(source: IcebergSource, snapshot_id: int, wanted: _Wanted) -> i
         return sum(sizes.values())
     fields = [(f.column, f.transform) for f in spec_fields(source.table.spec(), source.table_schema)]
     rows = FileRows(source.table, source.table_schema, frozenset())
-    read = [in_terms_of(_within_bounds(d), fields) for d in wanted]
+    # Each partition is compared with all values of a list, which would take seconds for a long one.
+    read = [in_terms_of(within_bounds(d, LONG_LIST), fields) for d in wanted]
     return sum(size for partition, size in sizes.items() if _meet(rows.of_partition(partition), read))
-
-
-def _within_bounds(rows: TupleDomain) -> TupleDomain:
-    """Return a superset, which has the bounds of a long list of values: each partition is compared with it."""
-    if not rows.constraints:
-        return rows
-    return TupleDomain.where({key: hull(d) if len(d.ranges) > LONG_LIST else d for key, d in rows.constraints})
 
 
 def _meet(held: TupleDomain | None, wanted: Sequence[TupleDomain]) -> bool:

@@ -33,16 +33,17 @@ def full_instead(plan: Overwrite, status: MaterializedViewStatus, stored: Stored
 
     It does, too, where the stored rows are not counted in time. Where that fails otherwise, it is not known.
     """
-    if stored.row_count is None:
+    if not stored.row_count:
         return None
     where = in_lists(plan.region, stored.types, Dialect(stored.name[0], pushable=False, long_lists=True))
     columns = sorted({key.column for rows in plan.region for key, _ in rows.constraints})
     rows = view_query(stored.name, columns, stored.snapshot_id)
     found = rows_of(f"SELECT count(*) FROM ({rows}) WHERE {where}", run)
+    if found is TOO_LATE:
+        return Full(f"the rows to replace could not be counted in time ({changes(status)})")
     if isinstance(found, NotListed):
-        late = Full(f"the rows to replace could not be counted in time ({changes(status)})")
-        return late if found is TOO_LATE else None
-    share = int(str(found[0][0])) / max(1, stored.row_count)
+        return None
+    share = int(str(found[0][0])) / stored.row_count
     if share <= MOST_REPLACED:
         return None
     return Full(f"cheaper than an overwrite of {share:.0%} of the rows by their keys ({changes(status)})")

@@ -173,7 +173,7 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     started = monotonic()
     ends = options.policy == "auto"
     seconds = most_seconds_asked(view.state.full_seconds, view.status) if ends else inf
-    asking = _Asking(lake.until(started + STOPPED_AFTER * seconds), started + seconds)
+    asking = _Asking(lake.until(started + STOPPED_AFTER * seconds), started + seconds, options.most_of_one)
     columns, hidden = described.output, described.hidden
     unfit = unfit_of(view, hidden, misfit(lake, view, columns))
     to_list = references_to_list(view.definition, view.status, _request(view, options, unfit))
@@ -227,10 +227,14 @@ def request_of(view: RefreshedView, options: PlanOptions, hidden: tuple[Column, 
 
 @dataclass(frozen=True)
 class _Asking:
-    """What asks Spark: `run` stops a question that takes too long, and none is begun after `until`."""
+    """What asks Spark: `run` stops a question that takes too long, and none is begun after `until`.
+
+    `most_of_one`: so many keys of one column may be listed.
+    """
 
     run: Spark
     until: float
+    most_of_one: int
 
 
 def _planned(
@@ -247,16 +251,12 @@ def _planned(
 
     def questions(asked: Asked) -> Questions:
         first = small_beside_large(status)
-        found = Questions(definition, asked, view.bases, status, columns, preferred, first)
-        return replace(found, nearly_all=nearly_all, most_of_one=request.most_of_one)
-
-    def by_literals(term: Asked) -> Questions:
-        return replace(questions(term), nearly_all=inf, most_of_one=MOST_KEYS)
+        return Questions(definition, asked, view.bases, status, columns, preferred, first, nearly_all=nearly_all)
 
     before = clock_to_ask(definition, status, request)
     if before is not None:
         terms = definition.asked_since(before)
-        asked_of_clock = None if terms is None else [by_literals(term) for term in terms]
+        asked_of_clock = None if terms is None else [replace(questions(term), nearly_all=inf) for term in terms]
         answer = clock_answer(asked_of_clock, lake.spark)
         request = replace(request, answers={CLOCK.index: answer})
     effort = _effort_so_far(view)
@@ -269,7 +269,8 @@ def _planned(
         return merge, replace(effort, left_out=frozenset(["whether"]))
     plan: RefreshPlan | None = Reaching(definition, view.bases, status, lake.spark, ask).plan(request)
     if plan is None and not to_ask.is_nothing:
-        answers = ask(questions(definition.asked), to_ask)
+        wanted = replace(questions(definition.asked), most_of_one=asking.most_of_one)
+        answers = ask(wanted, to_ask)
         plan = plan_refresh(definition, status, replace(request, answers={**request.answers, **answers}))
         if isinstance(plan, Overwrite) and request.policy == "auto" and are_of_many_keys(answers.values()):
             plan = full_instead(plan, status, view.stored, asking.run) or plan
@@ -330,7 +331,6 @@ def _request(view: RefreshedView, options: PlanOptions, misfit: str | None) -> P
         partitioning=[(f.column, f.transform) for f in stored_partitioning(view.storage)],
         incremental=options.incremental,
         appends=options.appends,
-        most_of_one=options.most_of_one,
         full_seconds=view.state.full_seconds,
         left_out=left_out(view.state.streaks, view.status, view.state.last_full) if options.leaves_out else frozenset(),
     )

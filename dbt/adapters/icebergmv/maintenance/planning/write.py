@@ -19,9 +19,9 @@ from dbt.adapters.icebergmv.maintenance.planning.cost import FEW_ROWS
 from dbt.adapters.icebergmv.maintenance.planning.delta_queries import appended_query, signed_queries
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import MergedGroups
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import (
+    are_pruned_by_values,
     bases_can_prune,
     pinned_query,
-    pruned_by_values,
 )
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.read_estimate import estimated_bytes
@@ -176,7 +176,7 @@ def _stored_where(region: Sequence[TupleDomain], types: Mapping[str, str], diale
     columns = {key.column for disjunct in region for key, _ in disjunct.constraints}
     if len({column for column, _ in partitioned} & columns) > 1:
         return disjunction(region, types, dialect)
-    return in_lists(region, types, replace(dialect, long_lists=not pruned_by_values(partitioned) & columns))
+    return in_lists(region, types, replace(dialect, long_lists=not are_pruned_by_values(region, partitioned)))
 
 
 def distribution_of(settled: Settled, start: StoredRows) -> dict[str, str]:

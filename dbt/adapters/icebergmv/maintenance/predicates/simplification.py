@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain, union_of
 
@@ -19,13 +19,20 @@ def simplify(disjuncts: Iterable[TupleDomain], limit: int) -> tuple[TupleDomain,
     return tuple(_with_few_ranges(d, limit) for d in few)
 
 
+def within_bounds(rows: TupleDomain, limit: int) -> TupleDomain:
+    """Return a superset in which each domain of more than `limit` ranges, or values, is one range."""
+    return _each(rows, lambda domain: hull(domain) if len(domain.ranges) > limit else domain)
+
+
 def _with_few_ranges(rows: TupleDomain, limit: int) -> TupleDomain:
     """Return a superset in which no domain has more than `limit` ranges; lists of single values stay as they are."""
-    return (
-        TupleDomain.where({key: _in_few_ranges(domain, limit) for key, domain in rows.constraints})
-        if rows.constraints
-        else rows
-    )
+    return _each(rows, lambda domain: _in_few_ranges(domain, limit))
+
+
+def _each(rows: TupleDomain, change: Callable[[Domain], Domain]) -> TupleDomain:
+    if not rows.constraints:
+        return rows
+    return TupleDomain.where({key: change(domain) for key, domain in rows.constraints})
 
 
 def _in_few_ranges(domain: Domain, limit: int) -> Domain:

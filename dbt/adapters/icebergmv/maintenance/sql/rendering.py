@@ -137,8 +137,7 @@ def _constraint(key: ColumnKey, domain: Domain, types: Mapping[str, str], dialec
     column = dialect.text_of(key.column)
     spark_type = types[key.column]
     if key.transform is None:
-        listed = _in_long_list(column, domain, spark_type) if dialect.long_lists else None
-        return listed or _membership(column, domain, spark_type)
+        return _membership(column, domain, spark_type, long_lists=dialect.long_lists)
     transform = TransformName.parse(key.transform)
     if not transform.width:
         raise ValueError(f"Cannot render the transform {key.transform}")
@@ -164,7 +163,7 @@ def _hidden(expression: str, spark_type: str) -> str:
     return f"({expression} || {empty})"
 
 
-def _membership(expression: str, domain: Domain, spark_type: str) -> str:
+def _membership(expression: str, domain: Domain, spark_type: str, *, long_lists: bool = False) -> str:
     if domain.is_all:
         return "true"
     excluded = _excluded(domain, spark_type)
@@ -177,33 +176,33 @@ def _membership(expression: str, domain: Domain, spark_type: str) -> str:
     if domain.nan and spark_type in ("float", "double"):
         arms.append(f"{expression} <=> {spark_type}('NaN')")
     ranges = [c for r in domain.ranges if (c := _clamp(r, spark_type)) is not None]
-    single = [literal(r.low, spark_type) for r in ranges if r.is_single_value and r.low is not None]
-    if len(single) == 1:
-        arms.append(f"{expression} <=> {single[0]}")
+    single = [r.low for r in ranges if r.is_single_value and r.low is not None]
+    is_long = long_lists and LONG_LIST < len(single) == len(ranges)
+    listed = _in_long_list(expression, single, spark_type) if is_long else None
+    if listed is not None:
+        arms.append(listed)
+    elif len(single) == 1:
+        arms.append(f"{expression} <=> {literal(single[0], spark_type)}")
     elif single:
-        arms.append(f"{expression} IN ({', '.join(single)})")
+        arms.append(f"{expression} IN ({', '.join(literal(v, spark_type) for v in single)})")
     arms.extend(_range(expression, r, spark_type) for r in ranges if not r.is_single_value)
     return " OR ".join(arms) if arms else "false"
 
 
-def _in_long_list(expression: str, domain: Domain, spark_type: str) -> str | None:
-    """Return the predicate of many single values as a subquery of one text; None for other domains and types.
+def _in_long_list(expression: str, values: Sequence[Value], spark_type: str) -> str | None:
+    """Return the predicate of many values, sorted, as a subquery of one text; None where a text cannot have them.
 
     The text is a row of VALUES, which Spark leaves out where it shows a plan. It keeps the plans of its last queries.
     """
-    ranges = [r for r in domain.ranges if _clamp(r, spark_type) is not None]
-    if len(ranges) <= LONG_LIST or not domain.is_discrete:
-        return None
     form, of = internal_form(spark_type, expression), _IN_TEXT.get(spark_type)
-    values = [str(r.low) for r in ranges]
-    separator = _separator_of(values)
+    texts = [str(value) for value in values]
+    separator = _separator_of(texts)
     if form is None or of is None or separator is None:
         return None
-    within = _range(expression, Range(ranges[0].low, ranges[-1].high), spark_type)
-    text = f"(VALUES ({string_literal(separator.join(values))})) AS listed(text)"
+    within = _range(expression, Range(values[0], values[-1]), spark_type)
+    text = f"(VALUES ({string_literal(separator.join(texts))})) AS listed(text)"
     keys = f"SELECT explode(split(text, {string_literal(separator)})) AS key FROM {text}"
-    listed = f"{within} AND {form} IN (SELECT CAST(key AS {of}) FROM ({keys}))"
-    return f"{expression} IS NULL OR ({listed})" if domain.null else listed
+    return f"({within} AND {form} IN (SELECT CAST(key AS {of}) FROM ({keys})))"
 
 
 def _separator_of(values: Sequence[str]) -> str | None:
