@@ -17,6 +17,7 @@ from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, catalog_settings
 from dbt.adapters.icebergmv.connections import new_handle
+from dbt.adapters.icebergmv.maintenance.lake import Limit
 from integration.support.life_cycle import Project
 from integration.support.servers.processes import free_port
 from integration.support.servers.spark import SERVERS
@@ -201,10 +202,10 @@ def test_a_question_is_stopped_while_it_runs(lake: Lake, method: str) -> None:
 
         assert count("SELECT count(*) FROM range(10)") == 10
         started = time.monotonic()
-        with handle.stopped_at(started + 1), pytest.raises(DbtRuntimeError):
+        with handle.stopped_at(Limit(started + 1)), pytest.raises(DbtRuntimeError):
             count("SELECT count(*) FROM range(1000000000000) WHERE id % 7 = 3")
         assert 1 <= time.monotonic() - started < 20
-        with handle.stopped_at(time.monotonic() + 60):
+        with handle.stopped_at(Limit(time.monotonic() + 60)):
             assert count("SELECT count(*) FROM range(20)") == 20
         handle.close()
 

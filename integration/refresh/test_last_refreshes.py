@@ -9,6 +9,7 @@ import pytest
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
+from dbt.adapters.icebergmv.maintenance.lake import Limit
 from dbt.adapters.icebergmv.spark.cursor import TAGS_IN_THIS_PROCESS, SessionHandle
 from integration.support.lake import LakeProject
 
@@ -64,10 +65,10 @@ def test_a_question_is_stopped_while_it_runs(lake: LakeProject) -> None:
     lake.sql("SELECT 1")
     handle = SessionHandle(SparkSession.active, (), TAGS_IN_THIS_PROCESS)
     started = time.monotonic()
-    with handle.stopped_at(started + 1), pytest.raises(DbtRuntimeError, match="cancelled"):
+    with handle.stopped_at(Limit(started + 1)), pytest.raises(DbtRuntimeError, match="cancelled"):
         rows(handle, "SELECT count(*) FROM range(1000000000000) WHERE id % 7 = 3")
     assert 1 <= time.monotonic() - started < 20
-    with handle.stopped_at(time.monotonic() + 60):
+    with handle.stopped_at(Limit(time.monotonic() + 60)):
         assert rows(handle, "SELECT 1")[0][0] == 1
     assert rows(handle, "SELECT count(*) FROM range(10)")[0][0] == 10
 

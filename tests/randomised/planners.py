@@ -18,6 +18,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning import key_queries, question_texts
+from dbt.adapters.icebergmv.maintenance.planning.asker import OneByOne
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Questions, ToAsk, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValues, Run, evaluated
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_OF_ONE, Answer
@@ -86,12 +87,12 @@ AskClock: TypeAlias = Callable[[Questions, Clock, Run], Answer]
 
 def answers_of(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
     """Ask what the changed rows reach. An error of DuckDB is none of the kind that the engine expects of Spark."""
-    return questions.answers(to_ask, _strict(run))
+    return questions.answers(to_ask, OneByOne(_strict(run)))
 
 
 def little_of(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
     """Ask what can be asked by reading little."""
-    return questions.cheap_answers(to_ask, _strict(run))
+    return questions.cheap_answers(to_ask, OneByOne(_strict(run)))
 
 
 def answer_of_clock(questions: Questions, before: Clock, run: Run) -> Answer:

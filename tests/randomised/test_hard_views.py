@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from dbt.adapters.icebergmv.maintenance.planning.asker import OneByOne
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
@@ -127,7 +128,7 @@ def test_columns_are_called_as_spark_calls_them() -> None:
     def spark(sql: str) -> list[tuple[object, ...]]:
         return [("id", "int"), ("region", "string"), ("n", "bigint")] if sql.startswith("DESCRIBE") else [(7,)]
 
-    assert set(questions.answers(ToAsk((0,)), spark)) == {0}
-    answer = questions.answers(ToAsk((0,)), spark)[0]
+    assert set(questions.answers(ToAsk((0,)), OneByOne(spark))) == {0}
+    answer = questions.answers(ToAsk((0,)), OneByOne(spark))[0]
     assert isinstance(answer, tuple)
     assert {key.column for rows in answer for key, _ in rows.constraints} == {"ID"}

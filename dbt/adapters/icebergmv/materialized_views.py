@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,11 +25,9 @@ from dbt.adapters.icebergmv.maintenance.errors import (
     CatalogUnavailable,
     InvalidConfig,
     MaintenanceError,
-    QueryStopped,
-    SparkLost,
     naming,
 )
-from dbt.adapters.icebergmv.maintenance.lake import Lake, Spark, SparkUntil
+from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, left_alone, nothing_done
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
@@ -61,6 +59,7 @@ from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from dbt.adapters.icebergmv.progress import Progress, stage_of
 from dbt.adapters.icebergmv.responses import MaterializedViewResponse, response_of
 from dbt.adapters.icebergmv.spark.settings import setting_text
+from dbt.adapters.icebergmv.statement_runs import StatementRuns, threads_beside
 from dbt.adapters.icebergmv.warning import Once, warn
 
 if TYPE_CHECKING:
@@ -70,9 +69,6 @@ if TYPE_CHECKING:
 _logger = AdapterLogger("IcebergMV")
 DEFAULT_STORAGE_PREFIX = "__mv_storage__"
 
-
-_LONGEST_LOGGED = 100_000
-"""The characters of a statement from which only its beginning is logged: the rest is keys."""
 
 _FLAGS_PAGE = "https://docs.getdbt.com/reference/global-configs/behavior-changes"
 BEHAVIOR_FLAGS: list[BehaviorFlag] = [
@@ -133,46 +129,33 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
         `assert_columns` is the macro that compares the columns of a SELECT with those of the model's contract.
         """
         started = time.perf_counter()
-        statements: list[str] = []
         contract = ContractCheck(declared_columns(model), lambda: assert_columns(inspection.request.sql))
         view = inspection.request.view
         progress = Progress(show(view), _logger.info)
 
-        def spark(sql: str) -> Sequence[Sequence[object]]:
+        def before(sql: str) -> None:
             progress.reach(stage_of(sql))
             contract.ask_spark()
-            statements.append(sql)
-            text, abridged = self.connections._add_query_comment(sql), len(sql) > _LONGEST_LOGGED
-            _, cursor = self.connections.add_query(text, auto_begin=False, abridge_sql_log=abridged)
-            return [tuple(row) for row in cursor.fetchall()]
 
-        def ask(sql: str, until: float) -> Sequence[Sequence[object]]:
-            if time.monotonic() >= until:
-                raise QueryStopped
-            try:
-                with self.connections.get_thread_connection().handle.stopped_at(until):
-                    return spark(sql)
-            except DbtRuntimeError as error:
-                if isinstance(error, SparkLost) or time.monotonic() < until:
-                    raise
-                raise QueryStopped from error
-
+        statements = StatementRuns(self.connections, before)
         if isinstance(inspection, RestingView):
             result = left_alone(inspection)
         else:
             with progress:
-                result = self._refreshed(inspection, spark, ask)
+                result = self._refreshed(inspection, statements)
         contract.compare(() if inspection.found is None else inspection.found.columns)
         response = response_of(result, time.perf_counter() - started)
-        return Refreshed(response, ";\n\n".join(statements))
+        return Refreshed(response, ";\n\n".join(statements.texts))
 
-    def _refreshed(self, inspection: Inspection, spark: Spark, ask: SparkUntil) -> RefreshResult:
+    def _refreshed(self, inspection: Inspection, statements: StatementRuns) -> RefreshResult:
         view = inspection.request.view
         with _for_dbt(), naming("refresh", show(view)):
             reads = read_plan(inspection)
             if reads.is_small:
                 _logger.debug(f"{show(view)} is computed when it is read: its base tables are small")
-            return refresh(Lake(self.catalog_reader_of(view[0]), spark, Once(warn), ask), inspection, reads)
+            reader = self.catalog_reader_of(view[0])
+            lake = Lake(reader, statements.run, Once(warn), statements.ask, threads_beside())
+            return refresh(lake, inspection, reads)
 
     @available.parse(lambda *_, **__: None)
     def leave_materialized_view(self, inspection: RefreshedView | LostView) -> MaterializedViewResponse:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
 from math import inf
+from threading import Event
+from time import monotonic
 from typing import Protocol, TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
@@ -17,8 +20,25 @@ class Spark(Protocol):
         """Run one statement and return its rows."""
 
 
-SparkUntil: TypeAlias = Callable[[str, float], Sequence[Sequence[object]]]
-"""Runs a query until a moment of `time.monotonic`."""
+@dataclass(frozen=True)
+class Limit:
+    """Until when a query is wanted: up to a moment of `time.monotonic`, or until one of some events."""
+
+    moment: float = inf
+    unwanted: tuple[Event, ...] = ()
+
+    def or_until(self, event: Event) -> Limit:
+        """Return a limit that is reached with this one, and at an event."""
+        return replace(self, unwanted=(*self.unwanted, event))
+
+    @property
+    def is_reached(self) -> bool:
+        """Return whether the query is not wanted any more."""
+        return monotonic() >= self.moment or any(event.is_set() for event in self.unwanted)
+
+
+LimitedSpark: TypeAlias = Callable[[str, Limit], Sequence[Sequence[object]]]
+"""Runs a query within a limit."""
 
 
 def unheard(_: str) -> None:
@@ -30,15 +50,12 @@ class Lake:
     """The two ways to the tables: the catalog, read directly, and Spark, which does all writing.
 
     `warn` says a sentence to people. It may raise an error instead, so it is called before anything is written. `ask`
-    runs a query as `spark` does, but only until a moment of `time.monotonic`; then it raises QueryStopped.
+    runs a query as `spark` does, but only within a limit; then it raises QueryStopped. Threads of `beside` may call
+    `ask` too, at the same time.
     """
 
     catalog: CatalogReader
     spark: Spark
     warn: Callable[[str], None] = unheard
-    ask: SparkUntil | None = None
-
-    def until(self, moment: float) -> Spark:
-        """Return what runs queries until a moment, as far as they can be stopped."""
-        ask = self.ask
-        return self.spark if ask is None or moment == inf else lambda sql: ask(sql, moment)
+    ask: LimitedSpark | None = None
+    beside: Executor | None = None

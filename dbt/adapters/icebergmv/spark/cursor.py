@@ -10,12 +10,12 @@ import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from math import inf
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide
+from dbt.adapters.icebergmv.maintenance.lake import Limit
 from dbt.adapters.icebergmv.spark.errors import SparkUnavailable, database_error, spark_errors
 from dbt.adapters.icebergmv.spark.seed_values import statement_of
 from dbt.adapters.icebergmv.spark.stopping import stopped_at
@@ -72,16 +72,16 @@ class SessionHandle:
         self._session: Session | None = None
         self._cancelled = False
         self._closed = threading.Event()
-        self._until = inf
+        self._limits = threading.local()
 
     @contextmanager
-    def stopped_at(self, moment: float) -> Iterator[None]:
-        """Stop the jobs of what is run inside from a moment of `time.monotonic` on."""
-        self._until = moment
+    def stopped_at(self, limit: Limit) -> Iterator[None]:
+        """Stop the jobs of what this thread runs inside, from a limit on."""
+        self._limits.of_thread = limit
         try:
             yield
         finally:
-            self._until = inf
+            del self._limits.of_thread
 
     def cursor(self) -> SessionCursor:
         """Return a new cursor."""
@@ -111,17 +111,18 @@ class SessionHandle:
     @contextmanager
     def _ending(self, session: Session) -> Iterator[None]:
         """Stop the jobs that are begun inside, if they go on too long."""
-        if self._until == inf:
+        limit = getattr(self._limits, "of_thread", None)
+        if limit is None:
             yield
             return
-        tag = f"{self._tag}-question"
+        tag = f"{self._tag}-{uuid.uuid4().hex}"
 
         def stop() -> None:
             # Whatever keeps it from being stopped, the question ends by itself.
             with suppress(Exception):
                 self._tags.cancel(session, tag)
 
-        with self._tagged(session, tag), stopped_at(self._until, stop):
+        with self._tagged(session, tag), stopped_at(limit, stop):
             yield
 
     def cancel(self) -> None:

@@ -1,4 +1,4 @@
-"""Stops what runs in another thread at a moment: a question that takes longer than its answer is worth."""
+"""Stops what runs in another thread when it is not wanted any more: a question that takes longer than it is worth."""
 
 from __future__ import annotations
 
@@ -7,23 +7,28 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from time import monotonic
 
+from dbt.adapters.icebergmv.maintenance.lake import Limit
+
+_LOOK_SECONDS = 0.1
+"""How often to look whether the limit is reached."""
+
 _AGAIN_SECONDS = 0.2
 """A statement that is still being planned cannot be stopped yet."""
 
 
 @contextmanager
-def stopped_at(moment: float, stop: Callable[[], object]) -> Iterator[None]:
-    """Call `stop` from the moment on (of `time.monotonic`), again and again, until what is inside has ended.
+def stopped_at(limit: Limit, stop: Callable[[], object]) -> Iterator[None]:
+    """Call `stop` from the limit on, again and again, until what is inside has ended.
 
     When this returns, `stop` is not called any more.
     """
     ended = threading.Event()
 
     def watch() -> None:
-        ended.wait(max(0.0, moment - monotonic()))
-        while not ended.is_set():
-            stop()
-            ended.wait(_AGAIN_SECONDS)
+        while not ended.wait(min(_LOOK_SECONDS, max(0.0, limit.moment - monotonic()))):
+            if limit.is_reached:
+                stop()
+                ended.wait(_AGAIN_SECONDS)
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()

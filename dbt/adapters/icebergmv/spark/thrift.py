@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
 from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide
+from dbt.adapters.icebergmv.maintenance.lake import Limit
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 from dbt.adapters.icebergmv.spark.cursor import INTERRUPTED, ColumnDescription
 from dbt.adapters.icebergmv.spark.errors import ServerLost, SparkUnavailable, first_message, lost
@@ -47,26 +48,30 @@ class ThriftHandle:
         self._opened: Any = None
         # The client of the Hive protocol serves one call at a time; Ctrl-C comes in another thread.
         self._lock = threading.Lock()
-        self._cursor: ThriftCursor | None = None
+        self._cursors: dict[int, ThriftCursor] = {}
         self._cancelled = False
 
     def cursor(self) -> ThriftCursor:
-        """Return a new cursor."""
-        self._cursor = ThriftCursor(self._connection, self._lock, self._request.address, self._secrets)
-        return self._cursor
+        """Return a new cursor, which is the one of this thread."""
+        cursor = ThriftCursor(self._connection, self._lock, self._request.address, self._secrets)
+        self._cursors[threading.get_ident()] = cursor
+        return cursor
 
-    def stopped_at(self, moment: float) -> AbstractContextManager[None]:
-        """Stop what is run inside from a moment of `time.monotonic` on."""
-        return stopped_at(moment, self._stop)
+    def stopped_at(self, limit: Limit) -> AbstractContextManager[None]:
+        """Stop what this thread runs inside, from a limit on."""
+        thread = threading.get_ident()
+
+        def stop() -> None:
+            if thread in self._cursors:
+                self._cursors[thread].cancel()
+
+        return stopped_at(limit, stop)
 
     def cancel(self) -> None:
-        """Stop the statement that runs and let no other begin, called from another thread on Ctrl-C."""
+        """Stop the statements that run and let no other begin, called from another thread on Ctrl-C."""
         self._cancelled = True
-        self._stop()
-
-    def _stop(self) -> None:
-        if self._cursor is not None:
-            self._cursor.cancel()
+        for cursor in [*self._cursors.values()]:
+            cursor.cancel()
 
     def close(self) -> None:
         """End the session on the server."""

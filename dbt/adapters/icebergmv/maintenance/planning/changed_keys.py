@@ -16,8 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from itertools import takewhile
+from functools import cached_property
 from math import inf
 from time import monotonic
 from typing import TypeAlias
@@ -28,6 +27,7 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.parts import Part
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.lake import Spark
+from dbt.adapters.icebergmv.maintenance.planning.asker import Asker
 from dbt.adapters.icebergmv.maintenance.planning.cost import reads_much, rows_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     MOST_KEYS,
@@ -54,7 +54,7 @@ from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 
-_AskOne: TypeAlias = Callable[[int, Spark], Answer | None]
+_AskOne: TypeAlias = Callable[[int, Asker], Answer | None]
 
 _AS_TEXT = "CAST(icebergmv_now AS string) <=> CAST(icebergmv_before AS string)"
 SAME_VALUE = f"SELECT icebergmv_now <=> icebergmv_before AND {_AS_TEXT}"
@@ -114,54 +114,61 @@ class Questions:
     nearly_all: float = inf
     most_of_one: int = MOST_KEYS
 
-    def answers(self, to_ask: ToAsk, run: Spark) -> dict[int, Answer]:
+    def answers(self, to_ask: ToAsk, run: Asker) -> dict[int, Answer]:
         """Return what the references reach. Of the needed ones none is asked after one that cannot say it."""
         if to_ask.only_whether and not self.only_whether:
             return replace(self, only_whether=True, own_keys_first=frozenset()).answers(to_ask, run)
-        found: dict[int, Answer] = {}
-        run = cache(run)
-        for origin in sorted(to_ask.needed, key=self._is_in_reach):
-            answer = self._answer_of(origin, run)
-            if answer is not None:
-                found[origin] = answer
-            if not isinstance(answer, tuple):
-                return found
+        needed = sorted(to_ask.needed, key=self._is_in_reach)
+        found = self._answered(needed, self._answer_of, run)
+        if not all(isinstance(found.get(origin), tuple) for origin in needed):
+            return found
         # Without an answer as much would be overwritten.
         narrowing = replace(self, nearly_all=inf)
         found |= narrowing._answered_in_time(to_ask.narrower, narrowing._answer_of, run)
         return found | self._answered_in_time(to_ask.own_keys, self._own_keys, run)
 
-    def _answered_in_time(self, origins: Sequence[int], ask_one: _AskOne, run: Spark) -> dict[int, Answer]:
-        in_time = takewhile(lambda _: not self._takes_too_long, origins)
-        answers = ((origin, ask_one(origin, run)) for origin in in_time)
+    def _answered(self, needed: Sequence[int], ask_one: _AskOne, run: Asker) -> dict[int, Answer]:
+        """Return what references reach, up to one that cannot say it."""
+        answers = zip(needed, run.each(ask_one, needed, is_known), strict=False)
+        return {origin: answer for origin, answer in answers if answer is not None}
+
+    def _answered_in_time(self, origins: Sequence[int], ask_one: _AskOne, run: Asker) -> dict[int, Answer]:
+        """Return what references reach, as far as they can say it."""
+
+        def in_time(origin: int, run: Asker) -> Answer | None:
+            return None if self._takes_too_long else ask_one(origin, run)
+
+        answers = zip(origins, run.each(in_time, origins), strict=True)
         return {origin: answer for origin, answer in answers if isinstance(answer, tuple)}
 
     @property
     def _takes_too_long(self) -> bool:
         return monotonic() > self.until
 
-    def cheap_answers(self, to_ask: ToAsk, run: Spark) -> dict[int, Answer]:
+    def cheap_answers(self, to_ask: ToAsk, run: Asker) -> dict[int, Answer]:
         """Return what references reach as far as little is read for it, up to a needed one that fails.
 
         That is nothing, where FROM and WHERE around them give no row, or else the keys in the changed rows alone.
         """
         if not self.reads_little:
             return replace(self, reads_little=True).cheap_answers(to_ask, run)
-        found: dict[int, Answer] = {}
-        run = cache(run)
-        for origin in to_ask.needed:
+
+        def answer_of(origin: int, run: Asker) -> Answer:
             answer: Answer | None = () if self._reaches_nothing(origin, run) else None
             if answer is None and not to_ask.only_whether and not self._takes_too_long:
                 answer = self._own_keys(origin, run)
-            if not isinstance(answer, tuple):
-                return {**found, origin: TOO_LATE if self._takes_too_long else TOO_DEAR}
-            found[origin] = answer
+            dear = TOO_LATE if self._takes_too_long else TOO_DEAR
+            return answer if isinstance(answer, tuple) else dear
+
+        found = self._answered(to_ask.needed, answer_of, run)
+        if not all(isinstance(found.get(origin), tuple) for origin in to_ask.needed):
+            return found
         return found | self._answered_in_time(to_ask.own_keys, self._own_keys, run)
 
     def _is_in_reach(self, origin: int) -> bool:
         return all(copy in self.asked.reach for copy in self.asked.copies_of(origin))
 
-    def _answer_of(self, origin: int, run: Spark) -> Answer | None:
+    def _answer_of(self, origin: int, run: Asker) -> Answer | None:
         """Return what a reference reaches: by the keys in its changed rows, or by the definition over these rows."""
         if self._takes_too_long:
             return TOO_LATE
@@ -177,7 +184,7 @@ class Questions:
             own = self._own_keys(origin, run)
         return own if isinstance(own, tuple) else answer
 
-    def _through_cte(self, origin: int, run: Spark) -> Answer | None:
+    def _through_cte(self, origin: int, run: Asker) -> Answer | None:
         """Return what a reference reaches by the rows of an expression around it that is used several times.
 
         The expression is asked by itself which of its own rows change. Columns of the view follow these, in each of its
@@ -205,7 +212,7 @@ class Questions:
         rows = [to_output(row, use, partitioning) for row in answer for use in uses]
         return NotListed("reach more than can be listed") if any(r.is_all for r in rows) else tuple(rows)
 
-    def _own_keys(self, origin: int, run: Spark) -> Answer | None:
+    def _own_keys(self, origin: int, run: Asker) -> Answer | None:
         """Return the output rows that columns say which are tracked: those with the values that changed rows have.
 
         Every output row depends only on base rows that lead to its value of such a column. None where some use of the
@@ -253,9 +260,8 @@ class Questions:
         followed = {c.name: {t.occurrence.index for t in c.tracks} for c in self.definition.columns or ()}
         return frozenset(name for name, found in followed.items() if origin in found and len(found) > 1)
 
-    def _reached_by(self, origin: int, run: Spark) -> Answer | None:
+    def _reached_by(self, origin: int, run: Asker) -> Answer | None:
         """Return what all copies of a reference reach together; None if one of them cannot say it."""
-        reached: tuple[TupleDomain, ...] = ()
         copies = self.asked.copies_of(origin)
         if len(copies) > 1 and self._reaches_nothing(origin, run):
             return ()
@@ -267,8 +273,12 @@ class Questions:
             some_pass = is_empty is False
             if some_pass and self.only_whether and not self._texts.is_read_by_a_part(copies[0]):
                 return None
-        for copy in copies:
-            answer = TOO_LATE if self._takes_too_long else self._answer(copy, run, that_pass=some_pass)
+
+        def answer_of(copy: int, run: Asker) -> Answer | None:
+            return TOO_LATE if self._takes_too_long else self._answer(copy, run, that_pass=some_pass)
+
+        reached: tuple[TupleDomain, ...] = ()
+        for answer in run.each(answer_of, copies, is_known):
             if not isinstance(answer, tuple):
                 return answer
             reached += answer
@@ -285,7 +295,7 @@ class Questions:
     def _texts(self) -> QuestionTexts:
         return QuestionTexts(self.definition, self.asked, self.bases, self.status)
 
-    def _answer(self, index: int, run: Spark, *, that_pass: bool) -> Answer | None:
+    def _answer(self, index: int, run: Asker, *, that_pass: bool) -> Answer | None:
         """Return what a reference reaches, `that_pass` as in `question`; None where nobody can say it.
 
         A reference whose changed rows reach no column that is known reaches nothing if no row of it changed.
@@ -304,7 +314,7 @@ class Questions:
         changed = self._texts.changed_rows_of_table(index)
         return None if changed is None else none_of(f"SELECT 1 FROM {changed}", run)
 
-    def _reaches_nothing(self, origin: int, run: Spark) -> bool:
+    def _reaches_nothing(self, origin: int, run: Asker) -> bool:
         """Return whether no copy of a reference gives a row to the SELECT that reads it, as far as that can be asked.
 
         Where its table is read in many places it is asked first whether any row of it changed.
@@ -315,7 +325,11 @@ class Questions:
         places = self._texts.count_places(self._texts.stale[copies[0]])
         if places > _FEW_PLACES and self._without_rows(copies[0], run) == ():
             return True
-        return all(not self._takes_too_long and self._gives_no_row(copy, run) for copy in copies)
+
+        def gives_no_row(copy: int, run: Asker) -> bool:
+            return not self._takes_too_long and self._gives_no_row(copy, run)
+
+        return all(run.each(gives_no_row, copies, bool))
 
     def _gives_no_row(self, index: int, run: Spark) -> bool:
         """Return whether FROM and WHERE give no row; where they cannot be asked alone, whether no row changed."""
@@ -380,6 +394,11 @@ class Questions:
         if not isinstance(answer, tuple) or reach.edits or self._is_new(index):
             return answer
         return NEARLY_ALL if count_keys(answer) >= self.nearly_all else answer
+
+
+def is_known(answer: Answer | None) -> bool:
+    """Return whether it is known what is reached."""
+    return isinstance(answer, tuple)
 
 
 def clock_answer(terms: Sequence[Questions] | None, run: Spark) -> Answer:

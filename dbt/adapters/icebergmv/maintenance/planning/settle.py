@@ -18,7 +18,8 @@ from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import stored_partitioning
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit
-from dbt.adapters.icebergmv.maintenance.lake import Lake, Spark
+from dbt.adapters.icebergmv.maintenance.lake import Lake, Limit
+from dbt.adapters.icebergmv.maintenance.planning.asker import Asker, asker_of
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.cost import (
     STOPPED_AFTER,
@@ -173,7 +174,8 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     started = monotonic()
     ends = options.policy == "auto"
     seconds = most_seconds_asked(view.state.full_seconds, view.status) if ends else inf
-    asking = _Asking(lake.until(started + STOPPED_AFTER * seconds), started + seconds, options.most_of_one)
+    asker = asker_of(lake, Limit(started + STOPPED_AFTER * seconds))
+    asking = _Asking(asker, started + seconds, options.most_of_one)
     columns, hidden = described.output, described.hidden
     unfit = unfit_of(view, hidden, misfit(lake, view, columns))
     to_list = references_to_list(view.definition, view.status, _request(view, options, unfit))
@@ -232,7 +234,7 @@ class _Asking:
     `most_of_one`: so many keys of one column may be listed.
     """
 
-    run: Spark
+    run: Asker
     until: float
     most_of_one: int
 

@@ -1,0 +1,176 @@
+"""Runs questions, each text once: one after the other, or some of them at the same time.
+
+However little a question reads, it takes Spark a quarter of a second or more to plan it, in one thread. So where
+several tables changed, what is asked of one does not wait for what is asked of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future, wait
+from contextvars import copy_context
+from dataclasses import dataclass, field, replace
+from functools import partial
+from threading import Event, Lock
+from typing import Generic, Protocol, TypeAlias, TypeVar
+
+from dbt.adapters.icebergmv.maintenance.errors import QueryStopped
+from dbt.adapters.icebergmv.maintenance.lake import Lake, Limit, LimitedSpark, Spark
+
+_Rows: TypeAlias = Sequence[Sequence[object]]
+What = TypeVar("What")
+Found = TypeVar("Found")
+
+
+class Asker(Protocol):
+    """What runs the questions of one refresh."""
+
+    def __call__(self, sql: str) -> _Rows:
+        """Run a question and return its rows."""
+
+    def each(
+        self,
+        ask_one: Callable[[What, Asker], Found],
+        what: Sequence[What],
+        goes_on: Callable[[Found], bool] = lambda _: True,
+    ) -> list[Found]:
+        """Return what is found of each, in their order, up to and with the first after which it does not go on.
+
+        `ask_one` is called with what runs its questions.
+        """
+
+
+class _Answers:
+    """The rows of the texts that were asked. A text that is asked while it runs is waited for."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._rows: dict[str, Future[_Rows]] = {}
+
+    def of(self, sql: str, run: Spark) -> _Rows:
+        """Return the rows of a text, which is run if it was not yet. What fails is forgotten."""
+        while True:
+            with self._lock:
+                rows = self._rows.get(sql)
+                if rows is None:
+                    mine = self._rows[sql] = Future[_Rows]()
+            if rows is None:
+                return self._run(sql, run, mine)
+            try:
+                return rows.result()
+            except QueryStopped:
+                # That was the limit of who ran it.
+                continue
+
+    def _run(self, sql: str, run: Spark, mine: Future[_Rows]) -> _Rows:
+        try:
+            rows = run(sql)
+        except BaseException as error:
+            with self._lock:
+                del self._rows[sql]
+            mine.set_exception(error)
+            raise
+        mine.set_result(rows)
+        return rows
+
+
+@dataclass(frozen=True)
+class OneByOne:
+    """Runs one question after the other."""
+
+    run: Spark
+    _answers: _Answers = field(default_factory=_Answers)
+
+    def __call__(self, sql: str) -> _Rows:
+        """Run a question and return its rows."""
+        return self._answers.of(sql, self.run)
+
+    def each(
+        self,
+        ask_one: Callable[[What, Asker], Found],
+        what: Sequence[What],
+        goes_on: Callable[[Found], bool] = lambda _: True,
+    ) -> list[Found]:
+        """Return what is found of each, as an Asker does."""
+        found: list[Found] = []
+        for one in what:
+            found.append(ask_one(one, self))
+            if not goes_on(found[-1]):
+                break
+        return found
+
+
+@dataclass(frozen=True)
+class AtOnce:
+    """Runs questions in this thread and in those of `beside`. What is in vain when others are answered is stopped."""
+
+    ask: LimitedSpark
+    beside: Executor
+    limit: Limit
+    _answers: _Answers = field(default_factory=_Answers)
+
+    def __call__(self, sql: str) -> _Rows:
+        """Run a question and return its rows. Raises QueryStopped at the limit."""
+        return self._answers.of(sql, lambda text: self.ask(text, self.limit))
+
+    def each(
+        self,
+        ask_one: Callable[[What, Asker], Found],
+        what: Sequence[What],
+        goes_on: Callable[[Found], bool] = lambda _: True,
+    ) -> list[Found]:
+        """Return what is found of each, as an Asker does.
+
+        A thread that waits for another one takes the next that none has begun. So it ends however few threads there
+        are, and also where `ask_one` itself asks several at once.
+        """
+        unwanted = Event()
+        inner = replace(self, limit=self.limit.or_until(unwanted))
+        turns = [_Turn(partial(copy_context().run, ask_one, one, inner)) for one in what]
+        for turn in turns[1:]:
+            self.beside.submit(turn.take)
+        found: list[Found] = []
+        try:
+            for n, turn in enumerate(turns):
+                while not turn.found.done() and any(other.take() for other in turns[n:]):
+                    pass
+                found.append(turn.found.result())
+                if not goes_on(found[-1]):
+                    break
+            return found
+        finally:
+            unwanted.set()
+            wait([turn.found for turn in turns if not turn.leave()])
+
+
+class _Turn(Generic[Found]):
+    """One of several things to do, which is done by the first thread that comes to it."""
+
+    def __init__(self, work: Callable[[], Found]) -> None:
+        self._work = work
+        self._begun = Lock()
+        self.found: Future[Found] = Future()
+
+    def take(self) -> bool:
+        """Do it, unless a thread has begun; return whether this one did it."""
+        if not self._begun.acquire(blocking=False):
+            return False
+        try:
+            self.found.set_result(self._work())
+        except BaseException as error:
+            self.found.set_exception(error)
+            if not isinstance(error, Exception):
+                raise
+        return True
+
+    def leave(self) -> bool:
+        """Let no thread begin; return whether none had."""
+        return self._begun.acquire(blocking=False)
+
+
+def asker_of(lake: Lake, limit: Limit) -> Asker:
+    """Return what runs questions on a lake within a limit, as far as they can be stopped there."""
+    ask = lake.ask
+    if ask is None:
+        return OneByOne(lake.spark)
+    return OneByOne(lambda sql: ask(sql, limit)) if lake.beside is None else AtOnce(ask, lake.beside, limit)
