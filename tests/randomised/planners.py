@@ -171,7 +171,7 @@ class Planner:
         moved = None if definition.clock is None else clock_change(definition.clock.values, session.before)
         status = MaterializedViewStatus(tuple(bases), self.clock(moved))
         if session.lists:
-            every, run = range(len(definition.references)), _strict(self.listing(session.run))
+            every, run = range(len(definition.references)), OneByOne(_strict(self.listing(session.run)))
             # Ids of snapshots are the same in all histories.
             listing = Listing(session.bases.catalog_name, run, Remembered(0))
             status = listing.status(definition, status, every)

@@ -14,12 +14,15 @@ from functools import partial
 from threading import Event, Lock
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from dbt.adapters.icebergmv.maintenance.errors import QueryStopped
+from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 from dbt.adapters.icebergmv.maintenance.lake import Lake, Limit, LimitedSpark, Spark
 
 _Rows: TypeAlias = Sequence[Sequence[object]]
 What = TypeVar("What")
 Found = TypeVar("Found")
+
+_MOST_TEXTS = 1000
+"""So many questions of one refresh are remembered with their answers."""
 
 
 class Asker(Protocol):
@@ -40,38 +43,8 @@ class Asker(Protocol):
         """
 
 
-class _Answers:
-    """The rows of the texts that were asked. A text that is asked while it runs is waited for."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._rows: dict[str, Future[_Rows]] = {}
-
-    def of(self, sql: str, run: Spark) -> _Rows:
-        """Return the rows of a text, which is run if it was not yet. What fails is forgotten."""
-        while True:
-            with self._lock:
-                rows = self._rows.get(sql)
-                if rows is None:
-                    mine = self._rows[sql] = Future[_Rows]()
-            if rows is None:
-                return self._run(sql, run, mine)
-            try:
-                return rows.result()
-            except QueryStopped:
-                # That was the limit of who ran it.
-                continue
-
-    def _run(self, sql: str, run: Spark, mine: Future[_Rows]) -> _Rows:
-        try:
-            rows = run(sql)
-        except BaseException as error:
-            with self._lock:
-                del self._rows[sql]
-            mine.set_exception(error)
-            raise
-        mine.set_result(rows)
-        return rows
+def _answers() -> Remembered[_Rows]:
+    return Remembered(_MOST_TEXTS)
 
 
 @dataclass(frozen=True)
@@ -79,11 +52,11 @@ class OneByOne:
     """Runs one question after the other."""
 
     run: Spark
-    _answers: _Answers = field(default_factory=_Answers)
+    _answers: Remembered[_Rows] = field(default_factory=_answers)
 
     def __call__(self, sql: str) -> _Rows:
         """Run a question and return its rows."""
-        return self._answers.of(sql, self.run)
+        return self._answers.get(sql, partial(self.run, sql))
 
     def each(
         self,
@@ -107,11 +80,11 @@ class AtOnce:
     ask: LimitedSpark
     beside: Executor
     limit: Limit
-    _answers: _Answers = field(default_factory=_Answers)
+    _answers: Remembered[_Rows] = field(default_factory=_answers)
 
     def __call__(self, sql: str) -> _Rows:
         """Run a question and return its rows. Raises QueryStopped at the limit."""
-        return self._answers.of(sql, lambda text: self.ask(text, self.limit))
+        return self._answers.get(sql, partial(self.ask, sql, self.limit))
 
     def each(
         self,

@@ -21,6 +21,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataCo
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
 from dbt.adapters.icebergmv.maintenance.lake import Spark
+from dbt.adapters.icebergmv.maintenance.planning.asker import Asker
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     MOST_KEYS,
     NotListed,
@@ -54,7 +55,7 @@ class Listing:
     """What lists changed rows: Spark, the catalog whose functions it knows, and what this process knows already."""
 
     catalog_name: str
-    run: Spark
+    run: Asker
     known: Known = _OF_THIS_PROCESS
 
     def status(
@@ -66,9 +67,9 @@ class Listing:
         """
         one = _OfOne(self, definition)
         wanted = [base for base in status.stale if base.is_among(references)]
-        return replace(
-            status, base_tables=tuple(one.of(base) if base in wanted else base for base in status.base_tables)
-        )
+        listed = iter(self.run.each(one.of, wanted))
+        bases = tuple(next(listed) if base in wanted else base for base in status.base_tables)
+        return replace(status, base_tables=bases)
 
 
 @dataclass(frozen=True)
@@ -78,13 +79,13 @@ class _OfOne:
     listing: Listing
     definition: ViewDefinition
 
-    def of(self, base: BaseTableStatus) -> BaseTableStatus:
+    def of(self, base: BaseTableStatus, run: Spark) -> BaseTableStatus:
         """Return the status of a stale table with its changed rows; as it is where they cannot be listed."""
         source = base.base.source
         read = None if source is None else columns_read(self.definition, source, base.occurrences)
         if source is None or not read or not _have_values(read):
             return base
-        every, asked = comparable_columns(source), partial(self._asked, base, source)
+        every, asked = comparable_columns(source), partial(self._asked, run, base, source)
         rows = None
         if are_few(base):
             # What several views want at the same time is found out once.
@@ -99,7 +100,9 @@ class _OfOne:
         constraints = StaleDataConstraints((rows.values,) if rows.rows else ())
         return replace(base, change=replace(base.change, constraints=constraints), listed=rows)
 
-    def _asked(self, base: BaseTableStatus, source: IcebergSource, columns: Mapping[str, str]) -> ListedRows | None:
+    def _asked(
+        self, run: Spark, base: BaseTableStatus, source: IcebergSource, columns: Mapping[str, str]
+    ) -> ListedRows | None:
         """Return the changed rows in some columns; None if they are too many. Raises _Unknown if nobody can say it."""
         reference = self.definition.references[base.occurrences[0]]
         dialect = Dialect(self.listing.catalog_name, pushable=False)
@@ -107,7 +110,7 @@ class _OfOne:
         if counted is None:
             raise _Unknown
         forms = ", ".join(_form(identifier(name), of) for name, of in columns.items())
-        found = rows_of(f"SELECT {forms}, {SIGN} FROM {counted} LIMIT {MOST_KEYS + 1}", self.listing.run)
+        found = rows_of(f"SELECT {forms}, {SIGN} FROM {counted} LIMIT {MOST_KEYS + 1}", run)
         if isinstance(found, NotListed):
             raise _Unknown
         if len(found) > MOST_KEYS or not are_texts_known(found):

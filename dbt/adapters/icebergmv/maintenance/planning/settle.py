@@ -180,7 +180,7 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     unfit = unfit_of(view, hidden, misfit(lake, view, columns))
     to_list = references_to_list(view.definition, view.status, _request(view, options, unfit))
     if to_list:
-        listing = Listing(view.bases.catalog_name, lake.spark)
+        listing = Listing(view.bases.catalog_name, asker_of(lake, Limit()))
         view = replace(view, status=listing.status(view.definition, view.status, to_list))
     at_once = full_at_once(view.definition, view.status, _request(view, options, unfit))
     if at_once is not None:
