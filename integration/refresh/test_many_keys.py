@@ -122,3 +122,22 @@ def test_keys_beyond_the_type_of_a_joined_column(lake: LakeProject) -> None:
     found = lake.run("--select", "with_names")["with_names"]
     lake.assert_equals_definition("with_names")
     assert (found["refresh_kind"], found["rows_affected"]) == ("overwrite", 1539)
+
+
+def test_new_rows_that_reach_all_groups(lake: LakeProject) -> None:
+    """What new rows reach may be new groups: the stored ones are counted before all of them are overwritten."""
+    visits = f"lake.{lake.schema}.visits_of_all"
+    row = "id, concat('c', {}) AS country, id % 977 AS guest"
+    lake.sql(f"CREATE TABLE {visits} USING iceberg AS SELECT {row.format('id % 50')} FROM range(150000)")
+    lake.model("guests", f"select country, count(distinct guest) as guests from {visits} group by country")
+    lake.run("--select", "guests")
+    steps = [
+        ("id % 60", 60, "full", "cheaper than an overwrite of 100% of the rows by their keys ("),
+        ("60 + id % 55", 60, "overwrite", "visits_of_all: 60 rows appended"),
+        ("id % 100", 90, "overwrite", "visits_of_all: 90 rows appended"),
+    ]
+    for country, rows, kind, reason in steps:
+        lake.sql(f"INSERT INTO {visits} SELECT {row.format(country)} FROM range({rows})")
+        found = lake.run("--select", "guests")["guests"]
+        assert (found["refresh_kind"], found["refresh_reason"][: len(reason)]) == (kind, reason), country
+        lake.assert_equals_definition("guests")

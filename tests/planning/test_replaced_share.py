@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from math import inf
 
 import pyarrow as pa
 import pytest
@@ -11,7 +12,11 @@ from pyiceberg.catalog.sql import SqlCatalog
 from dbt.adapters.icebergmv.maintenance.errors import QueryStopped
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import NOT_UTF8, Answer
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Overwrite
-from dbt.adapters.icebergmv.maintenance.planning.replaced_share import are_of_many_keys, full_instead
+from dbt.adapters.icebergmv.maintenance.planning.replaced_share import (
+    are_of_many_keys,
+    full_instead,
+    most_replaced,
+)
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from tests.support.bases import change, sized, status
@@ -36,15 +41,18 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StoredRows]:
     catalog.close()
 
 
-@pytest.mark.parametrize(("count", "is_full"), [(0, False), (200, False), (201, True), (1000, True)])
-def test_more_than_a_fifth_is_computed_anew(stored: StoredRows, count: int, is_full: bool) -> None:
+@pytest.mark.parametrize(
+    ("most", "count", "is_full"),
+    [(0.2, 0, False), (0.2, 200, False), (0.2, 201, True), (0.2, 1000, True), (0.8, 800, False), (0.8, 801, True)],
+)
+def test_more_than_a_share_is_computed_anew(stored: StoredRows, most: float, count: int, is_full: bool) -> None:
     asked: list[str] = []
 
     def run(sql: str) -> Sequence[Sequence[object]]:
         asked.append(sql)
         return [(count,)]
 
-    found = full_instead(PLAN, STATUS, stored, run)
+    found = full_instead(PLAN, STATUS, stored, run, most)
     assert (found is not None) == is_full
     (sql,) = asked
     assert f"FROM `lake`.`ns`.`t` VERSION AS OF {stored.snapshot_id}" in sql and "explode(split(" in sql
@@ -59,9 +67,24 @@ def test_rows_that_cannot_be_counted(stored: StoredRows) -> None:
     def fails(sql: str) -> Sequence[Sequence[object]]:
         raise RuntimeError("no")
 
-    found = full_instead(PLAN, STATUS, stored, late)
+    found = full_instead(PLAN, STATUS, stored, late, 0.2)
     assert isinstance(found, Full) and found.reason.startswith("the rows to replace could not be counted in time (")
-    assert full_instead(PLAN, STATUS, stored, fails) is None
+    assert full_instead(PLAN, STATUS, stored, fails, 0.2) is None
+
+
+@pytest.mark.parametrize(
+    ("answers", "nearly_all", "most"),
+    [
+        ([(KEYS,)], inf, 0.2),
+        ([(KEYS,)], 5, 0.2),
+        ([()], 1500, 0.8),
+        ([()], 1501, None),
+        ([()], inf, None),
+    ],
+)
+def test_when_stored_rows_are_counted(answers: Sequence[Answer], nearly_all: float, most: float | None) -> None:
+    """The plan replaces 1500 keys."""
+    assert most_replaced(PLAN, answers, nearly_all) == most
 
 
 RANGES = [Range(3 * n, 3 * n + 1) for n in range(1500)]

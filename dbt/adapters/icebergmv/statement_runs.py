@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -16,14 +17,18 @@ from dbt.adapters.icebergmv.maintenance.lake import Limit
 _LONGEST_LOGGED = 100_000
 """Of a longer statement dbt logs the beginning alone: mostly it lists keys."""
 
-_THREADS_BESIDE = 3
+_MOST_BESIDE = 3
 """So many threads of the process ask questions beside those that refresh views."""
 
 
 @cache
 def threads_beside() -> ThreadPoolExecutor:
-    """Return the threads that ask questions for all views of this process."""
-    return ThreadPoolExecutor(_THREADS_BESIDE, thread_name_prefix="icebergmv-questions")
+    """Return the threads that ask questions for all views of this process: no more than cores wait for work.
+
+    Spark mostly plans and runs them in this process; a server has more cores than this machine rather than fewer.
+    """
+    beside = max(1, min(_MOST_BESIDE, (os.cpu_count() or 1) - 1))
+    return ThreadPoolExecutor(beside, thread_name_prefix="icebergmv-questions")
 
 
 class StatementRuns:

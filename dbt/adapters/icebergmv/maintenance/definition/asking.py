@@ -94,6 +94,15 @@ class Asked:
         """Return whether values of some column say what a reference reaches."""
         return origin in self.shared or bool(self.columns_of(origin))
 
+    def names_stored(self, origin: int) -> bool:
+        """Return whether the keys that a reference reaches are keys of rows that the view has, had or gets.
+
+        Otherwise they are of more rows than that, as a part of the text was left out.
+        """
+        return origin not in self.shared and not any(
+            self.reach[copy].edits for copy in self.copies_of(origin) if copy in self.reach
+        )
+
     def answers_some(self, origin: int) -> bool:
         """Return whether every copy of a reference answers some column, be it one that shows a literal."""
         found = [self._answers(i) for i in self.copies_of(origin)]

@@ -1,7 +1,8 @@
-"""How many of the stored rows an overwrite of many keys replaces: asked of the storage table.
+"""How many of the stored rows an overwrite replaces: asked of the storage table.
 
-How many keys there are says little of that, as each may have any number of rows. Such an overwrite reads the base
-tables whole, as their files hold keys in no order; so it saves only what is computed and written for the other rows.
+How many keys there are says little of that: each may have any number of rows, or none yet. An overwrite of many keys
+reads the base tables whole, as their files hold keys in no order; so it saves only what is computed and written for the
+other rows.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from dbt.adapters.icebergmv.maintenance.lake import Spark
+from dbt.adapters.icebergmv.maintenance.planning.cost import NEARLY_EVERYWHERE
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     MOST_KEYS,
     TOO_LATE,
     Answer,
     NotListed,
+    count_keys,
     rows_of,
 )
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Overwrite
@@ -28,8 +31,20 @@ MOST_REPLACED = 0.2
 """The share of stored rows from which a full refresh is taken to cost less than to replace them by many keys."""
 
 
-def full_instead(plan: Overwrite, status: MaterializedViewStatus, stored: StoredRows, run: Spark) -> Full | None:
-    """Return the full refresh that costs less than an overwrite of many keys; None where it does not.
+def most_replaced(plan: Overwrite, answers: Iterable[Answer], nearly_all: float) -> float | None:
+    """Return the share of stored rows from which a full refresh costs less; None where they need not be counted.
+
+    `nearly_all` keys may be those of nearly all stored rows.
+    """
+    if are_of_many_keys(answers):
+        return MOST_REPLACED
+    return NEARLY_EVERYWHERE if count_keys(plan.region) >= nearly_all else None
+
+
+def full_instead(
+    plan: Overwrite, status: MaterializedViewStatus, stored: StoredRows, run: Spark, most: float
+) -> Full | None:
+    """Return the full refresh that costs less than an overwrite of more than a share of the stored rows, or None.
 
     It does, too, where the stored rows are not counted in time. Where that fails otherwise, it is not known.
     """
@@ -44,7 +59,7 @@ def full_instead(plan: Overwrite, status: MaterializedViewStatus, stored: Stored
     if isinstance(found, NotListed):
         return None
     share = int(str(found[0][0])) / stored.row_count
-    if share <= MOST_REPLACED:
+    if share <= most:
         return None
     return Full(f"cheaper than an overwrite of {share:.0%} of the rows by their keys ({changes(status)})")
 

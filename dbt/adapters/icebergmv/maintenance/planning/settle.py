@@ -57,7 +57,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
     without_regions,
 )
 from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
-from dbt.adapters.icebergmv.maintenance.planning.replaced_share import are_of_many_keys, full_instead
+from dbt.adapters.icebergmv.maintenance.planning.replaced_share import full_instead, most_replaced
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import (
     Column,
     Columns,
@@ -274,8 +274,10 @@ def _planned(
         wanted = replace(questions(definition.asked), most_of_one=asking.most_of_one)
         answers = ask(wanted, to_ask)
         plan = plan_refresh(definition, status, replace(request, answers={**request.answers, **answers}))
-        if isinstance(plan, Overwrite) and request.policy == "auto" and are_of_many_keys(answers.values()):
-            plan = full_instead(plan, status, view.stored, asking.run) or plan
+        if isinstance(plan, Overwrite) and request.policy == "auto":
+            are_stored = all(map(definition.asked.names_stored, answers))
+            most = most_replaced(plan, answers.values(), nearly_all if are_stored else inf)
+            plan = (None if most is None else full_instead(plan, status, view.stored, asking.run, most)) or plan
     if plan is None:
         return plan_refresh(definition, status, request), effort
     return plan, replace(effort, asked=True, only_whether=to_ask.only_whether)
