@@ -93,6 +93,27 @@ def test_what_is_in_vain_is_stopped_or_not_begun(threads: int) -> None:
     assert len(begun) <= threads + 1
 
 
+def test_what_this_thread_asks_meanwhile_is_stopped() -> None:
+    """The second answer is the last one; it comes while this thread, which waits for it, asks the third question."""
+    third = Event()
+
+    def ask(sql: str, limit: Limit) -> Rows:
+        if sql == "1":
+            assert third.wait(5)
+            return []
+        if sql == "2":
+            third.set()
+            while not limit.is_reached:
+                time.sleep(0.01)
+            raise QueryStopped
+        return [[sql]]
+
+    with ThreadPoolExecutor(1) as beside:
+        asker = AtOnce(ask, beside, Limit(time.monotonic() + 20))
+        assert asker.each(lambda n, run: run(str(n)), range(3), bool) == [[["0"]], []]
+        assert not asker.limit.is_reached
+
+
 def test_those_that_go_on_are_not_stopped_by_others(beside: ThreadPoolExecutor) -> None:
     """Where one of several is in vain, what others ask goes on."""
     asker = AtOnce(lambda sql, limit: [[limit.is_reached]], beside, Limit())

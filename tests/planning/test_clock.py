@@ -8,7 +8,7 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import at_moment
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk, clock_answer
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer, NotListed
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, NoOp, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
@@ -17,6 +17,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
     plan_refresh,
     references_to_ask,
 )
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus

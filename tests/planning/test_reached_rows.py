@@ -10,12 +10,13 @@ import pytest
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
 from dbt.adapters.icebergmv.maintenance.planning.delta_queries import signed_queries
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, Answer, too_many
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Merge, NoOp, ReachedRows, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.planning.asker import OneByOne
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from tests.randomised.choices import Choices

@@ -11,6 +11,7 @@ from concurrent.futures import Executor, Future, wait
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import takewhile
 from threading import Event, Lock
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
@@ -100,12 +101,22 @@ class AtOnce:
         unwanted = Event()
         inner = replace(self, limit=self.limit.or_until(unwanted))
         turns = [_Turn(partial(copy_context().run, ask_one, one, inner)) for one in what]
+
+        def decide(_: object) -> None:
+            """Stop the others as soon as the last answer that counts is there."""
+            for turn in takewhile(lambda turn: turn.found.done(), turns):
+                if turn.found.exception() is not None or not goes_on(turn.found.result()):
+                    unwanted.set()
+                    return
+
+        for turn in turns:
+            turn.found.add_done_callback(decide)
         for turn in turns[1:]:
             self.beside.submit(turn.take)
         found: list[Found] = []
         try:
             for n, turn in enumerate(turns):
-                while not turn.found.done() and any(other.take() for other in turns[n:]):
+                while not (turn.found.done() or unwanted.is_set()) and any(other.take() for other in turns[n:]):
                     pass
                 found.append(turn.found.result())
                 if not goes_on(found[-1]):

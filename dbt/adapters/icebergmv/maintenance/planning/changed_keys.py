@@ -47,6 +47,7 @@ from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionT
 from dbt.adapters.icebergmv.maintenance.planning.regions import to_output
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import is_appended
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import OrNull, image
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
@@ -65,27 +66,6 @@ MANY_COMPARED = 20_000
 
 _FEW_PLACES = 2
 """Ways in which a table is read, up to which each is asked at once."""
-
-
-@dataclass(frozen=True)
-class ToAsk:
-    """The references whose changed rows should say what they reach.
-
-    Without an answer about each of the `needed` ones the refresh is full. Of the `narrower` ones it is known roughly
-    what they may reach, and an answer can only be less. Those in `own_keys` only got rows, of which it is known between
-    which bounds they are; no more is read for their keys than these rows. `only_whether`: if anything is reached,
-    groups are merged, whichever they are.
-    """
-
-    needed: tuple[int, ...] = ()
-    narrower: tuple[int, ...] = ()
-    own_keys: tuple[int, ...] = ()
-    only_whether: bool = False
-
-    @property
-    def is_nothing(self) -> bool:
-        """Return whether no reference should."""
-        return not (self.needed or self.narrower or self.own_keys)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden, key_name
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_partition_by, stored_partitioning
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import as_far_as_of_use, stored_hidden, with_states
 from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
     full_at_once,
@@ -44,6 +43,7 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, Columns, check_columns
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import PARTITIONED_OTHERWISE
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
 from dbt.adapters.icebergmv.maintenance.predicates.local_time import LocalTime
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView

@@ -15,7 +15,7 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import column_name
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.lake import Spark
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
 from dbt.adapters.icebergmv.maintenance.planning.cost import most_rows, small_beside_large
 from dbt.adapters.icebergmv.maintenance.planning.deltas import has_former_version, recorded_snapshot
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValues, evaluated
@@ -30,6 +30,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.regions import base_filters, in_few_terms
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables

@@ -20,7 +20,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit
 from dbt.adapters.icebergmv.maintenance.lake import Lake, Limit
 from dbt.adapters.icebergmv.maintenance.planning.asker import Asker, asker_of
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, ToAsk, clock_answer
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.cost import (
     STOPPED_AFTER,
     changed_nearly_everywhere,
@@ -65,6 +65,7 @@ from dbt.adapters.icebergmv.maintenance.planning.spark_columns import (
     columns_of_definition,
 )
 from dbt.adapters.icebergmv.maintenance.planning.stored_share import shares_within_bounds
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,
     LostView,
