@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from threading import Lock
 from typing import NamedTuple, TypeAlias
 from unittest.mock import patch
 
@@ -16,9 +18,9 @@ from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse, at_moment
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
-from dbt.adapters.icebergmv.maintenance.lake import Spark
+from dbt.adapters.icebergmv.maintenance.lake import Limit, Spark
 from dbt.adapters.icebergmv.maintenance.planning import key_queries, question_texts
-from dbt.adapters.icebergmv.maintenance.planning.asker import OneByOne
+from dbt.adapters.icebergmv.maintenance.planning.asker import AtOnce, OneByOne
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Questions, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValues, Run, evaluated
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_OF_ONE, Answer
@@ -86,9 +88,18 @@ Ask: TypeAlias = Callable[[Questions, ToAsk, Run], dict[int, Answer]]
 AskClock: TypeAlias = Callable[[Questions, Clock, Run], Answer]
 
 
+_BESIDE = ThreadPoolExecutor(2)
+
+
 def answers_of(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
     """Ask what the changed rows reach. An error of DuckDB is none of the kind that the engine expects of Spark."""
-    return questions.answers(to_ask, OneByOne(_strict(run)))
+    strict, one_at_a_time = _strict(run), Lock()
+
+    def ask(sql: str, limit: Limit) -> Sequence[Sequence[object]]:
+        with one_at_a_time:
+            return strict(sql)
+
+    return questions.answers(to_ask, AtOnce(ask, _BESIDE, Limit()))
 
 
 def little_of(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
