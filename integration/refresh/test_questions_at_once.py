@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager
+from dbt.adapters.icebergmv.maintenance.errors import QueryStopped
+from dbt.adapters.icebergmv.maintenance.lake import Limit
+from dbt.adapters.icebergmv.maintenance.planning.asker import AtOnce
+from dbt.adapters.icebergmv.spark.cursor import TAGS_IN_THIS_PROCESS, SessionHandle
 from integration.support.lake import LakeProject
+
+ENDLESS = "SELECT count(*) FROM range(1000000000000) WHERE id % 7 = 3"
 
 
 def test_what_is_asked_of_several_tables(lake: LakeProject, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -23,33 +33,42 @@ def test_what_is_asked_of_several_tables(lake: LakeProject, monkeypatch: pytest.
     lake.run("--select", name)
     for n, table in enumerate(tables):
         lake.sql(f"UPDATE {table} SET v = -1 WHERE k = {n}")
-    said: list[tuple[str, str, str]] = []
+    said: list[tuple[int, str, str]] = []
     add_query = IcebergMVConnectionManager.add_query
 
     def recorded(self: Any, sql: str, *arguments: Any, **named: Any) -> Any:
-        said.append((threading.current_thread().name, str(self.get_thread_connection().name), sql))
+        said.append((threading.get_ident(), str(self.get_thread_connection().name), sql))
         return add_query(self, sql, *arguments, **named)
 
     monkeypatch.setattr(IcebergMVConnectionManager, "add_query", recorded)
     response = lake.run("--select", name)[name]
     assert (response["refresh_kind"], response["rows_affected"]) == ("overwrite", 3 * 3 * 50)
     lake.assert_equals_definition(name)
-    beside = [(connection, sql) for thread, connection, sql in said if thread.startswith("icebergmv-questions")]
-    assert beside and {connection for connection, _ in beside} == {f"model.p.{name}"}
-    assert all(f'"node_id": "model.p.{name}"' in sql.partition("*/")[0] for _, sql in beside)
+    of_model = [(thread, sql) for thread, connection, sql in said if connection == f"model.p.{name}"]
+    assert len({thread for thread, _ in of_model}) > 1
+    assert all(f'"node_id": "model.p.{name}"' in sql.partition("*/")[0] for _, sql in of_model)
 
 
-def test_a_question_that_fails_stops_the_others_and_not_the_refresh(lake: LakeProject) -> None:
-    """The first table cannot be asked; then the refresh is full whatever the second one reaches."""
-    name = "of_failing"
-    first, second = (f"lake.{lake.schema}.{which}_of_failing" for which in ("first", "second"))
-    lake.sql(f"CREATE TABLE {first} USING iceberg AS SELECT id, id % 3000 AS k, id AS v FROM range(6000)")
-    lake.sql(f"CREATE TABLE {second} USING iceberg AS SELECT id AS k, concat('n', id) AS name FROM range(3000)")
-    lake.model(
-        name, f"select name, cast(v as string) as v, median(id) as m from {first} join {second} using (k) group by 1, 2"
-    )
-    lake.run("--select", name)
-    lake.sql(f"UPDATE {first} SET v = v + 1")
-    lake.sql(f"UPDATE {second} SET name = 'same' WHERE k = 5")
-    assert lake.run("--select", name)[name]["refresh_kind"] == "full"
-    lake.assert_equals_definition(name)
+def test_a_question_that_is_in_vain_is_stopped(lake: LakeProject) -> None:
+    """One answer ends it while the other question runs, on the same connection."""
+    lake.sql("SELECT 1")
+    handle = SessionHandle(SparkSession.active, (), TAGS_IN_THIS_PROCESS)
+    stopped: list[str] = []
+
+    def ask(sql: str, limit: Limit) -> list[Any]:
+        try:
+            with handle.stopped_at(limit):
+                cursor = handle.cursor()
+                cursor.execute(sql)
+                return list(cursor.fetchall())
+        except DbtRuntimeError as error:
+            stopped.append(str(error))
+            raise QueryStopped from error
+
+    started = time.monotonic()
+    with ThreadPoolExecutor(1) as beside:
+        asker = AtOnce(ask, beside.submit, Limit())
+        texts = ["SELECT count(*) FROM range(100000000) WHERE id % 7 < 0", ENDLESS, ENDLESS]
+        found = asker.each(lambda sql, run: run(sql)[0][0], texts, bool)
+    assert found == [0] and len(stopped) == 1 and "cancelled" in stopped[0]
+    assert time.monotonic() - started < 20

@@ -82,7 +82,7 @@ class Database:
         self._execute(f"CREATE OR REPLACE TABLE stored AS {to_duckdb(query)}")
         self._connection.execute(f'CREATE OR REPLACE VIEW "@{STORED}".stored AS SELECT * FROM main.stored')
         described = self._connection.execute("SELECT * FROM stored LIMIT 0").description or []
-        return {name: _SPARK_OF.get(str(kind), "bigint") for name, kind, *_ in described}
+        return {name: _spark_type(str(kind)) for name, kind, *_ in described}
 
     def rows(self, query: str) -> Bag:
         """Return the rows of a query as a bag."""
@@ -106,7 +106,7 @@ class Database:
         found = self._execute(to_duckdb(query))
         if query is statement:
             return found
-        return [(name, _SPARK_OF.get(str(kind), "bigint")) for name, kind, *_ in self._connection.description or []]
+        return [(name, _spark_type(str(kind))) for name, kind, *_ in self._connection.description or []]
 
     def _text(self, column: str, value: Any) -> str:
         key = (column, repr(value))
@@ -141,6 +141,11 @@ class Database:
                     raise
                 self._buckets[missing[1]] = _bucket_of(*missing[1].split(":", 2))
                 self._define_bucket()
+
+
+def _spark_type(duckdb_type: str) -> str:
+    """Return the type that Spark would give. Sums of whole numbers are of a larger type here."""
+    return duckdb_type.lower() if duckdb_type.startswith("DECIMAL(") else _SPARK_OF.get(duckdb_type, "bigint")
 
 
 def _bucket_of(width: str, duckdb_type: str, text: str) -> int | None:

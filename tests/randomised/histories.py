@@ -151,6 +151,7 @@ def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]
         keys=case.keys,
         lists=case.lists,
         asks_little=case.asks_little,
+        stored=stored,
     )
     storage = storage_table({c.name: c.type for c in stored}, case.partitioning)
     before = database.rows(at(sql, case.clock_of(0)))

@@ -9,6 +9,7 @@ from pyiceberg.table import Table
 from pyiceberg.types import (
     BooleanType,
     DateType,
+    DecimalType,
     DoubleType,
     IcebergType,
     IntegerType,
@@ -47,7 +48,14 @@ def base_table(name: str, spec: Spec) -> Table:
     return bare_table(name, types, spec.fields, (BEFORE, NOW), _SAID_ROWS.get(name, _FEW_ROWS))
 
 
+def _type_of(spark_type: str) -> IcebergType:
+    if not spark_type.startswith("decimal("):
+        return _TYPES[spark_type]
+    precision, scale = spark_type.removeprefix("decimal(").removesuffix(")").split(",")
+    return DecimalType(int(precision), int(scale))
+
+
 def storage_table(types: Mapping[str, str], partitioning: Sequence[tuple[str, str]]) -> Table:
     """Return the storage table of a view with these columns, partitioned by (column, transform)."""
     fields = tuple(dict.fromkeys((transform, column) for column, transform in partitioning))
-    return bare_table("stored", {column: _TYPES[kind] for column, kind in types.items()}, fields, (NOW,))
+    return bare_table("stored", {column: _type_of(kind) for column, kind in types.items()}, fields, (NOW,))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
-from dbt.adapters.icebergmv.maintenance.planning.plan import Merge, RefreshPlan
+from dbt.adapters.icebergmv.maintenance.planning.plan import Merge, NoOp, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.write import Write
 from tests.randomised.asking_mutants import (
     every_column,
@@ -46,8 +48,11 @@ RANKED = view("SELECT region, count(*) AS c, rank() OVER (ORDER BY count(*), reg
 FILTERED = view(
     "SELECT region, count(v) FILTER (WHERE id > 0) AS c, sum(v) FILTER (WHERE id > 0) AS s FROM t0 GROUP BY 1"
 )
+SOME = view("SELECT id % 3 AS g, count(*) AS c, sum(v) AS s FROM t0 WHERE v > 0 OR v IS NULL GROUP BY 1")
+BEST = view("SELECT id % 3 AS g, count(*) AS c, max(v) AS m FROM t0 WHERE v > 0 OR v IS NULL GROUP BY 1")
 UNITED = view(f"SELECT v, count(*) AS c FROM ({UNION_ALL.sql}) q GROUP BY v")
 
+Literals: TypeAlias = tuple[str, ...]
 CAME, WENT = ", 1 AS icebergmv_state_sign", ", -1 AS icebergmv_state_sign"
 
 
@@ -71,6 +76,24 @@ def planned(**changes: object) -> Planner:
         return replace(plan, deltas=tuple(replace(d, **changes) for d in plan.deltas))  # type: ignore[arg-type,misc]
 
     return Planner(plan=change)
+
+
+def listed(change: Callable[[Sequence[Literals]], Iterable[Literals]]) -> Planner:
+    """Return a planner that lists other groups, where groups are listed."""
+
+    def rewrite(plan: RefreshPlan, raw: Mapping[str, Disjuncts], of: ViewDefinition) -> RefreshPlan:
+        if not isinstance(plan, Merge) or plan.listed is None:
+            return plan
+        rows = tuple(change(plan.listed.rows))
+        return replace(plan, listed=replace(plan.listed, rows=rows)) if rows else NoOp("no group is listed")
+
+    return Planner(plan=rewrite)
+
+
+def cancelling(rows: Sequence[Literals]) -> list[Literals]:
+    """Leave out groups of which rows came and went, whatever these are."""
+    counts = Counter(row[0] for row in rows)
+    return [row for row in rows if counts[row[0]] == 1]
 
 
 def swapped(sql: str) -> str:
@@ -183,6 +206,13 @@ MERGING_MUTANTS: dict[str, Mutant] = {
     "one change of several is merged": Mutant((TO_ITSELF, UNITED), Planner(plan=last_delta)),
     "one partition is forgotten": Mutant((GROUPS, TOTAL), Planner(disjuncts=first_only)),
     "removed rows alone are merged": Mutant((GROUPS,), Planner(rows=lambda table, change: change.removed)),
+    # Groups that are listed.
+    "what went is listed as if it came": Mutant((SOME,), listed(lambda rows: [(*row[:-1], "1") for row in rows])),
+    "what came is listed alone": Mutant((SOME,), listed(lambda rows: [row for row in rows if row[-1] == "1"])),
+    "the group of NULL is not listed": Mutant(
+        (SOME, BEST), listed(lambda rows: [row for row in rows if "NULL" not in row[0]])
+    ),
+    "what came and went of a group cancels": Mutant((SOME, BEST), listed(cancelling)),
     # Rows that cancel before they are joined.
     "rows that changed twice are joined once": Mutant(
         (JOINED,), written(lambda sql: sql.replace("EXCEPT ALL", "EXCEPT")), seeds=600, first=225

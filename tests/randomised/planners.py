@@ -24,6 +24,7 @@ from dbt.adapters.icebergmv.maintenance.planning.asker import AtOnce, OneByOne
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Questions, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValues, Run, evaluated
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_OF_ONE, Answer
+from dbt.adapters.icebergmv.maintenance.planning.listed_groups import GroupListing
 from dbt.adapters.icebergmv.maintenance.planning.listed_values import Listing
 from dbt.adapters.icebergmv.maintenance.planning.plan import RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
@@ -65,7 +66,8 @@ class Session(NamedTuple):
     `appends` says whether it is known of a change that it only adds rows, `merges` whether groups may be merged.
     `before` and `now` are what the clock was at the last refresh and is at this one. `own_keys_first`: see Questions.
     `keys` are the hidden keys that are the last items of the SELECT list. `lists`: the values that changed rows hold
-    are listed before anything is planned. `asks_little`: only what can be asked by reading little is asked.
+    are listed before anything is planned. `asks_little`: only what can be asked by reading little is asked. `stored`
+    are all columns of the storage table, hidden states included.
     """
 
     is_utc: bool
@@ -82,6 +84,7 @@ class Session(NamedTuple):
     keys: tuple[str, ...] = ()
     lists: bool = False
     asks_little: bool = False
+    stored: Sequence[Column] = ()
 
 
 Ask: TypeAlias = Callable[[Questions, ToAsk, Run], dict[int, Answer]]
@@ -99,7 +102,7 @@ def answers_of(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answe
         with one_at_a_time:
             return strict(sql)
 
-    return questions.answers(to_ask, AtOnce(ask, _BESIDE, Limit()))
+    return questions.answers(to_ask, AtOnce(ask, _BESIDE.submit, Limit()))
 
 
 def little_of(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
@@ -233,6 +236,12 @@ class Planner:
                     small.enter_context(patch.object(key_queries, "MOST_KEYS", 1))
                 return asked(questions, to_ask, session.run)
 
+        # Most groups of the histories are few enough to be listed, so they are for one of two changes.
+        if not session.asks_little and sum(base.change.changed_rows for base in status.stale) % 2 == 0:
+            listing = GroupListing(definition, session.bases, status, session.stored, _strict(session.run))
+            listed = listing.plan(request, references_to_ask(definition, status, request), 0)
+            if listed is not None:
+                return listed
         reached = Reaching(definition, session.bases, status, _strict(session.run), ask, live).plan(request)
         if reached is not None:
             return reached

@@ -38,6 +38,10 @@ class IcebergMVConnectionManager(SparkConnectionManager):
             connection.state = ConnectionState.OPEN
         return connection
 
+    def cancel_open(self) -> list[str]:
+        """Cancel the connections of all other threads; one that several threads have is named once."""
+        return list(dict.fromkeys(super().cancel_open()))
+
     @contextmanager
     def exception_handler(self, sql: str) -> Generator[None, None, None]:  # noqa: ARG002 - dbt's signature
         """Turn whatever a statement raises into a dbt error with a readable message."""

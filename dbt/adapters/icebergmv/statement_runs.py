@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
+from multiprocessing.pool import ThreadPool
 from typing import Any
 
 from dbt_common.exceptions import DbtRuntimeError
@@ -21,14 +21,18 @@ _MOST_BESIDE = 3
 """So many threads of the process ask questions beside those that refresh views."""
 
 
-@cache
-def threads_beside() -> ThreadPoolExecutor:
-    """Return the threads that ask questions for all views of this process: no more than cores wait for work.
+def begin_beside(work: Callable[[], object]) -> None:
+    """Begin some work in one of the threads that ask questions for all views of this process."""
+    _threads().apply_async(work)
 
-    Spark mostly plans and runs them in this process; a server has more cores than this machine rather than fewer.
+
+@cache
+def _threads() -> ThreadPool:
+    """Return the threads, which do not keep the process from ending: as many as this machine has cores less one.
+
+    Spark mostly plans and runs questions in this process; a server has more cores than this machine rather than fewer.
     """
-    beside = max(1, min(_MOST_BESIDE, (os.cpu_count() or 1) - 1))
-    return ThreadPoolExecutor(beside, thread_name_prefix="icebergmv-questions")
+    return ThreadPool(max(1, min(_MOST_BESIDE, (os.cpu_count() or 1) - 1)))
 
 
 class StatementRuns:

@@ -41,10 +41,10 @@ class SparkLost(MaintenanceError):
 
 
 class QueryStopped(MaintenanceError):
-    """A query took longer than it was given. Nobody sees it: what the query is for is done without its answer."""
+    """A query is not wanted any more. Nobody sees it: what the query is for is done without its answer."""
 
     def __init__(self) -> None:
-        super().__init__("a query took longer than it was given")
+        super().__init__("a query is not wanted any more")
 
 
 class CatalogUnavailable(MaintenanceError):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from math import inf
 from threading import Event
@@ -50,12 +49,12 @@ class Lake:
     """The two ways to the tables: the catalog, read directly, and Spark, which does all writing.
 
     `warn` says a sentence to people. It may raise an error instead, so it is called before anything is written. `ask`
-    runs a query as `spark` does, but only within a limit; then it raises QueryStopped. Threads of `beside` may call
-    `ask` too, at the same time.
+    runs a query as `spark` does, but only within a limit; then it raises QueryStopped. `beside` begins some work in
+    another thread, which may call `ask` too, at the same time.
     """
 
     catalog: CatalogReader
     spark: Spark
     warn: Callable[[str], None] = unheard
     ask: LimitedSpark | None = None
-    beside: Executor | None = None
+    beside: Callable[[Callable[[], object]], object] | None = None

@@ -127,6 +127,8 @@ class SessionHandle:
 
     def cancel(self) -> None:
         """Stop the Spark jobs of this connection, called from another thread on Ctrl-C."""
+        if self._cancelled:
+            return
         self._cancelled = True
         threading.Thread(target=self._cancel_jobs, daemon=True).start()
 

@@ -69,9 +69,15 @@ class ThriftHandle:
 
     def cancel(self) -> None:
         """Stop the statements that run and let no other begin, called from another thread on Ctrl-C."""
+        if self._cancelled:
+            return
         self._cancelled = True
+        # A server that has gone runs nothing.
+        _alone(self._lock, self._cancel_all)
+
+    def _cancel_all(self) -> None:
         for cursor in [*self._cursors.values()]:
-            cursor.cancel()
+            cursor.cancel_alone()
 
     def close(self) -> None:
         """End the session on the server."""
@@ -164,10 +170,14 @@ class ThriftCursor:
 
     def cancel(self) -> None:
         """Stop the statement on the server."""
-        cursor = self._cursor
-        if cursor is not None:
-            # A server that has gone runs nothing.
-            _alone(self._lock, lambda: _cancel(cursor))
+        # A server that has gone runs nothing.
+        _alone(self._lock, self.cancel_alone)
+
+    def cancel_alone(self) -> None:
+        """Stop the statement on the server, for who has the lock."""
+        if self._cursor is not None:
+            with suppress(Exception):
+                _cancel(self._cursor)
 
     def close(self) -> None:
         """Let go of the rows."""

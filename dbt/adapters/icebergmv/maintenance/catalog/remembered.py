@@ -47,11 +47,10 @@ class Remembered(Generic[V]):
                 self._known.move_to_end(key)
         if known is None:
             return self._found(key, mine, find_out)
-        try:
+        if known.exception() is None:
             return known.result()
-        except BaseException:
-            # Another thread failed at it, perhaps for reasons of its own.
-            return find_out()
+        # Another thread failed at it, perhaps for reasons of its own.
+        return find_out()
 
     def _found(self, key: Hashable, mine: Future[V], find_out: Callable[[], V]) -> V:
         try:

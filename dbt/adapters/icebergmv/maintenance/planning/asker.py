@@ -7,7 +7,7 @@ several tables changed, what is asked of one does not wait for what is asked of 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future, wait
+from concurrent.futures import Future, wait
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -76,10 +76,10 @@ class OneByOne:
 
 @dataclass(frozen=True)
 class AtOnce:
-    """Runs questions in this thread and in those of `beside`. What is in vain when others are answered is stopped."""
+    """Runs questions in this thread and, begun by `beside`, in others. What is in vain by other answers is stopped."""
 
     ask: LimitedSpark
-    beside: Executor
+    beside: Callable[[Callable[[], object]], object]
     limit: Limit
     _answers: Remembered[_Rows] = field(default_factory=_answers)
 
@@ -112,7 +112,7 @@ class AtOnce:
         for turn in turns:
             turn.found.add_done_callback(decide)
         for turn in turns[1:]:
-            self.beside.submit(turn.take)
+            self.beside(turn.take)
         found: list[Found] = []
         try:
             for n, turn in enumerate(turns):
@@ -140,11 +140,13 @@ class _Turn(Generic[Found]):
         if not self._begun.acquire(blocking=False):
             return False
         try:
-            self.found.set_result(self._work())
+            found = self._work()
         except BaseException as error:
             self.found.set_exception(error)
             if not isinstance(error, Exception):
                 raise
+        else:
+            self.found.set_result(found)
         return True
 
     def leave(self) -> bool:

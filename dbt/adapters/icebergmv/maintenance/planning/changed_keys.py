@@ -1,9 +1,9 @@
 """Asks Spark which output rows the changed rows of a base table reach, where no output column follows its partitions.
 
 The question is the definition over the changed rows alone (see definition/rules/answers.py); the distinct values of its
-answered columns are the region. Where several tables changed, the references are asked one after the other: those
-before it in the text of the view are read as they are now, those after it as they were, so that the steps lead from the
-old rows to the new.
+answered columns are the region. Where several tables changed, each reference is a step: those before it in the text of
+the view are read as they are now, those after it as they were, so that the steps lead from the old rows to the new. As
+no step needs the answer of another one, several are asked at the same time.
 A table that only a scalar subquery reads reaches nothing as long as the value of that is the same.
 
 The clock is asked before all tables (see definition/moved_clock.py). Its questions read every table as it was, and lead

@@ -59,6 +59,8 @@ STOPPED_AFTER = 1.5
 """
 
 _SECONDS_A_QUESTION = 0.5
+"""Several at the same time take nearly as long as one after the other where Spark has two cores."""
+
 _MANY_QUESTIONS = 4
 """So many questions are asked of small tables. Each takes as long as the whole SELECT, whatever it reads."""
 

@@ -27,7 +27,7 @@ from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 NOT_MERGED = "icebergmv_not_merged"
 """Is in the message of Spark's error when some group cannot be merged."""
 
-_SIGN, _REFUSED = f"{HIDDEN_STATE}sign", f"{HIDDEN_STATE}refused"
+CHANGE_SIGN, _REFUSED = f"{HIDDEN_STATE}sign", f"{HIDDEN_STATE}refused"
 _STORED = "0"
 _EXACT_IN_DOUBLE = 2**53
 _EXACT = frozenset(["boolean", "int", "bigint", "string", "binary", "date", "timestamp", "timestamp_ntz"])
@@ -95,7 +95,7 @@ class MergedGroups:
         parts = [(SignedQuery(stored, _STORED), self._state_names)]
         parts += [(query, self._added_names) for query in changes]
         every = "\nUNION ALL\n".join(
-            select_from(query.text, f"{column_list([*self._keys, *states])}, {query.sign} AS {_SIGN}")
+            select_from(query.text, f"{column_list([*self._keys, *states])}, {query.sign} AS {CHANGE_SIGN}")
             for query, states in parts
         )
         keys = column_list(self._keys)
@@ -105,6 +105,32 @@ class MergedGroups:
         rows = identifier(self._name(self.merging.rows))
         kept = f" WHERE {rows} <> 0" if keys else ""
         return f"SELECT {', '.join(self._stored_columns())} FROM (\n{merged}\n){kept}"
+
+    def changes(self, changes: Iterable[SignedQuery]) -> str:
+        """Return what came and what went of each group, in a row each, with its sign."""
+        keys, types = [*self._keys, CHANGE_SIGN], _types(self.merging, self.columns)
+        states = [
+            f"{_added_up(state, identifier(name), types[state])} AS {identifier(name)}"
+            for state, name in zip(self.merging.states, self._added_names, strict=True)
+        ]
+        every = "\nUNION ALL\n".join(
+            select_from(query.text, f"{column_list([*self._keys, *self._added_names])}, {query.sign} AS {CHANGE_SIGN}")
+            for query in changes
+        )
+        listed = ", ".join([*map(identifier, keys), *states])
+        return f"{select_from(every, listed)} GROUP BY {column_list(keys)}"
+
+    @property
+    def change_columns(self) -> list[Column]:
+        """Return the columns of changes but the sign, in their order: keys, and states under the names they have."""
+        types = {column.name: column.type for column in self.columns}
+        states = zip(self._state_names, self._added_names, strict=True)
+        return [Column(key, types[key]) for key in self._keys] + [Column(name, types[of]) for of, name in states]
+
+    @property
+    def change_rows(self) -> str:
+        """Return the column of changes that counts the rows of a group."""
+        return self._added_names[self.merging.states.index(self.merging.rows)]
 
     @property
     def _names(self) -> list[str]:
@@ -231,13 +257,20 @@ class MergedGroups:
 def _merged(state: State, name: str, of: str) -> str:
     """Return the aggregate that merges the parts of a state."""
     if state.kind in ("min", "max"):
-        return f"{state.kind}(CASE WHEN {_SIGN} <> {WENT} THEN {name} END)"
-    added = f"try_sum(CASE WHEN {_SIGN} = {WENT} THEN -{name} ELSE {name} END)"
+        return f"{state.kind}(CASE WHEN {CHANGE_SIGN} <> {WENT} THEN {name} END)"
+    added = f"try_sum(CASE WHEN {CHANGE_SIGN} = {WENT} THEN -{name} ELSE {name} END)"
     return f"try_cast({added} AS {of})" if of.startswith("decimal(") else added
 
 
+def _added_up(state: State, name: str, of: str) -> str:
+    """Return the aggregate that adds up what came of a group, or what went."""
+    if state.kind in ("min", "max"):
+        return f"{state.kind}({name})"
+    return f"try_cast(try_sum({name}) AS {of})" if of.startswith("decimal(") else f"try_sum({name})"
+
+
 def _extreme(state: State, name: str, sign: str) -> str:
-    return f"{state.kind}(CASE WHEN {_SIGN} = {sign} THEN {name} END)"
+    return f"{state.kind}(CASE WHEN {CHANGE_SIGN} = {sign} THEN {name} END)"
 
 
 def _average(total: str, count: str) -> str:

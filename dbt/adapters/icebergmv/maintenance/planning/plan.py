@@ -50,6 +50,14 @@ class ReachedRows:
 
 
 @dataclass(frozen=True)
+class ListedGroups:
+    """What a change adds to groups and takes from them: a row of SQL literals each, the last one its sign."""
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
 class NoOp:
     """Compute no row. Recorded snapshot ids may move."""
 
@@ -79,10 +87,11 @@ class Overwrite:
 
 @dataclass(frozen=True)
 class Merge:
-    """Add the signed deltas to the stored groups."""
+    """Add the signed deltas to the stored groups. `listed`: what they add to which, as far as it is known."""
 
     reason: str
     deltas: tuple[Delta, ...] | tuple[ReachedRows]
+    listed: ListedGroups | None = None
     kind: ClassVar[Literal["merge"]] = "merge"
 
 

@@ -95,6 +95,11 @@ def clock_to_ask(definition: ViewDefinition, status: MaterializedViewStatus, req
     return status.clock.before
 
 
+def unaffected(status: MaterializedViewStatus) -> NoOp:
+    """Return the plan where the changes reach no row of the view."""
+    return NoOp(f"no row of the view can be affected ({changes(status)})")
+
+
 def references_to_list(
     definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest
 ) -> frozenset[int]:
@@ -292,7 +297,7 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
             disjuncts += affected
     region = simplify(disjuncts, REGION_LIMIT)
     if not region:
-        return NoOp(f"no row of the view can be affected ({changes(status)})")
+        return unaffected(status)
     if any(d.is_all for d in region):
         return Full(f"the changes touch too many partitions to list ({changes(status)})")
     return Overwrite(changes(status), region, base_filters(definition, region))

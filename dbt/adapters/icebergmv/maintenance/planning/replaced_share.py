@@ -46,7 +46,8 @@ def full_instead(
 ) -> Full | None:
     """Return the full refresh that costs less than an overwrite of more than a share of the stored rows, or None.
 
-    It does, too, where the stored rows are not counted in time. Where that fails otherwise, it is not known.
+    It does, too, where the stored rows of many keys are not counted in time. Where counting fails otherwise, it is not
+    known.
     """
     if not stored.row_count:
         return None
@@ -54,7 +55,7 @@ def full_instead(
     columns = sorted({key.column for rows in plan.region for key, _ in rows.constraints})
     rows = view_query(stored.name, columns, stored.snapshot_id)
     found = rows_of(f"SELECT count(*) FROM ({rows}) WHERE {where}", run)
-    if found is TOO_LATE:
+    if found is TOO_LATE and most == MOST_REPLACED:
         return Full(f"the rows to replace could not be counted in time ({changes(status)})")
     if isinstance(found, NotListed):
         return None

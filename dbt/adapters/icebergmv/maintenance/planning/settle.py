@@ -45,6 +45,7 @@ from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
     left_out,
     merge_without_question,
 )
+from dbt.adapters.icebergmv.maintenance.planning.listed_groups import GroupListing
 from dbt.adapters.icebergmv.maintenance.planning.listed_values import Listing
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
@@ -270,13 +271,17 @@ def _planned(
     merge = merge_without_question(definition, status, request, to_ask)
     if merge is not None:
         return merge, replace(effort, left_out=frozenset(["whether"]))
+    listing = GroupListing(definition, view.bases, status, columns, asking.run)
+    listed = listing.plan(request, to_ask, view.stored.row_count)
+    if listed is not None:
+        return listed, replace(effort, asked=True)
     plan: RefreshPlan | None = Reaching(definition, view.bases, status, lake.spark, ask).plan(request)
     if plan is None and not to_ask.is_nothing:
         wanted = replace(questions(definition.asked), most_of_one=asking.most_of_one)
         answers = ask(wanted, to_ask)
         plan = plan_refresh(definition, status, replace(request, answers={**request.answers, **answers}))
         if isinstance(plan, Overwrite) and request.policy == "auto":
-            are_stored = all(map(definition.asked.names_stored, answers))
+            are_stored = monotonic() < asking.until and all(map(definition.asked.names_stored, answers))
             most = most_replaced(plan, answers.values(), nearly_all if are_stored else inf)
             plan = (None if most is None else full_instead(plan, status, view.stored, asking.run, most)) or plan
     if plan is None:

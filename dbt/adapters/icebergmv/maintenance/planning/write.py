@@ -17,6 +17,7 @@ from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.cost import FEW_ROWS
 from dbt.adapters.icebergmv.maintenance.planning.delta_queries import appended_query, signed_queries
+from dbt.adapters.icebergmv.maintenance.planning.listed_groups import query_of_listed
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import MergedGroups
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import (
     are_pruned_by_values,
@@ -137,7 +138,10 @@ def _merged_query(settled: Settled, plan: Merge, start: StoredRows) -> str:
     if merging is None:
         raise AssertionError("only definitions whose groups can be merged are")
     edits = settled.edits if merging.ungrouped is None else merging.ungrouped
-    changes = [query for delta in plan.deltas for query in signed_queries(definition, bases, delta, edits)]
+    if plan.listed is None:
+        changes = [query for delta in plan.deltas for query in signed_queries(definition, bases, delta, edits)]
+    else:
+        changes = [query_of_listed(plan.listed)]
     groups = MergedGroups(merging, (*settled.columns, *settled.hidden), len(plan.deltas) == 1)
     stored = view_query(start.name, settled.stored_names, start.snapshot_id)
     return groups.query(stored, changes)
