@@ -47,7 +47,7 @@ def test_groups_that_are_always_reached_are_merged_without_a_question(lake: Lake
     days = "date_add(date'2024-01-01', cast(id % 20 as int))"
     lake.sql(
         f"CREATE TABLE {base} USING iceberg PARTITIONED BY (d)"
-        f" AS SELECT id % 100 AS k, id AS v, {days} AS d FROM range(120000)"
+        f" AS SELECT id % 1500 AS k, id AS v, {days} AS d FROM range(120000)"
     )
     lake.model(name, f"select k, sum(v) as s, count(*) as n from {base} where v > 5 group by k")
     lake.run("--select", name)
