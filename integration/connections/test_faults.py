@@ -8,7 +8,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -207,6 +209,22 @@ def test_a_question_is_stopped_while_it_runs(lake: Lake, method: str) -> None:
         assert 1 <= time.monotonic() - started < 20
         with handle.stopped_at(Limit(time.monotonic() + 60)):
             assert count("SELECT count(*) FROM range(20)") == 20
+        # One of another thread runs at the same time, and is stopped by itself.
+        unwanted = Event()
+
+        def endless() -> None:
+            with handle.stopped_at(Limit().or_until(unwanted)):
+                count("SELECT count(*) FROM range(0, 1000000000000, 1, 1) WHERE id % 7 = 3")
+
+        with ThreadPoolExecutor(1) as beside:
+            asked = beside.submit(endless)
+            time.sleep(2)
+            assert count("SELECT count(*) FROM range(30)") == 30
+            assert not asked.done()
+            unwanted.set()
+            with pytest.raises(DbtRuntimeError):
+                asked.result(20)
+        assert count("SELECT count(*) FROM range(40)") == 40
         handle.close()
 
 

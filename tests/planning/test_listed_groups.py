@@ -55,7 +55,7 @@ def test_few_groups_are_literals() -> None:
         ("CAST(NULL AS string)", "1L", "CAST(NULL AS bigint)", "CAST(NULL AS date)", "0L", "1"),
     )
     assert isinstance(found, Merge) and found.listed == ListedGroups(NAMES, rows)
-    assert sql.endswith("GROUP BY `region`, `icebergmv_state_sign`\n) LIMIT 334")
+    assert sql.endswith("GROUP BY `region`, `icebergmv_state_sign`\n) LIMIT 10001")
     assert "max(`icebergmv_adds_2`)" in sql and "try_sum(`icebergmv_adds_1`)" in sql
     query = query_of_listed(found.listed)
     assert query.sign == "`icebergmv_state_sign`" and query.text.count("('EU', 2L, ") == 2
@@ -86,10 +86,14 @@ def test_a_value_more_or_less_is_a_change() -> None:
 
 
 def test_many_groups_are_merged_without_another_question() -> None:
-    few, _ = plan([(str(n), 1, 1, 1, 1, 1) for n in range(333)])
+    """Groups that stay as they are do not count, unless they are too many to be looked at."""
+    same = [(f"same {n}", 1, 1, 1, 1, sign) for n in range(500) for sign in (1, -1)]
+    few, _ = plan([*same, *((str(n), 1, 1, 1, 1, 1) for n in range(333))])
     many, _ = plan([(str(n), 1, 1, 1, 1, 1) for n in range(334)])
-    assert isinstance(few, Merge) and few.listed is not None
+    alike, _ = plan([(str(n), 1, 1, 1, 1, sign) for n in range(5001) for sign in (1, -1)])
+    assert isinstance(few, Merge) and few.listed is not None and len(few.listed.rows) == 333
     assert isinstance(many, Merge) and many.listed is None
+    assert isinstance(alike, Merge) and alike.listed is None
 
 
 def test_decimals_keep_their_digits() -> None:

@@ -16,7 +16,13 @@ from typing import TypeAlias
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.delta_queries import SignedQuery, signed_queries
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import NotListed, are_texts_known, rows_of, value_of
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
+    MOST_COLLECTED,
+    NotListed,
+    are_texts_known,
+    rows_of,
+    value_of,
+)
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import CHANGE_SIGN, MergedGroups
 from dbt.adapters.icebergmv.maintenance.planning.plan import ListedGroups, Merge, NoOp, ReachedRows
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, unaffected
@@ -68,17 +74,19 @@ class GroupListing:
             return None
         if not rows:
             return unaffected(self.status)
-        if len(rows) > self._most:
+        if len(rows) > MOST_COLLECTED:
             return plan
         place = [column.name for column in self._listed].index(self._groups.change_rows)
         changed = _that_change(rows, place)
+        if len(changed) * (len(self._listed) + 1) > _MOST_LITERALS:
+            return plan
         if not changed:
             return NoOp(f"every group of the view stays as it is ({changes(self.status)})")
         literals = tuple((*map(_literal, row, self._listed), str(row[-1])) for row in changed)
         return replace(plan, listed=ListedGroups((*(c.name for c in self._listed), CHANGE_SIGN), literals))
 
     def _rows(self, plan: Merge) -> Sequence[_Row] | None:
-        """Return what the one delta of a merge adds and takes, or one row more than is listed; None if unknown."""
+        """Return what the one delta of a merge adds and takes, or one row more than is collected; None if unknown."""
         merging, (delta, *others) = self.definition.merging, plan.deltas
         forms = [form for column in self._listed if (form := _form(column)) is not None]
         if merging is None or others or isinstance(delta, ReachedRows) or len(forms) < len(self._listed):
@@ -86,7 +94,7 @@ class GroupListing:
         edits = merging.edits if merging.ungrouped is None else merging.ungrouped
         changed = self._groups.changes(signed_queries(self.definition, self.bases, delta, edits))
         named = ", ".join(f"{form} AS v{n}" for n, form in enumerate(forms))
-        query = f"{select_from(changed, f'{named}, {CHANGE_SIGN}')} LIMIT {self._most + 1}"
+        query = f"{select_from(changed, f'{named}, {CHANGE_SIGN}')} LIMIT {MOST_COLLECTED + 1}"
         rows = rows_of(query, self.run)
         return None if isinstance(rows, NotListed) or not are_texts_known(rows) else rows
 
@@ -99,10 +107,6 @@ class GroupListing:
     @cached_property
     def _listed(self) -> Sequence[Column]:
         return self._groups.change_columns
-
-    @property
-    def _most(self) -> int:
-        return _MOST_LITERALS // (len(self._listed) + 1)
 
 
 def query_of_listed(groups: ListedGroups) -> SignedQuery:
