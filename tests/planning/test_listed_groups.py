@@ -85,6 +85,43 @@ def test_a_value_more_or_less_is_a_change() -> None:
         assert isinstance(found, Merge) and found.listed is not None and len(found.listed.rows) == len(rows)
 
 
+def test_a_sum_that_is_lost_is_not_the_same() -> None:
+    """The statement that writes refuses it then."""
+    for rows in (
+        [("EU", 2, None, 1, 2, 1), ("EU", 2, None, 1, 2, -1)],
+        [("EU", 2, None, 1, 2, 1), ("EU", 2, None, 1, 2, -1), ("US", 1, 1, 1, 1, 1)],
+    ):
+        found, _ = plan(rows)
+        assert isinstance(found, Merge) and found.listed is not None and len(found.listed.rows) == len(rows)
+    assert isinstance(plan([("EU", 2, None, 1, 0, 1), ("EU", 2, None, 1, 0, -1)])[0], NoOp)
+
+
+def test_an_average_may_be_another_one_for_the_same_sum() -> None:
+    """Where another group changes, the statement that writes looks at all of them."""
+    means = analysed("SELECT region, avg(v) AS a, count(*) AS n FROM t WHERE v > 2 GROUP BY region")
+    types = ("string", "double", "bigint", "bigint", "bigint", "decimal(38,11)")
+    names = ("region", "a", "n", *(f"icebergmv_state_{n}" for n in range(3)))
+    same = [("EU", 2, 7, 2, "7.00000000000", sign) for sign in (1, -1)]
+    columns = [Column(name, of) for name, of in zip(names, types, strict=True)]
+    for rows, expected in ((same, None), ([*same, ("US", 1, 1, 1, "1.00000000000", 1)], Merge)):
+        found = status(sized(DAY, 10))
+        listing = GroupListing(means, BASES, found, columns, lambda sql, rows=rows: rows)
+        planned = listing.plan(MERGES, references_to_ask(means, found, MERGES), 5)
+        assert planned is None if expected is None else isinstance(planned, expected)
+    assert isinstance(planned, Merge) and planned.listed is not None and len(planned.listed.rows) == 1
+
+
+def test_long_texts_are_merged_from_the_tables() -> None:
+    """Of each the beginning is asked, and a thousand texts of a hundred characters are too many."""
+    (_, (sql,)) = plan([])
+    assert "left(`region`, 1001) AS v0" in sql
+    for rows in ([("x" * 1001, 1, 1, 1, 1, 1)], [(f"{n:0900}", 1, 1, 1, 1, 1) for n in range(120)]):
+        found, _ = plan(rows)
+        assert isinstance(found, Merge) and found.listed is None
+    found, _ = plan([("x" * 1000, 1, 1, 1, 1, 1)])
+    assert isinstance(found, Merge) and found.listed is not None
+
+
 def test_many_groups_are_merged_without_another_question() -> None:
     """Groups that stay as they are do not count, unless they are too many to be looked at."""
     same = [(f"same {n}", 1, 1, 1, 1, sign) for n in range(500) for sign in (1, -1)]

@@ -95,9 +95,9 @@ class Asked:
         return origin in self.shared or bool(self.columns_of(origin))
 
     def names_stored(self, origin: int) -> bool:
-        """Return whether the keys that a reference reaches are keys of rows that the view has, had or gets.
+        """Return whether a question about a reference gives keys of rows that the view has, had or gets.
 
-        Otherwise they are of more rows than that, as a part of the text was left out.
+        Otherwise it gives more keys than that, as a part of the text is left out of it.
         """
         return origin not in self.shared and not any(
             self.reach[copy].edits for copy in self.copies_of(origin) if copy in self.reach

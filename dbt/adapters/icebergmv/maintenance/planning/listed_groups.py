@@ -11,9 +11,11 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from typing import TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.merged_states import Merging, State
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.delta_queries import SignedQuery, signed_queries
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
@@ -25,7 +27,12 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import CHANGE_SIGN, MergedGroups
 from dbt.adapters.icebergmv.maintenance.planning.plan import ListedGroups, Merge, NoOp, ReachedRows
-from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, unaffected
+from dbt.adapters.icebergmv.maintenance.planning.planner import (
+    PlanRequest,
+    as_far_as_it_pays,
+    plan_refresh,
+    unaffected,
+)
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
@@ -39,7 +46,11 @@ MOST_GROUPS = 1000
 """Of a view with more groups, a change mostly reaches more of them than are listed."""
 
 _MOST_LITERALS = 2000
+_MOST_CHARACTERS = 100_000
 """Beyond so many values Spark parses a text longer than it reads the changed rows once more."""
+
+_LONGEST = 1000
+"""The characters of a text that is listed."""
 
 _Row: TypeAlias = Sequence[object]
 
@@ -68,41 +79,83 @@ class GroupListing:
         if any(block.left_out_first for block in self.definition.asked.blocks.values()):
             # Without the subqueries in a WHERE it is mostly found out sooner that nothing is reached.
             return None
+        if as_far_as_it_pays(self.definition.asked, self.status, to_ask, request)[1] is None:
+            return None
         plan = plan_refresh(self.definition, self.status, request)
         rows = self._rows(plan) if isinstance(plan, Merge) else None
         if not isinstance(plan, Merge) or rows is None:
             return None
         if not rows:
             return unaffected(self.status)
-        if len(rows) > MOST_COLLECTED:
+        if len(rows) > MOST_COLLECTED or any(_is_long(value) for row in rows for value in row):
             return plan
-        place = [column.name for column in self._listed].index(self._groups.change_rows)
-        changed = _that_change(rows, place)
-        if len(changed) * (len(self._listed) + 1) > _MOST_LITERALS:
-            return plan
+        changed = self._that_change(rows)
         if not changed:
-            return NoOp(f"every group of the view stays as it is ({changes(self.status)})")
+            return self._unchanged()
         literals = tuple((*map(_literal, row, self._listed), str(row[-1])) for row in changed)
+        if len(literals) * len(literals[0]) > _MOST_LITERALS or sum(map(len, chain(*literals))) > _MOST_CHARACTERS:
+            return plan
         return replace(plan, listed=ListedGroups((*(c.name for c in self._listed), CHANGE_SIGN), literals))
+
+    def _unchanged(self) -> NoOp | None:
+        """Return the plan where as much came of each group as went; None where its output may be another one.
+
+        Spark averages whole numbers by a sum of doubles, which is rounded beyond 2^53: other values with the same sum
+        may have another average. A merge looks at the stored rows for that.
+        """
+        if any(call.kind == "avg" for call in self._merging.calls):
+            return None
+        return NoOp(f"every group of the view stays as it is ({changes(self.status)})")
+
+    def _that_change(self, rows: Sequence[_Row]) -> list[_Row]:
+        """Return the rows that change a group.
+
+        What came and what went of a group is a row each. Where both have the same states, sums and counts stay as they
+        are. So do extremes: one that went came again. Nothing is known of a sum that overflowed.
+        """
+        place = self._place(self._merging.rows)
+        alike: dict[tuple[object, ...], list[_Row]] = defaultdict(list)
+        for row in rows:
+            if row[place] != 0:
+                alike[tuple(row[:-1])].append(row)
+        return [row for same in alike.values() for row in same if len(same) == 1 or self._is_lost(row)]
+
+    def _is_lost(self, row: _Row) -> bool:
+        """Return whether a sum, or a magnitude, of some values is not known."""
+        return any(
+            row[self._place(state)] is None and row[self._place(call.count)] != 0
+            for call in self._merging.calls
+            if call.count is not None
+            for state in (call.value, call.magnitude)
+            if state is not None
+        )
+
+    def _place(self, state: State) -> int:
+        states = self._merging.states
+        return len(self._listed) - len(states) + states.index(state)
 
     def _rows(self, plan: Merge) -> Sequence[_Row] | None:
         """Return what the one delta of a merge adds and takes, or one row more than is collected; None if unknown."""
-        merging, (delta, *others) = self.definition.merging, plan.deltas
+        delta, *others = plan.deltas
         forms = [form for column in self._listed if (form := _form(column)) is not None]
-        if merging is None or others or isinstance(delta, ReachedRows) or len(forms) < len(self._listed):
+        if others or isinstance(delta, ReachedRows) or len(forms) < len(self._listed):
             return None
-        edits = merging.edits if merging.ungrouped is None else merging.ungrouped
+        edits = self._merging.edits if self._merging.ungrouped is None else self._merging.ungrouped
         changed = self._groups.changes(signed_queries(self.definition, self.bases, delta, edits))
         named = ", ".join(f"{form} AS v{n}" for n, form in enumerate(forms))
         query = f"{select_from(changed, f'{named}, {CHANGE_SIGN}')} LIMIT {MOST_COLLECTED + 1}"
         rows = rows_of(query, self.run)
         return None if isinstance(rows, NotListed) or not are_texts_known(rows) else rows
 
-    @cached_property
-    def _groups(self) -> MergedGroups:
+    @property
+    def _merging(self) -> Merging:
         if self.definition.merging is None:
             raise AssertionError("only groups that can be merged are listed")
-        return MergedGroups(self.definition.merging, self.columns, is_one_change=True)
+        return self.definition.merging
+
+    @cached_property
+    def _groups(self) -> MergedGroups:
+        return MergedGroups(self._merging, self.columns, is_one_change=True)
 
     @cached_property
     def _listed(self) -> Sequence[Column]:
@@ -116,23 +169,16 @@ def query_of_listed(groups: ListedGroups) -> SignedQuery:
     return SignedQuery(f"SELECT * FROM VALUES {rows} AS icebergmv_listed({names})", identifier(CHANGE_SIGN))
 
 
-def _that_change(rows: Sequence[_Row], place: int) -> list[_Row]:
-    """Return the rows that change a group, given the place of the number of its rows.
-
-    What came and what went of a group is a row each. Where both have the same states, sums and counts stay as they
-    are. So do extremes: one that went came again.
-    """
-    alike: dict[tuple[object, ...], list[_Row]] = defaultdict(list)
-    for row in rows:
-        if row[place] != 0:
-            alike[tuple(row[:-1])].append(row)
-    return [same[0] for same in alike.values() if len(same) == 1]
-
-
 def _form(column: Column) -> str | None:
-    """Return what is asked of a column; None where its values have no exact literal."""
+    """Return what is asked of a column, of a text its beginning; None where its values have no exact literal."""
     name = identifier(column.name)
+    if column.type == "string":
+        return f"left({name}, {_LONGEST + 1})"
     return f"CAST({name} AS string)" if _is_decimal(column) else internal_form(column.type, name)
+
+
+def _is_long(value: object) -> bool:
+    return isinstance(value, str) and len(value) > _LONGEST
 
 
 def _literal(value: object, column: Column) -> str:

@@ -128,11 +128,6 @@ class MergedGroups:
         return [Column(key, types[key]) for key in self._keys] + [Column(name, types[of]) for of, name in states]
 
     @property
-    def change_rows(self) -> str:
-        """Return the column of changes that counts the rows of a group."""
-        return self._added_names[self.merging.states.index(self.merging.rows)]
-
-    @property
     def _names(self) -> list[str]:
         return [c.name for c in self.columns]
 

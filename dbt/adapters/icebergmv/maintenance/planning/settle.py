@@ -77,6 +77,7 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import (
     with_views_as_names,
     without_keys,
 )
+from dbt.adapters.icebergmv.maintenance.status.session_settings import check_session
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy, ViewConfig
 
 _OTHER_HIDDEN = "its storage table keeps other columns besides those that the view shows"
@@ -274,7 +275,10 @@ def _planned(
     listing = GroupListing(definition, view.bases, status, columns, asking.run)
     listed = listing.plan(request, to_ask, view.stored.row_count)
     if listed is not None:
-        return listed, replace(effort, asked=True)
+        # What was asked is written, so the settings are looked at that it was asked with.
+        check_session(lake, view.request.config.settings)
+        is_listed = isinstance(listed, NoOp) or listed.listed is not None
+        return listed, replace(effort, asked=True, only_whether=not is_listed)
     plan: RefreshPlan | None = Reaching(definition, view.bases, status, lake.spark, ask).plan(request)
     if plan is None and not to_ask.is_nothing:
         wanted = replace(questions(definition.asked), most_of_one=asking.most_of_one)
