@@ -60,12 +60,6 @@ ROUNDS = {
         ("x > 0", "sum(x) as s", [5 * 10**18, -5 * 10**18] * 2, "x + 1"),
         ("x is not null", "avg(x) as s", [4 * 10**18] * 3, "-x"),
         ("x is not null", "avg(x) as s", [2**53 + 1, 1], "if(x = 1, 2, x - 1)"),
-        (
-            "x is not null",
-            "avg(x) as s",
-            [1_700_000_000_000_000 + n for n in range(10)],
-            "x + element_at(map(5, 1, 6, -1), id)",
-        ),
     ],
 )
 def test_sums_and_averages_that_are_not_exact(
@@ -82,7 +76,7 @@ def test_sums_and_averages_that_are_not_exact(
         f"select u.id, {select}, count(*) as n from {facts} t join {ids} u on t.g = u.id where x <> 7 group by u.id",
     )
     lake.run("--select", name)
-    lake.sql(f"UPDATE {facts} SET x = coalesce({after}, x) WHERE {value}")
+    lake.sql(f"UPDATE {facts} SET x = {after} WHERE {value}")
     lake.run("--select", name)
     lake.assert_equals_definition(name)
 
