@@ -18,7 +18,7 @@ from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager
 from dbt.adapters.icebergmv.maintenance.errors import QueryStopped
 from dbt.adapters.icebergmv.maintenance.lake import Limit
 from dbt.adapters.icebergmv.spark.errors import ServerLost
-from dbt.adapters.icebergmv.statement_runs import StatementRuns, begin_beside
+from dbt.adapters.icebergmv.statement_runs import StatementRuns, begin_beside, is_cold
 
 
 class Comment(threading.local):
@@ -125,6 +125,17 @@ def test_a_connection_that_several_threads_have_is_named_once() -> None:
         connections.clear_thread_connection()
         assert connections.cancel_open() == ["model.p.x"] and connections.cancelled
         over.set()
+
+
+def test_spark_is_cold_until_a_refresh_has_run_statements() -> None:
+    runs = of_model(Connections())
+    before = is_cold()
+    runs.end()
+    assert is_cold() == before
+    runs.run("SELECT 1")
+    assert is_cold() == before
+    runs.end()
+    assert not is_cold()
 
 
 def test_other_threads_do_not_keep_the_process() -> None:

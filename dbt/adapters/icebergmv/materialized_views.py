@@ -59,7 +59,7 @@ from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from dbt.adapters.icebergmv.progress import Progress, stage_of
 from dbt.adapters.icebergmv.responses import MaterializedViewResponse, response_of
 from dbt.adapters.icebergmv.spark.settings import setting_text
-from dbt.adapters.icebergmv.statement_runs import StatementRuns, begin_beside
+from dbt.adapters.icebergmv.statement_runs import StatementRuns, begin_beside, is_cold
 from dbt.adapters.icebergmv.warning import Once, warn
 
 if TYPE_CHECKING:
@@ -154,8 +154,10 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
             if reads.is_small:
                 _logger.debug(f"{show(view)} is computed when it is read: its base tables are small")
             reader = self.catalog_reader_of(view[0])
-            lake = Lake(reader, statements.run, Once(warn), statements.ask, begin_beside)
-            return refresh(lake, inspection, reads)
+            lake = Lake(reader, statements.run, Once(warn), statements.ask, begin_beside, is_cold())
+            result = refresh(lake, inspection, reads)
+            statements.end()
+            return result
 
     @available.parse(lambda *_, **__: None)
     def leave_materialized_view(self, inspection: RefreshedView | LostView) -> MaterializedViewResponse:

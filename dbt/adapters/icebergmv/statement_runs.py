@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
@@ -21,6 +23,14 @@ _MOST_BESIDE = 3
 """So many threads of the process ask questions beside those that refresh views."""
 
 
+_warm = threading.Event()
+
+
+def is_cold() -> bool:
+    """Return whether no refresh of this process has ended yet."""
+    return not _warm.is_set()
+
+
 def begin_beside(work: Callable[[], object]) -> None:
     """Begin some work in one of the threads that ask questions for all views of this process."""
     _threads().apply_async(work)
@@ -32,7 +42,9 @@ def _threads() -> ThreadPool:
 
     Spark mostly plans and runs questions in this process; a server has more cores than this machine rather than fewer.
     """
-    return ThreadPool(max(1, min(_MOST_BESIDE, (os.cpu_count() or 1) - 1)))
+    threads = ThreadPool(max(1, min(_MOST_BESIDE, (os.cpu_count() or 1) - 1)))
+    atexit.register(threads.terminate)
+    return threads
 
 
 class StatementRuns:
@@ -48,6 +60,11 @@ class StatementRuns:
         header = connections.query_header
         self._comment = None if header is None else (header.comment.query_comment, header.comment.append)
         self.texts: list[str] = []
+
+    def end(self) -> None:
+        """Note that the refresh has ended, after statements or without."""
+        if self.texts:
+            _warm.set()
 
     def run(self, sql: str) -> Sequence[Sequence[object]]:
         """Run a statement and return its rows."""

@@ -50,7 +50,8 @@ class Lake:
 
     `warn` says a sentence to people. It may raise an error instead, so it is called before anything is written. `ask`
     runs a query as `spark` does, but only within a limit; then it raises QueryStopped. `beside` begins some work in
-    another thread, which may call `ask` too, at the same time.
+    another thread, which may call `ask` too, at the same time. `is_cold`: Spark may have just started, and take seconds
+    for a query that takes a fraction of one later.
     """
 
     catalog: CatalogReader
@@ -58,3 +59,4 @@ class Lake:
     warn: Callable[[str], None] = unheard
     ask: LimitedSpark | None = None
     beside: Callable[[Callable[[], object]], object] | None = None
+    is_cold: bool = False

@@ -48,7 +48,10 @@ _WIDE = frozenset({"file", "month", "year"})
 """What changed, in words of `TableChange.unit`, where it holds many rows besides those that changed."""
 
 SECONDS_ASKED = 5.0
-"""Questions about small tables may always take so long: the first of a process are slow, whatever they read."""
+"""Questions of the first views of a process may always take so long, as these are slow whatever they read.
+
+So may questions about small tables.
+"""
 
 _LEAST_SECONDS_ASKED = 1.0
 """Questions about larger tables may always take so long; twice as long where a full refresh takes that, or half of it.
@@ -236,14 +239,14 @@ def there_is_time(references: int, status: MaterializedViewStatus, full_seconds:
     return references * _SECONDS_A_QUESTION <= full_seconds
 
 
-def most_seconds_asked(full_seconds: float | None, status: MaterializedViewStatus) -> float:
+def most_seconds_asked(full_seconds: float | None, status: MaterializedViewStatus, *, is_cold: bool = False) -> float:
     """Return after how many seconds of questions a full refresh is better, of which the last took `full_seconds`.
 
     On TPC-DS two of three changes reach nothing. Most questions find that out within two seconds, or never.
     """
     if full_seconds is None:
         return inf
-    if are_all_small(status):
+    if is_cold or are_all_small(status):
         return max(SECONDS_ASKED, full_seconds / 2)
     return max(_LEAST_SECONDS_ASKED, min(full_seconds, 2 * _LEAST_SECONDS_ASKED), full_seconds / 2)
 

@@ -176,7 +176,7 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     view, described = _with_columns(lake, view)
     started = monotonic()
     ends = options.policy == "auto"
-    seconds = most_seconds_asked(view.state.full_seconds, view.status) if ends else inf
+    seconds = most_seconds_asked(view.state.full_seconds, view.status, is_cold=lake.is_cold) if ends else inf
     asker = asker_of(lake, Limit(started + STOPPED_AFTER * seconds))
     asking = _Asking(asker, started + seconds, options.most_of_one)
     columns, hidden = described.output, described.hidden
