@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -11,12 +10,12 @@ import pytest
 from dbt_common.exceptions import DbtRuntimeError
 from pyspark.sql import SparkSession
 
-from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager
 from dbt.adapters.icebergmv.maintenance.errors import QueryStopped
 from dbt.adapters.icebergmv.maintenance.lake import Limit
-from dbt.adapters.icebergmv.maintenance.planning.asker import AtOnce
+from dbt.adapters.icebergmv.maintenance.planning.asker import Asker
 from dbt.adapters.icebergmv.spark.cursor import TAGS_IN_THIS_PROCESS, SessionHandle
 from integration.support.lake import LakeProject
+from integration.support.said import recorded
 
 ENDLESS = "SELECT count(*) FROM range(0, 1000000000000, 1, 1) WHERE id % 7 = 3"
 """On one core: the other questions need one, too."""
@@ -34,14 +33,7 @@ def test_what_is_asked_of_several_tables(lake: LakeProject, monkeypatch: pytest.
     lake.run("--select", name)
     for n, table in enumerate(tables):
         lake.sql(f"UPDATE {table} SET v = -1 WHERE k = {n}")
-    said: list[tuple[int, str, str]] = []
-    add_query = IcebergMVConnectionManager.add_query
-
-    def recorded(self: Any, sql: str, *arguments: Any, **named: Any) -> Any:
-        said.append((threading.get_ident(), str(self.get_thread_connection().name), sql))
-        return add_query(self, sql, *arguments, **named)
-
-    monkeypatch.setattr(IcebergMVConnectionManager, "add_query", recorded)
+    said = recorded(monkeypatch)
     response = lake.run("--select", name)[name]
     assert (response["refresh_kind"], response["rows_affected"]) == ("overwrite", 3 * 3 * 50)
     lake.assert_equals_definition(name)
@@ -68,7 +60,7 @@ def test_a_question_that_is_in_vain_is_stopped(lake: LakeProject) -> None:
 
     started = time.monotonic()
     with ThreadPoolExecutor(1) as beside:
-        asker = AtOnce(ask, beside.submit, Limit())
+        asker = Asker(ask, beside.submit, Limit())
         texts = ["SELECT count(*) FROM range(0, 1000000, 1, 1) WHERE id % 7 < 0", ENDLESS, ENDLESS]
         found = asker.each(lambda sql, run: run(sql)[0][0], texts, bool)
     assert found == [0] and len(stopped) == 1 and "cancelled" in stopped[0]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.planning.asker import OneByOne
+from dbt.adapters.icebergmv.maintenance.planning.asker import one_by_one
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
 from dbt.adapters.icebergmv.maintenance.planning.cost import nearly_all_keys
 from dbt.adapters.icebergmv.maintenance.planning.forecast import forecast_of
@@ -110,7 +110,7 @@ def test_keys_of_nearly_all_stored_rows_are_a_full_refresh(name: str) -> None:
     most = nearly_all_keys(status(base), 10)
     questions = Questions(definition, definition.asked, OneTable(base), status(base), columns, nearly_all=most)  # type: ignore[arg-type]
     answers = questions.answers(
-        ToAsk((0,)), OneByOne(lambda sql: [(n, None if n % 2 else "EU") for n in range(listed)])
+        ToAsk((0,)), one_by_one(lambda sql: [(n, None if n % 2 else "EU") for n in range(listed)])
     )
     plan = plan_refresh(definition, status(base), PlanRequest("auto", answers=answers))
     assert plan.kind == ("full" if is_full else "overwrite")
@@ -136,12 +136,12 @@ def test_no_more_is_read_for_the_keys_of_new_rows_than_these_rows() -> None:
         return [[3], [1_000_000]]
 
     questions = Questions(keys, keys.asked, OneTable(base), status(wide), ())  # type: ignore[arg-type]
-    for answers in (questions.answers(to_ask, OneByOne(spark)), questions.cheap_answers(to_ask, OneByOne(spark))):
+    for answers in (questions.answers(to_ask, one_by_one(spark)), questions.cheap_answers(to_ask, one_by_one(spark))):
         plan = plan_refresh(keys, status(wide), replace(BOUNDED, answers=answers))
         assert isinstance(plan, Overwrite)
         assert plan.region == (TupleDomain.where({ColumnKey("id"): Domain.of(3, 1_000_000)}),)
     assert all("median" not in sql for sql in said) and len(said) == 2
-    too_many = questions.answers(to_ask, OneByOne(lambda sql: [[n] for n in range(1001)]))
+    too_many = questions.answers(to_ask, one_by_one(lambda sql: [[n] for n in range(1001)]))
     assert too_many == {} and len(said) == 2
     forecast = forecast_of(keys, status(wide), BOUNDED)
     assert (forecast.kinds, forecast.questions) == (
@@ -168,7 +168,7 @@ def test_where_asking_does_not_pay_it_is_asked_whether_any_row_changed(rows: int
 
     bases: Any = OneTable(base)
     questions = Questions(definition, definition.asked, bases, status(base), ())
-    answers = questions.cheap_answers(ToAsk((0,)), OneByOne(spark))
+    answers = questions.cheap_answers(ToAsk((0,)), one_by_one(spark))
     assert answers == {0: TOO_DEAR if rows else ()}
     assert [sql.count(" JOIN ") for sql in said] == [0]
     plan = plan_refresh(definition, status(base), PlanRequest("auto", answers=answers))
@@ -183,7 +183,7 @@ def test_where_asking_does_not_pay_the_changed_rows_name_the_keys_that_columns_f
     )
     base = sized(ONE_DAY, 10)
     questions = Questions(definition, definition.asked, OneTable(base), status(base), ())  # type: ignore[arg-type]
-    answers = questions.cheap_answers(ToAsk((0,)), OneByOne(lambda sql: [[v] for v in values]))
+    answers = questions.cheap_answers(ToAsk((0,)), one_by_one(lambda sql: [[v] for v in values]))
     plan = plan_refresh(definition, status(base), PlanRequest("auto", answers=answers))
     if len(values) == 2:
         assert isinstance(plan, Overwrite)
@@ -197,5 +197,5 @@ def test_a_text_that_cannot_be_asked_has_no_keys_of_its_own() -> None:
     questions = Questions(definition, definition.asked, OneTable(base), status(base), ())  # type: ignore[arg-type]
     assert definition.asked.references == ()
     assert definition.tracks_of(definition.uses_of(0)[0])
-    assert questions.answers(ToAsk((0,)), OneByOne(lambda sql: [[1]])) == {}
-    assert questions.cheap_answers(ToAsk((0,)), OneByOne(lambda sql: [[1]])) == {0: TOO_DEAR}
+    assert questions.answers(ToAsk((0,)), one_by_one(lambda sql: [[1]])) == {}
+    assert questions.cheap_answers(ToAsk((0,)), one_by_one(lambda sql: [[1]])) == {0: TOO_DEAR}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from dbt.adapters.icebergmv.maintenance.errors import QueryStopped
 from dbt.adapters.icebergmv.maintenance.lake import Limit
-from dbt.adapters.icebergmv.maintenance.planning.asker import Asker, AtOnce, OneByOne
+from dbt.adapters.icebergmv.maintenance.planning.asker import Asker, one_by_one
 
 Rows = list[list[object]]
 THREADS = 2
@@ -26,8 +26,8 @@ def beside() -> Iterator[ThreadPoolExecutor]:
         yield threads
 
 
-def at_once(beside: ThreadPoolExecutor, limit: Limit | None = None) -> AtOnce:
-    return AtOnce(lambda sql, limit: [[sql]], beside.submit, limit or Limit())
+def at_once(beside: ThreadPoolExecutor, limit: Limit | None = None) -> Asker:
+    return Asker(lambda sql, limit: [[sql]], beside.submit, limit or Limit())
 
 
 @given(what=st.lists(st.integers(0, 5), max_size=8), last=st.integers(0, 5), deep=st.integers(0, 2))
@@ -41,16 +41,18 @@ def test_the_answers_are_those_of_one_after_the_other(
             return run(str(one))
         return run.each(lambda n, inner: ask_one(n, inner, level - 1), [one, one + 1, one + 2])
 
-    def goes_on(found: object) -> bool:
-        return found != ask_one(last, single)
+    def expected_of(one: int, level: int = deep) -> object:
+        deeper: list[object] = [expected_of(n, level - 1) for n in range(one, one + 3) if level]
+        return deeper or [[str(one)]]
 
-    single = OneByOne(lambda sql: [[sql]])
-    assert at_once(beside).each(ask_one, what, goes_on) == single.each(ask_one, what, goes_on)
+    found = what[: what.index(last) + 1] if last in what else what
+    for asker in (at_once(beside), one_by_one(lambda sql: [[sql]])):
+        assert asker.each(ask_one, what, lambda one: one != expected_of(last)) == [expected_of(one) for one in found]
 
 
 def test_several_run_at_the_same_time(beside: ThreadPoolExecutor) -> None:
     together = Barrier(THREADS + 1, timeout=10)
-    asker = AtOnce(lambda sql, limit: [[together.wait()]], beside.submit, Limit())
+    asker = Asker(lambda sql, limit: [[together.wait()]], beside.submit, Limit())
     asker.each(lambda n, run: run(str(n)), range(THREADS + 1))
 
 
@@ -59,7 +61,7 @@ def test_a_thread_that_waits_asks_what_none_has_begun() -> None:
     busy = Event()
     with ThreadPoolExecutor(1) as beside:
         beside.submit(busy.wait, 10)
-        asker = AtOnce(lambda sql, limit: [[get_ident()]], beside.submit, Limit())
+        asker = Asker(lambda sql, limit: [[get_ident()]], beside.submit, Limit())
         found = asker.each(lambda n, run: run(str(n))[0][0], range(3))
         busy.set()
     assert found == [get_ident()] * 3
@@ -86,7 +88,7 @@ def test_what_is_in_vain_is_stopped_or_not_begun(threads: int) -> None:
         busy = Event()
         if not threads:
             beside.submit(busy.wait, 10)
-        asker = AtOnce(ask, beside.submit, Limit())
+        asker = Asker(ask, beside.submit, Limit())
         found = asker.each(lambda n, run: run(str(n)), range(9), bool)
         assert found == [[]] and begun - ended == {"0"} and len(ended) <= threads
         busy.set()
@@ -109,14 +111,14 @@ def test_what_this_thread_asks_meanwhile_is_stopped() -> None:
         return [[sql]]
 
     with ThreadPoolExecutor(1) as beside:
-        asker = AtOnce(ask, beside.submit, Limit(time.monotonic() + 20))
+        asker = Asker(ask, beside.submit, Limit(time.monotonic() + 20))
         assert asker.each(lambda n, run: run(str(n)), range(3), bool) == [[["0"]], []]
         assert not asker.limit.is_reached
 
 
 def test_those_that_go_on_are_not_stopped_by_others(beside: ThreadPoolExecutor) -> None:
     """Where one of several is in vain, what others ask goes on."""
-    asker = AtOnce(lambda sql, limit: [[limit.is_reached]], beside.submit, Limit())
+    asker = Asker(lambda sql, limit: [[limit.is_reached]], beside.submit, Limit())
 
     def ask_one(one: int, run: Asker) -> bool:
         run.each(lambda n, inner: inner(f"{one} {n}"), range(3), lambda _: False)
@@ -144,7 +146,7 @@ def test_a_text_is_asked_once(beside: ThreadPoolExecutor, is_at_once: bool) -> N
         time.sleep(0.05)
         return [[sql]]
 
-    asker = AtOnce(lambda sql, limit: run(sql), beside.submit, Limit()) if is_at_once else OneByOne(run)
+    asker = Asker(lambda sql, limit: run(sql), beside.submit, Limit()) if is_at_once else one_by_one(run)
     found = asker.each(lambda n, inner: inner("same"), range(6))
     assert found == [[["same"]]] * 6 and said == ["same"]
 
@@ -169,7 +171,7 @@ def test_who_waits_for_a_text_that_is_stopped_runs_it(beside: ThreadPoolExecutor
             run("same")
         return None
 
-    assert AtOnce(ask, beside.submit, Limit()).each(ask_one, range(2)) == [None, [["same"]]]
+    assert Asker(ask, beside.submit, Limit()).each(ask_one, range(2)) == [None, [["same"]]]
     assert said == ["same"] * 2
 
 
@@ -181,7 +183,7 @@ def test_an_error_of_a_text_is_not_kept() -> None:
             raise ZeroDivisionError
         return [[1]]
 
-    asker = OneByOne(run)
+    asker = one_by_one(run)
     with pytest.raises(ZeroDivisionError):
         asker("SELECT 1")
     assert asker("SELECT 1") == [[1]]

@@ -10,7 +10,7 @@ import pytest
 from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
 from dbt.adapters.icebergmv.maintenance.lake import Spark
-from dbt.adapters.icebergmv.maintenance.planning.asker import OneByOne
+from dbt.adapters.icebergmv.maintenance.planning.asker import one_by_one
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
 from dbt.adapters.icebergmv.maintenance.planning.cost import is_rough
 from dbt.adapters.icebergmv.maintenance.planning.forecast import forecast_of
@@ -57,7 +57,7 @@ def listed(rows: Rows, found: MaterializedViewStatus = RENAMED) -> tuple[Materia
 
 def listing(spark: Spark) -> Listing:
     """Return what lists rows in a process that knows none yet."""
-    return Listing("lake", OneByOne(spark), Remembered(100))
+    return Listing("lake", one_by_one(spark), Remembered(100))
 
 
 def test_values_describe_the_change() -> None:

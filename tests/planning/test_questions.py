@@ -10,7 +10,7 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange
 from dbt.adapters.icebergmv.maintenance.planning import changed_keys
-from dbt.adapters.icebergmv.maintenance.planning.asker import OneByOne
+from dbt.adapters.icebergmv.maintenance.planning.asker import one_by_one
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
 from dbt.adapters.icebergmv.maintenance.planning.cost import most_seconds_asked
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, TOO_DEAR, TOO_LATE, too_many
@@ -40,7 +40,7 @@ def test_subqueries_in_where_are_asked_last() -> None:
             said.append(sql)
             return [[1]] if gives_rows and len(said) == 1 else []
 
-        assert questions.answers(ToAsk((0,), only_whether=True), OneByOne(spark)) == {0: ()}
+        assert questions.answers(ToAsk((0,), only_whether=True), one_by_one(spark)) == {0: ()}
         assert ["IN (SELECT" in sql for sql in said] == expected
 
 
@@ -78,12 +78,12 @@ def test_after_some_time_nothing_more_is_asked(monkeypatch: pytest.MonkeyPatch) 
     bases = status(sized(ONE_DAY, 10), sized(ONE_DAY, 10, "u", 1))
     columns = [Column("region", "string")]
     questions = Questions(definition, definition.asked, BaseTables(StubCatalog({}, {})), bases, columns, until=5.0)
-    answers = questions.answers(ToAsk((0, 1)), OneByOne(spark))
+    answers = questions.answers(ToAsk((0, 1)), one_by_one(spark))
     assert answers[0] == (TupleDomain.where({ColumnKey("region"): Domain.of("EU")}),)
     assert answers[1] is TOO_LATE and len(said) == 1
     clock[0] = 0.0
     said.clear()
-    assert questions.answers(ToAsk((0,), (1,)), OneByOne(spark)).keys() == {0} and len(said) == 1
+    assert questions.answers(ToAsk((0,), (1,)), one_by_one(spark)).keys() == {0} and len(said) == 1
 
 
 def test_how_long_questions_may_take() -> None:
@@ -110,7 +110,7 @@ def test_a_table_that_is_read_in_many_places_is_compared_once() -> None:
 
     bases: Any = OneTable(uses)
     questions = Questions(definition, definition.asked, bases, status(uses), ())
-    assert questions.cheap_answers(to_ask, OneByOne(spark)) == dict.fromkeys(range(8), ())
+    assert questions.cheap_answers(to_ask, one_by_one(spark)) == dict.fromkeys(range(8), ())
     assert len(said) == 1
 
 
@@ -129,7 +129,7 @@ def test_from_and_where_are_asked_alone(fails: bool) -> None:
         return []
 
     questions = Questions(definition, definition.asked, OneTable(base), status(base), ())  # type: ignore[arg-type]
-    assert questions.cheap_answers(ToAsk((0,)), OneByOne(spark)) == {0: ()}
+    assert questions.cheap_answers(ToAsk((0,)), one_by_one(spark)) == {0: ()}
     assert len({*said}) == 1 + fails and said[0].startswith(f"{A_ROW} FROM (") and "WHERE region = 'EU'" in said[0]
 
 
@@ -146,7 +146,7 @@ def test_a_subquery_that_reads_much_is_not_run_where_little_is_to_be_read(rows: 
 
     bases: Any = Tables({"t": base.base, "u": other.base})
     questions = Questions(definition, definition.asked, bases, status(base, other), ())
-    answers = questions.cheap_answers(ToAsk((0,)), OneByOne(spark))
+    answers = questions.cheap_answers(ToAsk((0,)), one_by_one(spark))
     assert answers == {0: () if questions_asked == 2 else TOO_DEAR}
     assert ["sum(v) > 3" in sql for sql in said] == [False, True][:questions_asked]
 
@@ -167,7 +167,7 @@ def test_many_changed_rows_are_compared_behind_where(only_whether: bool, rows: l
 
     columns = [Column("region", "string")]
     questions = Questions(definition, definition.asked, OneTable(base), status(base), columns)  # type: ignore[arg-type]
-    answers = questions.answers(ToAsk((0,), only_whether=only_whether), OneByOne(spark))
+    answers = questions.answers(ToAsk((0,), only_whether=only_whether), one_by_one(spark))
     assert said[0].startswith(f"{A_ROW} FROM (SELECT `d`, `region`, `v`, 1 AS icebergmv_sign FROM ")
     passed = " AS x WHERE x.d > 3 GROUP BY `x`.`d`, `x`.`region`, `x`.`v` HAVING sum(`x`.icebergmv_sign) <> 0"
     assert said[0].endswith(f"){passed} LIMIT 1")
@@ -198,7 +198,7 @@ def test_changed_rows_are_compared_before_anything_sees_the_sign(name: str) -> N
         return []
 
     questions = Questions(definition, definition.asked, OneTable(base), status(base), ())  # type: ignore[arg-type]
-    assert questions.answers(ToAsk((0,), only_whether=True), OneByOne(spark)) == {0: ()}
+    assert questions.answers(ToAsk((0,), only_whether=True), one_by_one(spark)) == {0: ()}
     assert "HAVING sum(icebergmv_sign) <> 0) AS icebergmv_changed) AS" in said[0]
 
 
@@ -214,7 +214,7 @@ def test_rows_are_compared_before_they_join_many(others: int, is_behind: bool) -
 
     tables: Any = Tables({b.base.name[2]: b.base for b in bases})
     questions = Questions(definition, definition.asked, tables, status(*bases), ())
-    assert questions.answers(ToAsk((0,), only_whether=True), OneByOne(spark)) == {0: ()}
+    assert questions.answers(ToAsk((0,), only_whether=True), one_by_one(spark)) == {0: ()}
     assert ("HAVING sum(`t`.icebergmv_sign) <> 0" in said[0]) is is_behind
 
 
@@ -232,5 +232,5 @@ def test_few_rows_or_new_ones_are_asked_at_once(changed: TableChange) -> None:
 
     columns = [Column("region", "string")]
     questions = Questions(definition, definition.asked, OneTable(base), status(base), columns)  # type: ignore[arg-type]
-    assert questions.answers(ToAsk((0,)), OneByOne(spark)) == {0: ()}
+    assert questions.answers(ToAsk((0,)), one_by_one(spark)) == {0: ()}
     assert [A_ROW in sql for sql in said] == [False]

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.planning.asker import OneByOne
+from dbt.adapters.icebergmv.maintenance.planning.asker import one_by_one
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
 from dbt.adapters.icebergmv.maintenance.planning.cost import asking_pays, small_beside_large
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, too_many
@@ -46,7 +46,7 @@ def test_one_question_is_asked_for_all_uses() -> None:
             return [("region", "string"), ("v", "int"), ("n", "bigint")]
         return [("EU",), (None,)] if "DISTINCT" in sql else [(1,)]
 
-    found = questions(1000, 1000).answers(ToAsk((0,)), OneByOne(spark))
+    found = questions(1000, 1000).answers(ToAsk((0,)), one_by_one(spark))
     keys = Domain.of("EU", None)
     assert found == {0: (TupleDomain.where({ColumnKey("region"): keys}), TupleDomain.where({ColumnKey("other"): keys}))}
     (asked,) = (sql for sql in said if "DISTINCT" in sql)
@@ -64,7 +64,7 @@ def test_too_many_keys_of_it_are_not_asked_for_by_the_whole_text() -> None:
             return [("region", "string"), ("v", "int"), ("n", "bigint")]
         return [(str(n),) for n in range(10_001)] if "DISTINCT" in sql else [(1,)]
 
-    assert questions(1000, 1000).answers(ToAsk((0,)), OneByOne(spark)) == {0: too_many(MOST_KEYS)}
+    assert questions(1000, 1000).answers(ToAsk((0,)), one_by_one(spark)) == {0: too_many(MOST_KEYS)}
     assert all("icebergmv_copy" not in sql for sql in said)
 
 
@@ -73,7 +73,7 @@ def test_where_groups_are_merged_it_is_asked_whether_anything_is_reached() -> No
         assert not sql.startswith("DESCRIBE")
         return []
 
-    assert questions(1000, 1000).answers(ToAsk((0,), only_whether=True), OneByOne(spark)) == {0: ()}
+    assert questions(1000, 1000).answers(ToAsk((0,), only_whether=True), one_by_one(spark)) == {0: ()}
 
 
 def test_to_ask_it_alone_pays_where_the_whole_text_would_not() -> None:

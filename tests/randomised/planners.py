@@ -20,7 +20,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.lake import Limit, Spark
 from dbt.adapters.icebergmv.maintenance.planning import key_queries, question_texts
-from dbt.adapters.icebergmv.maintenance.planning.asker import AtOnce, OneByOne
+from dbt.adapters.icebergmv.maintenance.planning.asker import Asker, one_by_one
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Questions, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValues, Run, evaluated
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_OF_ONE, Answer
@@ -102,12 +102,12 @@ def answers_of(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answe
         with one_at_a_time:
             return strict(sql)
 
-    return questions.answers(to_ask, AtOnce(ask, _BESIDE.submit, Limit()))
+    return questions.answers(to_ask, Asker(ask, _BESIDE.submit, Limit()))
 
 
 def little_of(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
     """Ask what can be asked by reading little."""
-    return questions.cheap_answers(to_ask, OneByOne(_strict(run)))
+    return questions.cheap_answers(to_ask, one_by_one(_strict(run)))
 
 
 def answer_of_clock(questions: Questions, before: Clock, run: Run) -> Answer:
@@ -186,7 +186,7 @@ class Planner:
         moved = None if definition.clock is None else clock_change(definition.clock.values, session.before)
         status = MaterializedViewStatus(tuple(bases), self.clock(moved))
         if session.lists:
-            every, run = range(len(definition.references)), OneByOne(_strict(self.listing(session.run)))
+            every, run = range(len(definition.references)), one_by_one(_strict(self.listing(session.run)))
             # Ids of snapshots are the same in all histories.
             listing = Listing(session.bases.catalog_name, run, Remembered(0))
             status = listing.status(definition, status, every)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.planning.asker import OneByOne
+from dbt.adapters.icebergmv.maintenance.planning.asker import one_by_one
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
@@ -129,7 +129,7 @@ def test_columns_are_called_as_spark_calls_them() -> None:
     def spark(sql: str) -> list[tuple[object, ...]]:
         return [("id", "int"), ("region", "string"), ("n", "bigint")] if sql.startswith("DESCRIBE") else [(7,)]
 
-    assert set(questions.answers(ToAsk((0,)), OneByOne(spark))) == {0}
-    answer = questions.answers(ToAsk((0,)), OneByOne(spark))[0]
+    assert set(questions.answers(ToAsk((0,)), one_by_one(spark))) == {0}
+    answer = questions.answers(ToAsk((0,)), one_by_one(spark))[0]
     assert isinstance(answer, tuple)
     assert {key.column for rows in answer for key, _ in rows.constraints} == {"ID"}

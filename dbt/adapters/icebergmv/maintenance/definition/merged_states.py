@@ -109,6 +109,11 @@ class Merging:
         return frozenset((*(columns[position] for position in self.keys), *states))
 
     @property
+    def edits_of_changes(self) -> tuple[TextEdit, ...]:
+        """Return what the text needs to give what changed rows add to the states: in rows if it can, else in groups."""
+        return self.edits if self.ungrouped is None else self.ungrouped
+
+    @property
     def edits(self) -> tuple[TextEdit, ...]:
         """Return what the text needs so that the query gives the hidden columns too."""
         return () if self.edit is None else (self.edit,)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import takewhile
 from threading import Event, Lock
-from typing import Generic, Protocol, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 from dbt.adapters.icebergmv.maintenance.lake import Lake, Limit, LimitedSpark, Spark
@@ -26,56 +26,12 @@ _MOST_TEXTS = 1000
 """So many questions of one refresh are remembered with their answers."""
 
 
-class Asker(Protocol):
-    """What runs the questions of one refresh."""
-
-    def __call__(self, sql: str) -> _Rows:
-        """Run a question and return its rows."""
-
-    def each(
-        self,
-        ask_one: Callable[[What, Asker], Found],
-        what: Sequence[What],
-        goes_on: Callable[[Found], bool] = lambda _: True,
-    ) -> list[Found]:
-        """Return what is found of each, in their order, up to and with the first after which it does not go on.
-
-        `ask_one` is called with what runs its questions.
-        """
-
-
 def _answers() -> Remembered[_Rows]:
     return Remembered(_MOST_TEXTS)
 
 
 @dataclass(frozen=True)
-class OneByOne:
-    """Runs one question after the other."""
-
-    run: Spark
-    _answers: Remembered[_Rows] = field(default_factory=_answers)
-
-    def __call__(self, sql: str) -> _Rows:
-        """Run a question and return its rows."""
-        return self._answers.get(sql, partial(self.run, sql))
-
-    def each(
-        self,
-        ask_one: Callable[[What, Asker], Found],
-        what: Sequence[What],
-        goes_on: Callable[[Found], bool] = lambda _: True,
-    ) -> list[Found]:
-        """Return what is found of each, as an Asker does."""
-        found: list[Found] = []
-        for one in what:
-            found.append(ask_one(one, self))
-            if not goes_on(found[-1]):
-                break
-        return found
-
-
-@dataclass(frozen=True)
-class AtOnce:
+class Asker:
     """Runs questions in this thread and, begun by `beside`, in others. What is in vain by other answers is stopped."""
 
     ask: LimitedSpark
@@ -93,10 +49,10 @@ class AtOnce:
         what: Sequence[What],
         goes_on: Callable[[Found], bool] = lambda _: True,
     ) -> list[Found]:
-        """Return what is found of each, as an Asker does.
+        """Return what is found of each, in their order, up to and with the first after which it does not go on.
 
-        A thread that waits for another one takes the next that none has begun. So it ends however few threads there
-        are, and also where `ask_one` itself asks several at once.
+        `ask_one` is called with what runs its questions. A thread that waits for another one takes the next that none
+        has begun. So it ends however few threads there are, and also where `ask_one` itself asks several at once.
         """
         unwanted = Event()
         inner = replace(self, limit=self.limit.or_until(unwanted))
@@ -154,9 +110,15 @@ class _Turn(Generic[Found]):
         return self._begun.acquire(blocking=False)
 
 
+def one_by_one(run: Spark) -> Asker:
+    """Return what runs one question after the other."""
+    return Asker(lambda sql, _: run(sql), _nobody, Limit())
+
+
 def asker_of(lake: Lake, limit: Limit) -> Asker:
     """Return what runs questions on a lake within a limit, as far as they can be stopped there."""
-    ask = lake.ask
-    if ask is None:
-        return OneByOne(lake.spark)
-    return OneByOne(lambda sql: ask(sql, limit)) if lake.beside is None else AtOnce(ask, lake.beside, limit)
+    return one_by_one(lake.spark) if lake.ask is None else Asker(lake.ask, lake.beside or _nobody, limit)
+
+
+def _nobody(_: Callable[[], object]) -> None:
+    """Begin nothing: who waits for an answer asks the question then."""

@@ -140,7 +140,7 @@ class GroupListing:
         forms = [form for column in self._listed if (form := _form(column)) is not None]
         if others or isinstance(delta, ReachedRows) or len(forms) < len(self._listed):
             return None
-        edits = self._merging.edits if self._merging.ungrouped is None else self._merging.ungrouped
+        edits = self._merging.edits_of_changes
         changed = self._groups.changes(signed_queries(self.definition, self.bases, delta, edits))
         named = ", ".join(f"{form} AS v{n}" for n, form in enumerate(forms))
         query = f"{select_from(changed, f'{named}, {CHANGE_SIGN}')} LIMIT {MOST_COLLECTED + 1}"

@@ -94,11 +94,7 @@ class MergedGroups:
         """
         parts = [(SignedQuery(stored, _STORED), self._state_names)]
         parts += [(query, self._added_names) for query in changes]
-        every = "\nUNION ALL\n".join(
-            select_from(query.text, f"{column_list([*self._keys, *states])}, {query.sign} AS {CHANGE_SIGN}")
-            for query, states in parts
-        )
-        keys = column_list(self._keys)
+        every, keys = self._every(parts), column_list(self._keys)
         merged = f"SELECT {', '.join(self._merged_columns())} FROM (\n{every}\n)" + (
             f" GROUP BY {keys}" if keys else ""
         )
@@ -113,12 +109,16 @@ class MergedGroups:
             f"{_added_up(state, identifier(name), types[state])} AS {identifier(name)}"
             for state, name in zip(self.merging.states, self._added_names, strict=True)
         ]
-        every = "\nUNION ALL\n".join(
-            select_from(query.text, f"{column_list([*self._keys, *self._added_names])}, {query.sign} AS {CHANGE_SIGN}")
-            for query in changes
-        )
+        every = self._every((query, self._added_names) for query in changes)
         listed = ", ".join([*map(identifier, keys), *states])
         return f"{select_from(every, listed)} GROUP BY {column_list(keys)}"
+
+    def _every(self, parts: Iterable[tuple[SignedQuery, Sequence[str]]]) -> str:
+        """Return the rows of all queries, each with its names of the states: keys, states and the sign."""
+        return "\nUNION ALL\n".join(
+            select_from(query.text, f"{column_list([*self._keys, *states])}, {query.sign} AS {CHANGE_SIGN}")
+            for query, states in parts
+        )
 
     @property
     def change_columns(self) -> list[Column]:
@@ -253,15 +253,17 @@ def _merged(state: State, name: str, of: str) -> str:
     """Return the aggregate that merges the parts of a state."""
     if state.kind in ("min", "max"):
         return f"{state.kind}(CASE WHEN {CHANGE_SIGN} <> {WENT} THEN {name} END)"
-    added = f"try_sum(CASE WHEN {CHANGE_SIGN} = {WENT} THEN -{name} ELSE {name} END)"
-    return f"try_cast({added} AS {of})" if of.startswith("decimal(") else added
+    return _sum(f"CASE WHEN {CHANGE_SIGN} = {WENT} THEN -{name} ELSE {name} END", of)
 
 
 def _added_up(state: State, name: str, of: str) -> str:
     """Return the aggregate that adds up what came of a group, or what went."""
-    if state.kind in ("min", "max"):
-        return f"{state.kind}({name})"
-    return f"try_cast(try_sum({name}) AS {of})" if of.startswith("decimal(") else f"try_sum({name})"
+    return f"{state.kind}({name})" if state.kind in ("min", "max") else _sum(name, of)
+
+
+def _sum(value: str, of: str) -> str:
+    """Return the sum of values in the type of a state, NULL where it overflows."""
+    return f"try_cast(try_sum({value}) AS {of})" if of.startswith("decimal(") else f"try_sum({value})"
 
 
 def _extreme(state: State, name: str, sign: str) -> str:

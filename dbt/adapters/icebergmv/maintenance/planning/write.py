@@ -137,8 +137,8 @@ def _merged_query(settled: Settled, plan: Merge, start: StoredRows) -> str:
     merging = definition.merging
     if merging is None:
         raise AssertionError("only definitions whose groups can be merged are")
-    edits = settled.edits if merging.ungrouped is None else merging.ungrouped
     if plan.listed is None:
+        edits = merging.edits_of_changes
         changes = [query for delta in plan.deltas for query in signed_queries(definition, bases, delta, edits)]
     else:
         changes = [query_of_listed(plan.listed)]
