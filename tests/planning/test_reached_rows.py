@@ -21,6 +21,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Doma
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 from tests.support.bare_tables import bare_table
 from tests.support.bases import COLUMNS, analysed, change, partition_rows, sized
 from tests.support.stub_catalog import StubCatalog
@@ -29,7 +30,7 @@ COUNTS = analysed("SELECT n, count(*) AS c FROM (SELECT region, count(*) AS n FR
 SAME = analysed("SELECT count(*) AS c FROM (SELECT id, v FROM t INTERSECT SELECT id, v FROM u) q")
 ADDITIVE = analysed("SELECT count(*) AS c FROM t")
 KEYED = analysed("SELECT region, count(*) AS c FROM (SELECT DISTINCT region, v FROM t) q GROUP BY region")
-TYPES = {"id": "int", "v": "int", "region": "string", "n": "bigint"}
+TYPES = {"id": "int", "v": "int", "w": "int", "region": "string", "n": "bigint"}
 DAY = change([partition_rows([("identity", "d")], (10,))])
 REGION = change([partition_rows([("identity", "region")], (None,))])
 MERGES = PlanRequest("auto", merges=True)
@@ -170,6 +171,35 @@ def test_one_reference_without_an_answer() -> None:
 def test_a_change_that_is_most_of_all_rows_is_not_read_twice() -> None:
     large = sized(replace(DAY, changed_rows=900_000), rows=1_000_000)
     assert planned(COUNTS, [large], spark=Asked({0: EU})) is None
+
+
+PAIRS = analysed("SELECT count(*) AS c FROM (SELECT DISTINCT t.v, u.v AS w FROM t JOIN u ON t.id = u.id) q")
+
+
+def _of_pairs(column: int, *values: int) -> tuple[TupleDomain, ...]:
+    return (TupleDomain.where({ColumnKey(f"icebergmv_row_{column}"): Domain.of(*values)}),)
+
+
+@pytest.mark.parametrize(
+    ("rows", "policy", "answers", "is_merged"),
+    [
+        # One value of each: a row of any value of one table may be joined to one of the other.
+        (1_000_000, "auto", {0: _of_pairs(0, 1), 1: _of_pairs(1, 2)}, False),
+        (1_000_000, "incremental", {0: _of_pairs(0, 1), 1: _of_pairs(1, 2)}, True),
+        (10_000, "auto", {0: _of_pairs(0, 1), 1: _of_pairs(1, 2)}, True),
+        (1_000_000, "auto", {0: _of_pairs(0, 1), 1: _of_pairs(0, 2)}, True),
+    ],
+)
+def test_most_rows_are_not_read_twice(
+    rows: int, policy: RefreshPolicy, answers: Mapping[int, Answer], is_merged: bool
+) -> None:
+    bases = [sized(DAY, rows), sized(DAY, rows, "u", 1)]
+    plan = planned(PAIRS, bases, replace(MERGES, policy=policy), Asked(answers))
+    if is_merged:
+        assert isinstance(plan, Merge)
+    else:
+        changed = "t: 1 partition changed; u: 1 partition changed"
+        assert plan == Full(f"cheaper than a merge, which reads most rows twice ({changed})")
 
 
 def test_a_clock_that_moved() -> None:

@@ -38,6 +38,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     TrackedRelation,
     Unlisted,
 )
+from dbt.adapters.icebergmv.maintenance.definition.sorted_lists import SortedLists, sorted_lists
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
     TableReference,
@@ -51,7 +52,8 @@ class ViewDefinition:
     """An analysed SELECT.
 
     `columns` is None when the output cannot be known without Spark. `always_full` says why the view can be neither kept
-    nor refreshed in part, whatever changed; `full_when_changed` why a change always asks for a full refresh.
+    nor refreshed in part, whatever changed; `full_when_changed` why a change always asks for a full refresh, which
+    the types of `sorted_lists` may settle.
     `obstacles` says, per base occurrence, what keeps it from being tracked. `additive` holds the references whose new
     rows alone give the new output rows, with those that are read as empty for it. `rewritable`: subqueries
     may take the places of the references, because no column is named with a schema, as in `s.t.c`.
@@ -70,6 +72,7 @@ class ViewDefinition:
     columns: tuple[TrackedColumn, ...] | None
     always_full: str | None = None
     full_when_changed: str | None = None
+    sorted_lists: SortedLists | None = None
     occurrences: frozenset[Occurrence] = frozenset()
     obstacles: Mapping[Occurrence, str] = field(default_factory=dict)
     additive: Mapping[int, frozenset[int]] = field(default_factory=dict)
@@ -108,6 +111,13 @@ class ViewDefinition:
         if self.clock is None:
             return ()
         return asked_of_clock(self.clock.written.sql, self.known, before, self.clock.values)
+
+    def with_types(self, types: Mapping[str, str]) -> ViewDefinition:
+        """Return the definition as its output columns have these types, in Spark's words."""
+        lists = self.sorted_lists
+        if lists is None or self.full_when_changed not in (None, lists.inexact):
+            return self
+        return replace(self, full_when_changed=lists.obstacle(types))
 
     def uses_of(self, index: int) -> tuple[Occurrence, ...]:
         """Return the occurrences of a reference: several where a CTE around it is used again."""
@@ -187,6 +197,7 @@ def analyse(
         columns=followed.columns,
         always_full=references.opaque or volatility(nodes, tokens, known.columns.values()),
         full_when_changed=order_dependence(query, tokens),
+        sorted_lists=sorted_lists(parsed),
         occurrences=relation.occurrences - relation.ruled_out,
         obstacles={o: reason for o, reason in relation.obstacles.items() if o not in relation.ruled_out},
         additive=_additive(relation, references.tables, tokens),

@@ -53,20 +53,32 @@ def volatility(nodes: Nodes, tokens: Sequence[Token], tables: Iterable[tuple[Col
 
 
 def order_dependence(query: exp.Expr, tokens: Sequence[Token]) -> str | None:
-    """Return what depends on the order in which rows are read: an aggregate, or LIMIT; None when nothing does.
+    """Return what depends on the order in which rows are read: an aggregate, or LIMIT; None when nothing does."""
+    if picks_rows(query):
+        return "LIMIT may pick other rows at the next evaluation"
+    calls = order_dependent_calls(tokens)
+    return f"{calls[0]}() depends on the order in which rows are read" if calls else None
 
-    first_value and its like have an order over a window with ORDER BY. EXISTS asks for any row.
+
+def picks_rows(query: exp.Expr) -> bool:
+    """Return whether a LIMIT or its like picks rows. EXISTS asks for any row."""
+    limits = query.find_all(exp.Limit, exp.Offset, exp.Fetch)
+    return any(not isinstance(x.parent, exp.Query) or not isinstance(x.parent.parent, exp.Exists) for x in limits)
+
+
+def order_dependent_calls(tokens: Sequence[Token]) -> list[str]:
+    """Return the names of the functions, call by call, whose values depend on the order in which rows are read.
+
+    first_value and its like have an order over a window with ORDER BY.
     """
-    for limit in query.find_all(exp.Limit, exp.Offset, exp.Fetch):
-        if not isinstance(limit.parent, exp.Query) or not isinstance(limit.parent.parent, exp.Exists):
-            return "LIMIT may pick other rows at the next evaluation"
+    found = []
     for position, token in enumerate(tokens[:-1]):
         called = token.token_type != TokenType.STRING and tokens[position + 1].token_type == TokenType.L_PAREN
         function = known_of(token.text)
         ordered = function.ordered_by_window and _is_ordered(tokens, position + 1)
         if called and function.order_dependent and not ordered:
-            return f"{function.name}() depends on the order in which rows are read"
-    return None
+            found.append(function.name)
+    return found
 
 
 def _is_ordered(tokens: Sequence[Token], opened: int) -> bool:

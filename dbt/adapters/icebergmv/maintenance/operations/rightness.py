@@ -21,6 +21,7 @@ from dbt.adapters.icebergmv.maintenance.status.qualified_definition import defin
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, is_materialized_view, read_state
 from dbt.adapters.icebergmv.maintenance.status.recorded_tables import RecordedTables
 from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc
+from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view, storage_found
 from dbt.adapters.icebergmv.maintenance.status.view_config import changed_settings
 from dbt.adapters.icebergmv.maintenance.status.view_expansion import expand, redefined
@@ -55,7 +56,7 @@ def wrong_rows_query(catalog: CatalogReader, view: TableName, settings: Mapping[
         sides = " UNION ALL ".join(
             select_from(side, f"{sign} AS {_SIGN}, {listed}")
             for sign, side in (
-                ("1L", in_stored_types(_definition_then(catalog, view, state), stored)),
+                ("1L", in_stored_types(_definition_then(catalog, view, state, stored), stored)),
                 ("-1L", stored.query),
             )
         )
@@ -64,7 +65,7 @@ def wrong_rows_query(catalog: CatalogReader, view: TableName, settings: Mapping[
         return f"{select_from(sides, columns)} GROUP BY {listed} HAVING sum({_SIGN}) <> 0"
 
 
-def _definition_then(catalog: CatalogReader, view: TableName, state: ViewState) -> str:
+def _definition_then(catalog: CatalogReader, view: TableName, state: ViewState, stored: StoredRows) -> str:
     """Return the SELECT as the last refresh computed it: its tables at their snapshots, its clock as it stood."""
     bases, utc = RecordedTables(catalog, state), is_utc(state.settings)
     expanded = expand(definition_in_full(state, catalog.name), view[1], bases, utc)
@@ -72,7 +73,7 @@ def _definition_then(catalog: CatalogReader, view: TableName, state: ViewState) 
     if changed is not None:
         raise NotReadable(f"{changed} since. Refresh it.")
     analysis = Analysis(without_wrapping(expanded.sql), view[1], bases, utc, state.clock or None)
-    definition = analysis.definition("none", None)
+    definition = analysis.definition("none", None).with_types(stored.types)
     _refuse_other_rows(definition)
     return pinned_query(definition, bases, {})
 

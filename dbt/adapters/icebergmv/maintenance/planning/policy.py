@@ -43,7 +43,9 @@ def never_incremental(inspection: Inspection) -> str | None:
     for index in live:
         if index in added or _is_followed(definition, index) or (below is not None and _is_followed(below, index)):
             return None
-    return "no output column follows a column of any base table"
+    uses = (use for index in live for use in definition.uses_of(index))
+    through = next((f" through {definition.obstacles[use]}" for use in uses if use in definition.obstacles), "")
+    return f"no output column follows a column of any base table{through}"
 
 
 def _is_followed(definition: ViewDefinition, index: int) -> bool:

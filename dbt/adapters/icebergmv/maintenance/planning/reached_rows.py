@@ -16,7 +16,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rows_below import column_name
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
-from dbt.adapters.icebergmv.maintenance.planning.cost import most_rows, small_beside_large
+from dbt.adapters.icebergmv.maintenance.planning.cost import merging_reached_pays, most_rows, small_beside_large
 from dbt.adapters.icebergmv.maintenance.planning.deltas import has_former_version, recorded_snapshot
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValues, evaluated
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer, NotListed, described
@@ -28,6 +28,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
     plan_refresh,
     references_to_ask,
 )
+from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
 from dbt.adapters.icebergmv.maintenance.planning.regions import base_filters, in_few_terms
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
@@ -76,7 +77,10 @@ class Reaching:
                 # What Spark evaluated leads back to values that the tables hold now, and not to those that went.
                 # A merge may take off and add the same rows, so it may be of more than are reached.
                 region = in_few_terms(found.region)
-                return Merge(found.reason, (ReachedRows(region, types, before, base_filters(below, region)),))
+                filters = base_filters(below, region)
+                if request.policy == "auto" and not merging_reached_pays(filters, status):
+                    return Full(f"cheaper than a merge, which reads most rows twice ({changes(status)})")
+                return Merge(found.reason, (ReachedRows(region, types, before, filters),))
             case NoOp() as found:
                 return found
             case Full() as found if any(isinstance(answer, NotListed) for answer in request.answers.values()):

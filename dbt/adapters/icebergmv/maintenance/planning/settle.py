@@ -333,7 +333,9 @@ def _with_columns(lake: Lake, view: View) -> tuple[View, Columns]:
     if columns is None:
         view = as_far_as_of_use(with_views_as_names(lake.catalog, view))
         columns = columns_of_definition(lake, view) or Columns(())
-    return with_states(check_columns(view, columns), columns)
+    view, columns = with_states(check_columns(view, columns), columns)
+    types = {column.name: column.type for column in columns.output}
+    return replace(view, definition=view.definition.with_types(types)), columns
 
 
 def _request(view: RefreshedView, options: PlanOptions, misfit: str | None) -> PlanRequest:

@@ -253,6 +253,7 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
     if isinstance(stored, str):
         return LostView(*known, view, state, changes, stored, looked_at=moment)
     said = redefined(expanded.views, state)
+    known = (request, definition.with_types(stored.types), *known[2:])
     return RefreshedView(*known, view, state, changes, stored, said, looked_at=moment)
 
 

@@ -1,0 +1,64 @@
+"""Lists that a SELECT collects and sorts: they are the same in whatever order rows are read.
+
+That is so where equal values cannot be told apart. Which type the values have is known of a list that is an output
+column by itself: Spark gives the type of the column, and so does the storage table.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.definition.determinism import (
+    order_dependence,
+    order_dependent_calls,
+    picks_rows,
+)
+from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
+
+_COLLECTING = frozenset(["collect_set", "collect_list", "array_agg"])
+_COLLECTED = (exp.ArrayUniqueAgg, exp.ArrayAgg)
+_EXACT = re.compile(
+    r"array<(boolean|tinyint|smallint|int|bigint|string|binary|date|timestamp|timestamp_ntz|decimal\(\d+, *\d+\))>"
+)
+"""Types of lists of which equal values cannot be told apart, as floats can, and texts of a collation."""
+
+
+@dataclass(frozen=True)
+class SortedLists:
+    """The output columns, in lower case, that are such lists; nothing else in the SELECT depends on an order.
+
+    `inexact` says why a change asks for a full refresh where equal values in one of them can be told apart.
+    """
+
+    columns: frozenset[str]
+    inexact: str
+
+    def obstacle(self, types: Mapping[str, str]) -> str | None:
+        """Return `inexact` if it is so with these types of the output columns, in Spark's words."""
+        by_name = {name.lower(): of for name, of in types.items()}
+        return None if all(_EXACT.fullmatch(by_name.get(name, "")) for name in self.columns) else self.inexact
+
+
+def sorted_lists(parsed: ParsedSql) -> SortedLists | None:
+    """Return the lists on which alone it depends whether the order of rows matters; None where there are none."""
+    query, reason = parsed.tree.unnest(), order_dependence(parsed.tree, parsed.tokens)
+    if reason is None or not isinstance(query, exp.Select) or picks_rows(query):
+        return None
+    calls = order_dependent_calls(parsed.tokens)
+    lists = [item.alias.lower() for item in query.selects if isinstance(item, exp.Alias) and _is_sorted(item.this)]
+    # Each list holds one call at the least. As many as there are lists are all in these.
+    is_all = len(calls) == len(lists) and {*calls} <= _COLLECTING
+    return SortedLists(frozenset(lists), reason) if is_all else None
+
+
+def _is_sorted(item: exp.Expr) -> bool:
+    """Return whether an item is a list that is sorted by its values alone."""
+    if not isinstance(item, exp.ArraySort) or item.expression:
+        return False
+    direction = item.args.get("asc")
+    collected = item.this.this if isinstance(item.this, exp.Filter) else item.this
+    return isinstance(collected, _COLLECTED) and (direction is None or isinstance(direction, exp.Boolean))
