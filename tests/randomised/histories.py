@@ -202,11 +202,11 @@ def _refresh(
         case NoOp():
             return None if before == expected else ("nothing is done though the view changed", "")
         case Overwrite():
-            tried = {"region alone": replace(plan, base_filters={}), "region and base filters": plan}
+            tried = {"written anew": replace(plan, base_filters={}), "deleted and inserted": plan}
         case _:
             tried = {plan.kind: plan}
     for name, how in tried.items():
-        written = statements(planner.write(target.write(how), how))
+        written = statements(planner.write(target.write(how, is_small=name == "written anew"), how))
         if (found := wrong_rows(database, name, (written, target.shown_and_keys), expected)) is not None:
             return found
     return None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track, TrackedColumn
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Overwrite, RefreshPlan
-from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, ReplacePartitions, ReplaceRows, Write
+from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, ReplaceAll, ReplacePartitions, ReplaceRows, Write
 from dbt.adapters.icebergmv.maintenance.predicates.date_functions import DATE_TO_YEAR, truncate_timestamp
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Step
@@ -127,6 +127,22 @@ def null_unsafe(write: Write, plan: RefreshPlan) -> Write:
     if not isinstance(write, ReplacePartitions | ReplaceRows):
         return write
     return ReplaceRows(write.rows, f"(NOT ({write.where.replace('<=>', '=')})) IS NOT TRUE")
+
+
+def null_unsafe_beside(write: Write, plan: RefreshPlan) -> Write:
+    """Write the stored rows again of which the predicate is false, and not those of which it is NULL."""
+    if not isinstance(write, ReplaceAll) or not isinstance(plan, Overwrite):
+        return write
+    query = re.sub(r"WHERE \((.*)\) IS NOT TRUE\n", r"WHERE NOT (\1)\n", write.rows.query)
+    return replace(write, rows=replace(write.rows, query=query))
+
+
+def all_stored_beside(write: Write, plan: RefreshPlan) -> Write:
+    """Write every stored row again, also those that are replaced."""
+    if not isinstance(write, ReplaceAll) or not isinstance(plan, Overwrite):
+        return write
+    query = re.sub(r" WHERE \(.*\) IS NOT TRUE\n", "\n", write.rows.query)
+    return replace(write, rows=replace(write.rows, query=query))
 
 
 def dynamic(write: Write, plan: RefreshPlan) -> Write:
@@ -255,6 +271,8 @@ MUTANTS: dict[str, Mutant] = {
     # Writes.
     "rows outside the region are inserted": Mutant(PLAIN, Planner(write=without_predicate)),
     "the region is not deleted": Mutant(PLAIN, Planner(write=without_delete)),
+    "stored rows of NULL are not written again": Mutant(PLAIN, Planner(write=null_unsafe_beside)),
+    "stored rows that are replaced are written again": Mutant(PLAIN, Planner(write=all_stored_beside)),
     "a key is not in the list of rows": Mutant(OF_TWO_KEYS, in_lists(without_the_last)),
     "NULL is not in the list of rows": Mutant(
         OF_TWO_KEYS, in_lists(lambda where: where.replace("(CAST(NULL AS string) AS key_0", "('none' AS key_0"))

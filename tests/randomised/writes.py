@@ -29,6 +29,13 @@ STORED_NAME = ("lake", "ns", "stored")
 SUMMARY = {"snapshot-property.refresh-state": '{"source-states": []}'}
 
 
+class _SmallRows(StoredRows):
+    """Rows of which the snapshot says that they are few, in small files."""
+
+    def count(self, what: str) -> int | None:
+        return {"total-records": 40, "total-files-size": 4000}.get(what)
+
+
 @dataclass(frozen=True)
 class Target:
     """What a plan is carried out over: the definition, its base tables, and the storage table."""
@@ -42,8 +49,8 @@ class Target:
         """Return the columns of the storage table that the view shows, and the hidden keys."""
         return [f.name for f in self.storage.schema().fields if is_key(f.name) or not is_hidden(f.name)]
 
-    def write(self, plan: Append | Overwrite | Merge | Full) -> Write:
-        """Return the write of a plan."""
+    def write(self, plan: Append | Overwrite | Merge | Full, *, is_small: bool = False) -> Write:
+        """Return the write of a plan; into a storage table of which it is known that it is small, or not."""
         request = RefreshRequest(("lake", "ns", "v"), self.definition.sql, "ns", ViewConfig("", STORED_NAME), "tester")
         view = NewView(request, self.definition, self.bases, MaterializedViewStatus(()), (), self.storage)
         columns = tuple(Column(f.name, spark_type(f.field_type)) for f in shown(self.storage.schema()).fields)
@@ -52,7 +59,8 @@ class Target:
             patch.object(key_lists, "MANY_KEYS", self._many_keys(plan)),
             patch.object(rendering, "LONG_LIST", self._long_list(plan)),
         ):
-            return write_of(settled, StoredRows(STORED_NAME, self.storage, STORED))
+            stored = _SmallRows if is_small else StoredRows
+            return write_of(settled, stored(STORED_NAME, self.storage, STORED))
 
     def _many_keys(self, plan: Append | Overwrite | Merge | Full) -> int:
         """Return from how many keys on they are in lists: most regions are too small, so one of two is."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 from pyiceberg.catalog.sql import SqlCatalog
@@ -20,6 +22,7 @@ from pyiceberg.types import DateType, LongType, NestedField, StringType
 
 from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash
 from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.planning import write
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, left_alone
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
@@ -57,13 +60,22 @@ class Model:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A refresh to show: of `model`, after a change, where `before` was refreshed before it (None: a first build)."""
+    """A refresh to show: of `model`, after a change, where `before` was refreshed before it (None: a first build).
+
+    `is_large`: the stored rows count as too many to be written anew.
+    """
 
     about: str
     kind: str
     before: Model | None
     change: Change
     model: Model
+    is_large: bool = False
+
+
+def large_storage() -> AbstractContextManager[object]:
+    """Let stored rows count as too many to be written anew."""
+    return patch.object(write, "SMALL_BYTES", -1)
 
 
 def sell(*regions: str | None) -> Change:
@@ -122,7 +134,8 @@ class Stage:
         if scenario.before is not None:
             self.refresh(scenario.before)
         scenario.change(self.tables())
-        return self.refresh(scenario.model)
+        with large_storage() if scenario.is_large else nullcontext():
+            return self.refresh(scenario.model)
 
     def close(self) -> None:
         """Close the catalog."""
@@ -235,6 +248,14 @@ SCENARIOS: dict[str, Scenario] = {
     ),
     "overwrite_delete_insert": Scenario(
         "The storage is not partitioned by the region: its rows are deleted, then the new ones inserted.",
+        "overwrite",
+        Model(config={"partition_by": ()}),
+        sell("EU"),
+        Model(config={"partition_by": ()}),
+        is_large=True,
+    ),
+    "overwrite_small": Scenario(
+        "Nor is this one, but it is small: the other rows are written again, beside the new ones.",
         "overwrite",
         Model(config={"partition_by": ()}),
         sell("EU"),

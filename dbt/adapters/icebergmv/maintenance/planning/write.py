@@ -92,6 +92,9 @@ MANY_ROWS = 1_000_000
 MOST_DELETE_FILES = 50
 """Every reader has to apply them. Only a full refresh takes them all away."""
 
+SMALL_BYTES = 8 * 1024 * 1024
+"""Of files of stored rows. To write so much anew takes less time than to find the rows to delete."""
+
 MOST_FILES = 50
 """Data files that few rows may be in. To write 100,000 rows anew takes as long as to read so many files."""
 
@@ -166,8 +169,9 @@ def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> Write:
     is_aligned = in_storage and is_whole_partitions(region, stored_partitioning(table), schema)
     if is_aligned and _is_of_one_spec(table, start.snapshot_id):
         return ReplacePartitions(rows, disjunction(region, types, dialect))
-    if _is_scattered(start):
-        return ReplaceAll(_with_others(rows, start))
+    if _is_small(start):
+        hidden = Dialect(view.bases.catalog_name, pushable=False, long_lists=True)
+        return ReplaceAll(_with_others(rows, in_lists(region, types, hidden), start))
     return ReplaceRows(rows, _stored_where(region, types, dialect, table), _delete_mode(view, plan, start))
 
 
@@ -197,16 +201,21 @@ def distribution_of(settled: Settled, start: StoredRows) -> dict[str, str]:
     return {"distribution-mode": "none"} if size is not None and size <= FEW_BYTES else {}
 
 
-def _is_scattered(start: StoredRows) -> bool:
-    """Return whether few rows, not partitioned, are in many files, as each refresh adds one."""
-    is_small = start.row_count is not None and start.row_count <= FEW_ROWS
-    return is_small and not stored_partitioning(start.table) and (start.count("total-data-files") or 0) > MOST_FILES
+def _is_small(start: StoredRows) -> bool:
+    """Return whether it costs less to write all rows anew than to delete some of them: few ones, not partitioned.
+
+    DELETE is a query of its own, and writes a file anew for a row of it. To add a file at each refresh makes many.
+    """
+    rows, size = start.row_count, start.count("total-files-size")
+    if rows is None or rows > FEW_ROWS or stored_partitioning(start.table):
+        return False
+    return (size is not None and size <= SMALL_BYTES) or (start.count("total-data-files") or 0) > MOST_FILES
 
 
-def _with_others(rows: Rows, start: StoredRows) -> Rows:
-    """Return all rows of the storage, given those that replace the others where their predicate holds."""
+def _with_others(rows: Rows, replaced: str, start: StoredRows) -> Rows:
+    """Return all rows of the storage, given those that replace the stored ones where a predicate holds."""
     columns, stored = column_list(rows.columns), view_query(start.name, rows.columns, start.snapshot_id)
-    others = f"{select_from(stored, columns)} WHERE ({rows.where}) IS NOT TRUE"
+    others = f"{select_from(stored, columns)} WHERE ({replaced}) IS NOT TRUE"
     return Rows(rows.columns, f"{others}\nUNION ALL\n{select_from(rows.query, columns)} WHERE {rows.where}")
 
 
