@@ -147,6 +147,30 @@ def test_a_sum_that_overflows(lake: LakeProject) -> None:
     lake.assert_equals_definition("sums")
 
 
+def test_the_reason_says_why_groups_were_not_merged(lake: LakeProject) -> None:
+    facts = f"lake.{lake.schema}.refusing"
+    unnoted = "TBLPROPERTIES ('write.metadata.metrics.default'='none')"
+    lake.sql(f"CREATE TABLE {facts} USING iceberg {unnoted} AS SELECT id, id AS v, cast(id AS int) AS w FROM range(9)")
+    items = {"largest": "max(v)", "summed": "sum(v)", "averaged": "avg(w * 1000000000000L)"}
+    for name, item in items.items():
+        lake.model(f"not_{name}", f"select {item} as found, count(*) as n from {facts}")
+    lake.run("--select", *(f"not_{name}" for name in items))
+    lake.sql(f"DELETE FROM {facts} WHERE id = 8")
+    lake.sql(f"INSERT INTO {facts} VALUES (20, 9223372036854775807, 2000000000)")
+    found = lake.run("--select", *(f"not_{name}" for name in items))
+    reasons = {
+        name: found[f"not_{name}"]["refresh_reason"].rpartition("; groups were not merged: ")[2] for name in items
+    }
+    assert reasons["summed"] == "a sum overflowed"
+    assert reasons["averaged"] == "an average would not be exact"
+    lake.sql(f"DELETE FROM {facts} WHERE id = 20")
+    found = lake.run("--select", "not_largest")
+    assert found["not_largest"]["refresh_reason"].endswith(
+        "; groups were not merged: the smallest or largest value of a group went"
+    )
+    lake.assert_equals_definition("not_largest")
+
+
 @pytest.mark.long
 def test_averages_of_few_digits(lake: LakeProject) -> None:
     """Spark computes them with doubles, and the last digit shows it."""

@@ -198,7 +198,7 @@ MERGING_MUTANTS: dict[str, Mutant] = {
     "a group without rows is ranked": Mutant((RANKED,), written(ranked_before)),
     "groups are ranked by what they were": Mutant((RANKED,), written(stored_ranks)),
     "an extreme is kept when it went": Mutant(
-        (EXTREMES,), written(lambda sql: sql.replace("CASE WHEN icebergmv_state_refused OR", "CASE WHEN"))
+        (EXTREMES,), written(lambda sql: sql.replace("coalesce(icebergmv_state_refused, ", "("))
     ),
     "the group of NULL is lost": Mutant((GROUPS,), written(without_null_groups)),
     "other tables are read as they are now": Mutant((TO_ITSELF,), planned(before={})),

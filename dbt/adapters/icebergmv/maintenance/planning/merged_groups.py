@@ -12,7 +12,7 @@ the query fails with `NOT_MERGED`:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -25,7 +25,15 @@ from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_f
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 
 NOT_MERGED = "icebergmv_not_merged"
-"""Is in the message of Spark's error when some group cannot be merged."""
+"""Is in the message of Spark's error when some group cannot be merged, followed by a word of `WHY_NOT`."""
+
+_SUM, _EXTREME, _AVERAGE, _ROWS = "sum", "extreme", "average", "rows"
+WHY_NOT: Mapping[str, str] = {
+    _SUM: "a sum overflowed",
+    _EXTREME: "the smallest or largest value of a group went",
+    _AVERAGE: "an average would not be exact",
+    _ROWS: "more rows of a group went than there were",
+}
 
 CHANGE_SIGN, _REFUSED = f"{HIDDEN_STATE}sign", f"{HIDDEN_STATE}refused"
 _STORED = "0"
@@ -157,15 +165,15 @@ class MergedGroups:
         for state in self.merging.states:
             name = identifier(self._name(state))
             merged.append(f"{_merged(state, name, types[state])} AS {name}")
-        merged.append(f"{' OR '.join(self._refusals()) or 'false'} AS {_REFUSED}")
+        merged.append(f"{_first_of(self._refusals())} AS {_REFUSED}")
         return merged
 
-    def _refusals(self) -> list[str]:
-        """Return the conditions on the parts of a group under which it is not merged."""
-        calls = self.merging.calls
-        refusals = [f"coalesce(bool_or({self._lost(call)}), false)" for call in calls if call.count is not None]
-        extremes = dict.fromkeys(call.value for call in calls if call.kind in ("min", "max"))
-        return [*dict.fromkeys(refusals), *(self._extreme_went(state) for state in extremes)]
+    def _refusals(self) -> Iterator[tuple[str, str]]:
+        """Yield the conditions on the parts of a group under which it is not merged, each with its word."""
+        for call in (call for call in self.merging.calls if call.count is not None):
+            yield f"bool_or({self._lost(call)})", _SUM
+        for state in dict.fromkeys(call.value for call in self.merging.calls if call.kind in ("min", "max")):
+            yield self._extreme_went(state), _EXTREME
 
     def _lost(self, call: Call) -> str:
         """Return whether a part has values and no sum of them."""
@@ -186,26 +194,26 @@ class MergedGroups:
     def _stored_columns(self) -> list[str]:
         """Return the select list of what is stored: keys, items and hidden states, in the order of the columns."""
         items = {item.position: self._value(item) for item in self.merging.items}
-        refused, rows = self._refused(), self._name(self.merging.rows)
+        why, rows = f"coalesce({_REFUSED}, {_first_of(self._faults())})", self._name(self.merging.rows)
         listed = []
         for position, column in enumerate(self.columns):
             name = identifier(column.name)
             value = items.get(position, name)
             if column.name == rows:
-                value = f"CASE WHEN {refused} THEN CAST(raise_error('{NOT_MERGED}') AS bigint) ELSE {name} END"
+                error = f"CAST(raise_error(concat('{NOT_MERGED} ', {why})) AS bigint)"
+                value = f"CASE WHEN {why} IS NOT NULL THEN {error} ELSE {name} END"
             listed.append(f"{value} AS {name}" if value != name else name)
         return listed
 
-    def _refused(self) -> str:
-        """Return the condition on a merged group under which it is not what a full refresh gives."""
-        found = [_REFUSED, f"{identifier(self._name(self.merging.rows))} < 0"]
+    def _faults(self) -> Iterator[tuple[str, str]]:
+        """Yield the conditions on a merged group under which it is not what a full refresh gives, with their words."""
+        yield f"{identifier(self._name(self.merging.rows))} < 0", _ROWS
         types = _types(self.merging, self.columns)
         for call in self.merging.calls:
             if call.count is not None:
-                found.append(f"({self._lost(call)})")
+                yield self._lost(call), _SUM
             if call.kind == "avg":
-                found.append(f"({self._inexact(call, types[call.value])})")
-        return " OR ".join(dict.fromkeys(found))
+                yield self._inexact(call, types[call.value]), _AVERAGE
 
     def _inexact(self, call: Call, of: str) -> str:
         """Return whether an average may be another one than Spark computes of all values."""
@@ -247,6 +255,12 @@ class MergedGroups:
         if call.kind == "avg":
             value = _average_of_decimals(value, count, of) if of.startswith("decimal(") else _average(value, count)
         return f"(CASE WHEN {count} <> 0 THEN {value} END)"
+
+
+def _first_of(conditions: Iterable[tuple[str, str]]) -> str:
+    """Return the word of the first condition that holds, NULL if none does."""
+    arms = " ".join(f"WHEN {condition} THEN '{word}'" for condition, word in dict.fromkeys(conditions))
+    return f"CASE {arms} END" if arms else "CAST(NULL AS string)"
 
 
 def _merged(state: State, name: str, of: str) -> str:

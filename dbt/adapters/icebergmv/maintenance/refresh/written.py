@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -9,7 +10,7 @@ from datetime import datetime, timezone
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField, stored_partitioning
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, first_line
 from dbt.adapters.icebergmv.maintenance.lake import Lake
-from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED
+from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED, WHY_NOT
 from dbt.adapters.icebergmv.maintenance.planning.plan import Merge
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.write import distribution_of, write_of
@@ -25,9 +26,8 @@ class NotMerged(MaintenanceError):
     """Groups could not be merged; nothing was written."""
 
     def __init__(self, error: Exception) -> None:
-        words = "an extreme went, or a sum or an average would not be exact"
-        first = words if NOT_MERGED in str(error) else first_line(error)
-        super().__init__(f"groups were not merged: {first}")
+        refused = re.search(rf"{NOT_MERGED} ({'|'.join(WHY_NOT)})", str(error))
+        super().__init__(f"groups were not merged: {first_line(error) if refused is None else WHY_NOT[refused[1]]}")
 
 
 @dataclass(frozen=True)
