@@ -39,7 +39,9 @@ ROUNDS = (
 def test_sorted_lists_are_refreshed_in_part(lake: LakeProject) -> None:
     tables = built(lake, "lists_", {"facts": FACTS, "customers": CUSTOMERS}, VIEWS, [*VIEWS])
     for change in ROUNDS:
-        assert_follows(lake, tables, change, [*VIEWS])
+        found = assert_follows(lake, tables, change, [*VIEWS])
+        words = "collect_set() depends on the order in which rows are read"
+        assert found["floats"]["refresh_reason"].startswith((words, "nothing changed"))
 
 
 def test_a_sorted_list_may_be_incremental_by_a_strict_policy(lake: LakeProject) -> None:

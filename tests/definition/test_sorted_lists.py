@@ -70,10 +70,25 @@ def test_equal_values_of_other_types_can_be_told_apart(of: str) -> None:
         ("xs", "from (select k, sort_array(collect_set(x)) as xs from t group by k) q"),
         ("sort_array(collect_set(x)) as xs", "from t group by k union all select 1, array(1) from t"),
         ("sort_array(collect_set(x)) as xs", "from (select * from t limit 3) q group by k"),
+        ("sort_array(collect_list(x collate UTF8_LCASE)) as xs", "from t group by k"),
+        ("sort_array(collect_list(collate(x, 'UTF8_LCASE'))) as xs", "from t group by k"),
     ],
 )
 def test_what_may_depend_on_an_order_is_still_full(items: str, rest: str) -> None:
     assert _reason(items, {"xs": "array<int>", "ys": "array<int>"}, rest) is not None
+
+
+@pytest.mark.parametrize("items", ["k, x", "k, sort_array(collect_set(x)) as xs"])
+@pytest.mark.parametrize("picked", ["(select {} from t group by k, x) limit 3", "((select {} from t) offset 3)"])
+def test_a_limit_picks_other_rows_wherever_it_is(items: str, picked: str) -> None:
+    definition = _analysed(picked.format(items))
+    assert definition.sorted_lists is None
+    assert (definition.with_types({"xs": "array<int>"}).full_when_changed or "").startswith("LIMIT")
+
+
+def test_where_nothing_is_collected_there_are_no_lists() -> None:
+    assert _analysed("select k, first(x) as xs from t group by k").sorted_lists is None
+    assert _analysed("select k, max(x) as xs from t group by k").sorted_lists is None
 
 
 def test_every_list_has_to_be_exact() -> None:

@@ -52,8 +52,8 @@ class ViewDefinition:
     """An analysed SELECT.
 
     `columns` is None when the output cannot be known without Spark. `always_full` says why the view can be neither kept
-    nor refreshed in part, whatever changed; `full_when_changed` why a change always asks for a full refresh, which
-    the types of `sorted_lists` may settle.
+    nor refreshed in part, whatever changed; `full_when_changed` why a change always asks for a full refresh. Because
+    of `sorted_lists` alone it does not, where `with_types` finds that their values are exact.
     `obstacles` says, per base occurrence, what keeps it from being tracked. `additive` holds the references whose new
     rows alone give the new output rows, with those that are read as empty for it. `rewritable`: subqueries
     may take the places of the references, because no column is named with a schema, as in `s.t.c`.
@@ -115,9 +115,7 @@ class ViewDefinition:
     def with_types(self, types: Mapping[str, str]) -> ViewDefinition:
         """Return the definition as its output columns have these types, in Spark's words."""
         lists = self.sorted_lists
-        if lists is None or self.full_when_changed not in (None, lists.inexact):
-            return self
-        return replace(self, full_when_changed=lists.obstacle(types))
+        return self if lists is None else replace(self, full_when_changed=lists.obstacle(types))
 
     def uses_of(self, index: int) -> tuple[Occurrence, ...]:
         """Return the occurrences of a reference: several where a CTE around it is used again."""

@@ -1,7 +1,8 @@
 """Lists that a SELECT collects and sorts: they are the same in whatever order rows are read.
 
 That is so where equal values cannot be told apart. Which type the values have is known of a list that is an output
-column by itself: Spark gives the type of the column, and so does the storage table.
+column by itself: Spark gives the type of the column. So does the storage table, but for a collation, which Iceberg does
+not keep; a SELECT that names one has no such lists.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dbt.adapters.icebergmv.maintenance.definition.determinism import (
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
 
 _COLLECTING = frozenset(["collect_set", "collect_list", "array_agg"])
+_COLLATION = re.compile(r"collat", re.IGNORECASE)
 _COLLECTED = (exp.ArrayUniqueAgg, exp.ArrayAgg)
 _EXACT = re.compile(
     r"array<(boolean|tinyint|smallint|int|bigint|string|binary|date|timestamp|timestamp_ntz|decimal\(\d+, *\d+\))>"
@@ -46,12 +48,14 @@ class SortedLists:
 def sorted_lists(parsed: ParsedSql) -> SortedLists | None:
     """Return the lists on which alone it depends whether the order of rows matters; None where there are none."""
     query, reason = parsed.tree.unnest(), order_dependence(parsed.tree, parsed.tokens)
-    if reason is None or not isinstance(query, exp.Select) or picks_rows(query):
+    if reason is None or not isinstance(query, exp.Select) or picks_rows(parsed.tree):
+        return None
+    if any(_COLLATION.search(token.text) for token in parsed.tokens):
         return None
     calls = order_dependent_calls(parsed.tokens)
     lists = [item.alias.lower() for item in query.selects if isinstance(item, exp.Alias) and _is_sorted(item.this)]
-    # Each list holds one call at the least. As many as there are lists are all in these.
-    is_all = len(calls) == len(lists) and {*calls} <= _COLLECTING
+    # There is a call in each list. If there are as many calls as lists, there is none elsewhere.
+    is_all = len(calls) == len(lists) > 0 and {*calls} <= _COLLECTING
     return SortedLists(frozenset(lists), reason) if is_all else None
 
 

@@ -172,7 +172,7 @@ def costs_too_much(request: PlanRequest, bases: Iterable[BaseTableStatus], statu
 def merges_reached_rows(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> bool:
     """Return whether groups may be merged by the rows below them: no column of the view says what a change reaches.
 
-    Every table is read twice at the most, which is what `merge_pays` allows of any merge.
+    Whether that pays is seen when these rows are known (`merging_reached_pays`).
     """
     if not request.merges or definition.merging is None or definition.merging.below is None:
         return False

@@ -170,8 +170,9 @@ def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> Write:
     if is_aligned and _is_of_one_spec(table, start.snapshot_id):
         return ReplacePartitions(rows, disjunction(region, types, dialect))
     if _is_small(start):
-        hidden = Dialect(view.bases.catalog_name, pushable=False, long_lists=True)
-        return ReplaceAll(_with_others(rows, in_lists(region, types, hidden), start))
+        # All files are read anyway, so Iceberg is not handed a negated predicate to leave some out by.
+        not_pushed = Dialect(view.bases.catalog_name, pushable=False, long_lists=True)
+        return ReplaceAll(_with_others(rows, in_lists(region, types, not_pushed), start))
     return ReplaceRows(rows, _stored_where(region, types, dialect, table), _delete_mode(view, plan, start))
 
 
@@ -204,7 +205,8 @@ def distribution_of(settled: Settled, start: StoredRows) -> dict[str, str]:
 def _is_small(start: StoredRows) -> bool:
     """Return whether it costs less to write all rows anew than to delete some of them: few ones, not partitioned.
 
-    DELETE is a query of its own, and writes a file anew for a row of it. To add a file at each refresh makes many.
+    DELETE is a query of its own, and writes a file anew for a row of it. That goes for small files, and for many: each
+    refresh that does not write all rows anew adds one.
     """
     rows, size = start.row_count, start.count("total-files-size")
     if rows is None or rows > FEW_ROWS or stored_partitioning(start.table):

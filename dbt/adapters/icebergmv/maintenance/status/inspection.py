@@ -305,7 +305,8 @@ def as_written(view: View) -> View:
 
 def untracked(view: View, reason: str) -> View:
     """Return the inspection with a definition that any change of a base refreshes in full."""
-    return replace(view, definition=replace(view.definition, columns=None, full_when_changed=reason))
+    definition = replace(view.definition, columns=None, full_when_changed=reason, sorted_lists=None)
+    return replace(view, definition=definition)
 
 
 def _is_kept(request: RefreshRequest, state: ViewState | None) -> bool:
