@@ -253,8 +253,8 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
     if isinstance(stored, str):
         return LostView(*known, view, state, changes, stored, looked_at=moment)
     said = redefined(expanded.views, state)
-    known = (request, definition.with_types(stored.types), *known[2:])
-    return RefreshedView(*known, view, state, changes, stored, said, looked_at=moment)
+    refreshed = RefreshedView(*known, view, state, changes, stored, said, looked_at=moment)
+    return replace(refreshed, definition=definition.with_types(stored.types))
 
 
 def recorded_request(catalog: CatalogReader, name: TableName) -> RefreshRequest:
