@@ -46,9 +46,8 @@ LONGEST_FIRST = (
 # Modules of which stored rows are deleted and inserted as in large tables, and not written anew as in small ones.
 OF_LARGE_STORAGE = frozenset(
     [
-        *("test_attacks", "test_changed_rows", "test_commit_protocol", "test_condition_texts", "test_hidden_keys"),
-        *("test_history", "test_key_lists", "test_long_lists", "test_many_keys", "test_partition_grain"),
-        *("test_partition_predicates", "test_presto_cases", "test_questions_at_once", "test_transforms"),
+        *("test_attacks", "test_commit_protocol", "test_condition_texts", "test_hidden_keys", "test_history"),
+        *("test_key_lists", "test_long_lists", "test_many_keys", "test_partition_predicates", "test_transforms"),
     ]
 )
 HERE = Path(__file__).parent

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from unittest.mock import patch
 
@@ -13,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.planning.kept_columns import stored_hidd
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, Overwrite, ReachedRows
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
-from dbt.adapters.icebergmv.maintenance.planning.write import Write, write_of
+from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, ReplaceFew, Write, write_of
 from dbt.adapters.icebergmv.maintenance.refresh.statements import write_rows
 from dbt.adapters.icebergmv.maintenance.sql import key_lists, rendering
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
@@ -74,6 +75,13 @@ class Target:
         disjuncts = plan.region if isinstance(plan, Overwrite) else ()
         values = sum(len(domain.ranges) for disjunct in disjuncts for _, domain in disjunct.constraints)
         return 1 if values % 2 == 0 else rendering.LONG_LIST
+
+
+def once_counted(write: Write, run: Callable[[str], Sequence[Sequence[object]]]) -> Write:
+    """Return what a refresh writes when it knows how many rows of a small table are replaced."""
+    if isinstance(write, ReplaceFew) and not int(str(run(write.replaced)[0][0])):
+        return AddRows(write.rows)
+    return write
 
 
 def statements(write: Write) -> list[str]:

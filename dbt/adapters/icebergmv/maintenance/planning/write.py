@@ -26,6 +26,7 @@ from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.read_estimate import estimated_bytes
+from dbt.adapters.icebergmv.maintenance.planning.replaced_share import counting_replaced, in_region
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
@@ -80,6 +81,19 @@ class ReplaceRows:
     delete_mode: DeleteMode | None = None
 
 
+@dataclass(frozen=True)
+class ReplaceFew:
+    """Replace some stored rows of a small table: all are written anew, `others` beside the rows.
+
+    `replaced` is the query of how many stored rows are replaced. Where none is, the rows are only to be added: nothing
+    is written then if there are no new ones either.
+    """
+
+    rows: Rows
+    others: str
+    replaced: str
+
+
 DeleteMode: TypeAlias = Literal["copy-on-write", "merge-on-read"]
 DELETE_MODE_KEY = "write.delete.mode"
 DISTRIBUTION_KEY = "write.distribution-mode"
@@ -98,7 +112,7 @@ SMALL_BYTES = 8 * 1024 * 1024
 MOST_FILES = 50
 """Data files that few rows may be in. To write 100,000 rows anew takes as long as to read so many files."""
 
-Write: TypeAlias = AddRows | ReplaceAll | ReplacePartitions | ReplaceRows
+Write: TypeAlias = AddRows | ReplaceAll | ReplacePartitions | ReplaceRows | ReplaceFew
 
 
 def write_of(settled: Settled, start: StoredRows) -> Write:
@@ -170,9 +184,7 @@ def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> Write:
     if is_aligned and _is_of_one_spec(table, start.snapshot_id):
         return ReplacePartitions(rows, disjunction(region, types, dialect))
     if _is_small(start):
-        # All files are read anyway, so Iceberg is not handed a negated predicate to leave some out by.
-        not_pushed = Dialect(view.bases.catalog_name, pushable=False, long_lists=True)
-        return ReplaceAll(_with_others(rows, in_lists(region, types, not_pushed), start))
+        return ReplaceFew(rows, _others(rows.columns, region, start), counting_replaced(region, start))
     return ReplaceRows(rows, _stored_where(region, types, dialect, table), _delete_mode(view, plan, start))
 
 
@@ -205,7 +217,7 @@ def distribution_of(settled: Settled, start: StoredRows) -> dict[str, str]:
 def _is_small(start: StoredRows) -> bool:
     """Return whether it costs less to write all rows anew than to delete some of them: few ones, not partitioned.
 
-    DELETE is a query of its own, and writes a file anew for a row of it. That goes for small files, and for many: each
+    DELETE writes a file anew for a row of it, in two jobs of Spark. That goes for small files, and for many: each
     refresh that does not write all rows anew adds one.
     """
     rows, size = start.row_count, start.count("total-files-size")
@@ -214,11 +226,10 @@ def _is_small(start: StoredRows) -> bool:
     return (size is not None and size <= SMALL_BYTES) or (start.count("total-data-files") or 0) > MOST_FILES
 
 
-def _with_others(rows: Rows, replaced: str, start: StoredRows) -> Rows:
-    """Return all rows of the storage, given those that replace the stored ones where a predicate holds."""
-    columns, stored = column_list(rows.columns), view_query(start.name, rows.columns, start.snapshot_id)
-    others = f"{select_from(stored, columns)} WHERE ({replaced}) IS NOT TRUE"
-    return Rows(rows.columns, f"{others}\nUNION ALL\n{select_from(rows.query, columns)} WHERE {rows.where}")
+def _others(columns: Sequence[str], region: Sequence[TupleDomain], start: StoredRows) -> str:
+    """Return the query of the stored rows outside a region."""
+    stored = view_query(start.name, columns, start.snapshot_id)
+    return f"{select_from(stored, column_list(columns))} WHERE ({in_region(region, start)}) IS NOT TRUE"
 
 
 def _delete_mode(view: Inspection, plan: Overwrite, start: StoredRows) -> DeleteMode | None:
