@@ -16,7 +16,6 @@ from integration.support.lake import HadoopLakeProject, LakeProject
 from integration.support.local_files import set_permissions_in_java
 from integration.support.spark_settings import SPARK, as_users_run_it
 from integration.support.stitched import take_tables_for
-from integration.support.storage_sizes import take_storage_for
 
 pytest_plugins = ["dbt.tests.fixtures.project"]
 
@@ -42,13 +41,6 @@ LONGEST_FIRST = (
     "parity/test_presto_set_operations.py",
     "parity/test_trino_cases.py",
     "parity/test_presto_aggregates.py",
-)
-# Modules of which stored rows are deleted and inserted as in large tables, and not written anew as in small ones.
-OF_LARGE_STORAGE = frozenset(
-    [
-        *("test_attacks", "test_commit_protocol", "test_condition_texts", "test_hidden_keys", "test_history"),
-        *("test_key_lists", "test_long_lists", "test_many_keys", "test_partition_predicates", "test_transforms"),
-    ]
 )
 HERE = Path(__file__).parent
 VERSIONS_SHOWN = ("dbt-core", "dbt-spark", "dbt-tests-adapter", "pyspark", "pyiceberg", "sqlglot")
@@ -88,15 +80,6 @@ def large_tables() -> Iterator[None]:
     """Let stitched views leave out files of the small tables of tests, as they do of large ones."""
     with pytest.MonkeyPatch.context() as patched:
         take_tables_for("large", patched)
-        yield
-
-
-@pytest.fixture(scope="module", autouse=True)
-def storage_size(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Let stored rows be written as those of large tables in the modules that are about these."""
-    with pytest.MonkeyPatch.context() as patched:
-        if request.module.__name__.rsplit(".", 1)[-1] in OF_LARGE_STORAGE:
-            take_storage_for("large", patched)
         yield
 
 

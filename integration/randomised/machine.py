@@ -43,7 +43,7 @@ from integration.randomised.subject import CATALOG, Cut, Dying, Interrupted, Rec
 from integration.randomised.tables import COLUMN_LIST, transform_of
 from integration.support.lake import LakeProject
 from integration.support.stitched import take_tables_for
-from integration.support.storage_sizes import take_storage_for
+from integration.support.storage_sizes import take_storage_for_scattered
 
 _numbers = itertools.count()
 # A reason gives the beginning of an error alone, of which Spark Connect makes more words.
@@ -440,14 +440,15 @@ def run_history(lake: LakeProject, history: History, statistics: Statistics | No
     """Run a history in a fresh namespace. Raises WrongResult.
 
     It ends early where Iceberg or PyIceberg itself fails, in the ways that are known. In every second history views are
-    stitched as over large tables, and in every second one rows are written as into large storage tables.
+    stitched as over large tables, and in every second one rows are replaced as in storage tables of many files.
     """
     counted = Statistics()
     try:
         with pytest.MonkeyPatch.context() as patched:
             drawn = crc32(history.seed.encode())
             take_tables_for("small" if drawn % 2 else "large", patched)
-            take_storage_for("small" if drawn // 2 % 2 else "large", patched)
+            if drawn // 2 % 2:
+                take_storage_for_scattered(patched)
             Machine(lake, history, counted).run()
     except Exception as error:
         fault = next((name for name, words in _FAULTS.items() if words.search(str(error))), None)

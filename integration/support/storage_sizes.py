@@ -1,14 +1,12 @@
-"""How large the storage tables of tests count: rows are written anew in small ones, deleted and inserted in large ones."""
+"""How stored rows are replaced in tests: all written anew, as in a table of many small files, or deleted and inserted."""
 
 from __future__ import annotations
-
-from typing import Literal
 
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.planning import write
 
 
-def take_storage_for(size: Literal["small", "large"], patch: pytest.MonkeyPatch) -> None:
-    """Let refreshes from now on write into storage tables as into small or large ones, whatever their files."""
-    patch.setattr(write, "SMALL_BYTES", {"small": 1 << 40, "large": -1}[size])
+def take_storage_for_scattered(patch: pytest.MonkeyPatch) -> None:
+    """Let refreshes from now on take every storage table without partitions for one of few rows in many files."""
+    patch.setattr(write, "MOST_FILES", -1)

@@ -29,7 +29,7 @@ from tests.randomised.planners import Planner, Session, analysed, analysed_at
 from tests.randomised.selects import EMPTY_SETS
 from tests.randomised.tables import ZONES, Change, Row, RowMaker, Spec, make_partitioning, make_spec
 from tests.randomised.views import View, make_view
-from tests.randomised.writes import Target, once_counted, statements
+from tests.randomised.writes import Target, statements
 from tests.support.stub_catalog import StubCatalog
 
 Step = Mapping[str, Change]
@@ -206,8 +206,7 @@ def _refresh(
         case _:
             tried = {plan.kind: plan}
     for name, how in tried.items():
-        right = once_counted(target.write(how, is_small=name == "written anew"), database.run)
-        written = statements(planner.write(right, how))
+        written = statements(planner.write(target.write(how, is_scattered=name == "written anew"), how))
         if (found := wrong_rows(database, name, (written, target.shown_and_keys), expected)) is not None:
             return found
     return None

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track, TrackedColumn
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Overwrite, RefreshPlan
-from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, ReplaceFew, ReplacePartitions, ReplaceRows, Write
+from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, ReplaceAll, ReplacePartitions, ReplaceRows, Write
 from dbt.adapters.icebergmv.maintenance.predicates.date_functions import DATE_TO_YEAR, truncate_timestamp
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Step
@@ -131,14 +131,18 @@ def null_unsafe(write: Write, plan: RefreshPlan) -> Write:
 
 def null_unsafe_beside(write: Write, plan: RefreshPlan) -> Write:
     """Write the stored rows again of which the predicate is false, and not those of which it is NULL."""
-    if not isinstance(write, ReplaceFew):
+    if not isinstance(write, ReplaceAll) or not isinstance(plan, Overwrite):
         return write
-    return replace(write, others=re.sub(r"WHERE \((.*)\) IS NOT TRUE$", r"WHERE NOT (\1)", write.others))
+    query = re.sub(r"WHERE \((.*)\) IS NOT TRUE\n", r"WHERE NOT (\1)\n", write.rows.query)
+    return replace(write, rows=replace(write.rows, query=query))
 
 
 def all_stored_beside(write: Write, plan: RefreshPlan) -> Write:
     """Write every stored row again, also those that are replaced."""
-    return replace(write, others=write.others.rpartition(" WHERE ")[0]) if isinstance(write, ReplaceFew) else write
+    if not isinstance(write, ReplaceAll) or not isinstance(plan, Overwrite):
+        return write
+    query = re.sub(r" WHERE \(.*\) IS NOT TRUE\n", "\n", write.rows.query)
+    return replace(write, rows=replace(write.rows, query=query))
 
 
 def dynamic(write: Write, plan: RefreshPlan) -> Write:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from unittest.mock import patch
 
@@ -14,7 +13,7 @@ from dbt.adapters.icebergmv.maintenance.planning.kept_columns import stored_hidd
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, Overwrite, ReachedRows
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
-from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, ReplaceFew, Write, write_of
+from dbt.adapters.icebergmv.maintenance.planning.write import MOST_FILES, Write, write_of
 from dbt.adapters.icebergmv.maintenance.refresh.statements import write_rows
 from dbt.adapters.icebergmv.maintenance.sql import key_lists, rendering
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
@@ -30,11 +29,11 @@ STORED_NAME = ("lake", "ns", "stored")
 SUMMARY = {"snapshot-property.refresh-state": '{"source-states": []}'}
 
 
-class _SmallRows(StoredRows):
-    """Rows of which the snapshot says that they are few, in small files."""
+class _ScatteredRows(StoredRows):
+    """Rows of which the snapshot says that they are few, in many files."""
 
     def count(self, what: str) -> int | None:
-        return {"total-records": 40, "total-files-size": 4000}.get(what)
+        return {"total-records": 40, "total-data-files": MOST_FILES + 1}.get(what)
 
 
 @dataclass(frozen=True)
@@ -50,8 +49,8 @@ class Target:
         """Return the columns of the storage table that the view shows, and the hidden keys."""
         return [f.name for f in self.storage.schema().fields if is_key(f.name) or not is_hidden(f.name)]
 
-    def write(self, plan: Append | Overwrite | Merge | Full, *, is_small: bool = False) -> Write:
-        """Return the write of a plan; into a storage table of which it is known that it is small, or not."""
+    def write(self, plan: Append | Overwrite | Merge | Full, *, is_scattered: bool = False) -> Write:
+        """Return the write of a plan; into a storage table of which it is known that its rows are scattered, or not."""
         request = RefreshRequest(("lake", "ns", "v"), self.definition.sql, "ns", ViewConfig("", STORED_NAME), "tester")
         view = NewView(request, self.definition, self.bases, MaterializedViewStatus(()), (), self.storage)
         columns = tuple(Column(f.name, spark_type(f.field_type)) for f in shown(self.storage.schema()).fields)
@@ -60,7 +59,7 @@ class Target:
             patch.object(key_lists, "MANY_KEYS", self._many_keys(plan)),
             patch.object(rendering, "LONG_LIST", self._long_list(plan)),
         ):
-            stored = _SmallRows if is_small else StoredRows
+            stored = _ScatteredRows if is_scattered else StoredRows
             return write_of(settled, stored(STORED_NAME, self.storage, STORED))
 
     def _many_keys(self, plan: Append | Overwrite | Merge | Full) -> int:
@@ -75,13 +74,6 @@ class Target:
         disjuncts = plan.region if isinstance(plan, Overwrite) else ()
         values = sum(len(domain.ranges) for disjunct in disjuncts for _, domain in disjunct.constraints)
         return 1 if values % 2 == 0 else rendering.LONG_LIST
-
-
-def once_counted(write: Write, run: Callable[[str], Sequence[Sequence[object]]]) -> Write:
-    """Return what a refresh writes when it knows how many rows of a small table are replaced."""
-    if isinstance(write, ReplaceFew) and not int(str(run(write.replaced)[0][0])):
-        return AddRows(write.rows)
-    return write
 
 
 def statements(write: Write) -> list[str]:

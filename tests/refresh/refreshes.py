@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import pyarrow as pa
 from pyiceberg.catalog.sql import SqlCatalog
@@ -22,7 +20,6 @@ from pyiceberg.types import DateType, LongType, NestedField, StringType
 
 from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash
 from dbt.adapters.icebergmv.maintenance.lake import Lake
-from dbt.adapters.icebergmv.maintenance.planning import write
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, left_alone
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
@@ -60,22 +57,13 @@ class Model:
 
 @dataclass(frozen=True)
 class Scenario:
-    """A refresh to show: of `model`, after a change, where `before` was refreshed before it (None: a first build).
-
-    `is_large`: the stored rows count as too many to be written anew.
-    """
+    """A refresh to show: of `model`, after a change, where `before` was refreshed before it (None: a first build)."""
 
     about: str
     kind: str
     before: Model | None
     change: Change
     model: Model
-    is_large: bool = False
-
-
-def large_storage() -> AbstractContextManager[object]:
-    """Let stored rows count as too many to be written anew."""
-    return patch.object(write, "SMALL_BYTES", -1)
 
 
 def sell(*regions: str | None) -> Change:
@@ -134,8 +122,7 @@ class Stage:
         if scenario.before is not None:
             self.refresh(scenario.before)
         scenario.change(self.tables())
-        with large_storage() if scenario.is_large else nullcontext():
-            return self.refresh(scenario.model)
+        return self.refresh(scenario.model)
 
     def close(self) -> None:
         """Close the catalog."""
@@ -248,14 +235,6 @@ SCENARIOS: dict[str, Scenario] = {
     ),
     "overwrite_delete_insert": Scenario(
         "The storage is not partitioned by the region: its rows are deleted, then the new ones inserted.",
-        "overwrite",
-        Model(config={"partition_by": ()}),
-        sell("EU"),
-        Model(config={"partition_by": ()}),
-        is_large=True,
-    ),
-    "overwrite_small": Scenario(
-        "Nor is this one, but it is small: the other rows are written again, beside the new ones.",
         "overwrite",
         Model(config={"partition_by": ()}),
         sell("EU"),

@@ -44,7 +44,6 @@ CASES: dict[str, tuple[Scenario, Size]] = {
     "nothing": (SCENARIOS["no_op"], lambda *_: 0),
     "overwrite": (SCENARIOS["overwrite_replace_where"], lambda orders, _: of(orders, "EU", None)),
     "rows": (SCENARIOS["overwrite_delete_insert"], lambda orders, _: of(orders, "EU")),
-    "small": (SCENARIOS["overwrite_small"], lambda orders, _: of(orders, "EU")),
     "join": (SCENARIOS["overwrite_join"], lambda orders, regions: of(orders, "EU") + of(regions, "EU")),
     "append": (SCENARIOS["append"], lambda orders, _: of_last_append(orders)),
     "merge": (SCENARIOS["merge"], lambda orders, _: of_last_append(orders)),

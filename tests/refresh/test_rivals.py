@@ -13,7 +13,7 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.upkeep import UpkeepOptions, upkeep
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
 from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
-from tests.refresh.refreshes import ROWS, STORAGE, VIEW, Model, Stage, large_storage, sell
+from tests.refresh.refreshes import ROWS, STORAGE, VIEW, Model, Stage, sell
 from tests.support.recording_spark import RecordingSpark
 from tests.support.rivals import BesideARival
 
@@ -101,8 +101,7 @@ def test_the_branch_is_dropped_between_delete_and_insert(stage: Stage, layout: s
         stage.tables()[name].manage_snapshots().remove_branch(branch).commit()
 
     spark = BesideARival(stage.catalog, model.columns, words="INSERT INTO", rival=drop)
-    with large_storage():
-        assert stage.refresh(model, spark)[0].kind == "overwrite"
+    assert stage.refresh(model, spark)[0].kind == "overwrite"
     assert len(spark.dropped) == 1
     assert sum("DELETE FROM" in said for said in spark.said) == 2, "it started again"
 

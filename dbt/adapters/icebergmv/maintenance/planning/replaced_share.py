@@ -7,7 +7,7 @@ other rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.cost import NEARLY_EVERYWHERE
@@ -21,7 +21,6 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
-from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
@@ -52,7 +51,10 @@ def full_instead(
     """
     if not stored.row_count:
         return None
-    found = rows_of(counting_replaced(plan.region, stored), run)
+    where = in_lists(plan.region, stored.types, Dialect(stored.name[0], pushable=False, long_lists=True))
+    columns = sorted({key.column for rows in plan.region for key, _ in rows.constraints})
+    rows = view_query(stored.name, columns, stored.snapshot_id)
+    found = rows_of(f"SELECT count(*) FROM ({rows}) WHERE {where}", run)
     if found is TOO_LATE and most == MOST_REPLACED:
         return Full(f"the rows to replace could not be counted in time ({changes(status)})")
     if isinstance(found, NotListed):
@@ -61,18 +63,6 @@ def full_instead(
     if share <= most:
         return None
     return Full(f"cheaper than an overwrite of {share:.0%} of the rows by their keys ({changes(status)})")
-
-
-def counting_replaced(region: Sequence[TupleDomain], stored: StoredRows) -> str:
-    """Return the query of how many stored rows are in a region."""
-    columns = sorted({key.column for rows in region for key, _ in rows.constraints})
-    rows = view_query(stored.name, columns, stored.snapshot_id)
-    return f"SELECT count(*) FROM ({rows}) WHERE {in_region(region, stored)}"
-
-
-def in_region(region: Sequence[TupleDomain], stored: StoredRows) -> str:
-    """Return the predicate of a region on stored rows that are all read: Iceberg leaves out no file by it."""
-    return in_lists(region, stored.types, Dialect(stored.name[0], pushable=False, long_lists=True))
 
 
 def are_of_many_keys(answers: Iterable[Answer]) -> bool:

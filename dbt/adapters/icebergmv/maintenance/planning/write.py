@@ -26,7 +26,6 @@ from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.read_estimate import estimated_bytes
-from dbt.adapters.icebergmv.maintenance.planning.replaced_share import counting_replaced, in_region
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
@@ -81,19 +80,6 @@ class ReplaceRows:
     delete_mode: DeleteMode | None = None
 
 
-@dataclass(frozen=True)
-class ReplaceFew:
-    """Replace some stored rows of a small table: all are written anew, `others` beside the rows.
-
-    `replaced` is the query of how many stored rows are replaced. Where none is, the rows are only to be added: nothing
-    is written then if there are no new ones either.
-    """
-
-    rows: Rows
-    others: str
-    replaced: str
-
-
 DeleteMode: TypeAlias = Literal["copy-on-write", "merge-on-read"]
 DELETE_MODE_KEY = "write.delete.mode"
 DISTRIBUTION_KEY = "write.distribution-mode"
@@ -106,13 +92,10 @@ MANY_ROWS = 1_000_000
 MOST_DELETE_FILES = 50
 """Every reader has to apply them. Only a full refresh takes them all away."""
 
-SMALL_BYTES = 8 * 1024 * 1024
-"""Of files of stored rows. To write so much anew takes less time than to find the rows to delete."""
-
 MOST_FILES = 50
 """Data files that few rows may be in. To write 100,000 rows anew takes as long as to read so many files."""
 
-Write: TypeAlias = AddRows | ReplaceAll | ReplacePartitions | ReplaceRows | ReplaceFew
+Write: TypeAlias = AddRows | ReplaceAll | ReplacePartitions | ReplaceRows
 
 
 def write_of(settled: Settled, start: StoredRows) -> Write:
@@ -183,8 +166,10 @@ def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> Write:
     is_aligned = in_storage and is_whole_partitions(region, stored_partitioning(table), schema)
     if is_aligned and _is_of_one_spec(table, start.snapshot_id):
         return ReplacePartitions(rows, disjunction(region, types, dialect))
-    if _is_small(start):
-        return ReplaceFew(rows, _others(rows.columns, region, start), counting_replaced(region, start))
+    if _is_scattered(start):
+        # All files are read anyway, so Iceberg is not handed a negated predicate to leave some out by.
+        not_pushed = Dialect(view.bases.catalog_name, pushable=False, long_lists=True)
+        return ReplaceAll(_with_others(rows, in_lists(region, types, not_pushed), start))
     return ReplaceRows(rows, _stored_where(region, types, dialect, table), _delete_mode(view, plan, start))
 
 
@@ -214,22 +199,17 @@ def distribution_of(settled: Settled, start: StoredRows) -> dict[str, str]:
     return {"distribution-mode": "none"} if size is not None and size <= FEW_BYTES else {}
 
 
-def _is_small(start: StoredRows) -> bool:
-    """Return whether it costs less to write all rows anew than to delete some of them: few ones, not partitioned.
-
-    DELETE writes a file anew for a row of it, in two jobs of Spark. That goes for small files, and for many: each
-    refresh that does not write all rows anew adds one.
-    """
-    rows, size = start.row_count, start.count("total-files-size")
-    if rows is None or rows > FEW_ROWS or stored_partitioning(start.table):
-        return False
-    return (size is not None and size <= SMALL_BYTES) or (start.count("total-data-files") or 0) > MOST_FILES
+def _is_scattered(start: StoredRows) -> bool:
+    """Return whether few rows, not partitioned, are in many files, as each refresh adds one."""
+    is_small = start.row_count is not None and start.row_count <= FEW_ROWS
+    return is_small and not stored_partitioning(start.table) and (start.count("total-data-files") or 0) > MOST_FILES
 
 
-def _others(columns: Sequence[str], region: Sequence[TupleDomain], start: StoredRows) -> str:
-    """Return the query of the stored rows outside a region."""
-    stored = view_query(start.name, columns, start.snapshot_id)
-    return f"{select_from(stored, column_list(columns))} WHERE ({in_region(region, start)}) IS NOT TRUE"
+def _with_others(rows: Rows, replaced: str, start: StoredRows) -> Rows:
+    """Return all rows of the storage, given those that replace the stored ones where a predicate holds."""
+    columns, stored = column_list(rows.columns), view_query(start.name, rows.columns, start.snapshot_id)
+    others = f"{select_from(stored, columns)} WHERE ({replaced}) IS NOT TRUE"
+    return Rows(rows.columns, f"{others}\nUNION ALL\n{select_from(rows.query, columns)} WHERE {rows.where}")
 
 
 def _delete_mode(view: Inspection, plan: Overwrite, start: StoredRows) -> DeleteMode | None:

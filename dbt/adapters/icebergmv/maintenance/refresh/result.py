@@ -22,7 +22,6 @@ from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
 from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView
-from dbt.adapters.icebergmv.maintenance.status.snapshot_state import KEPT_KEY
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
@@ -120,8 +119,8 @@ def _partitions(base: BaseTable) -> int | None:
 def _written(table: Table, start: int | None, snapshot_id: int) -> tuple[int, int, int]:
     """Return rows written, rows deleted and bytes of new files, by the snapshots after `start` up to `snapshot_id`.
 
-    An overwrite is one snapshot, which says how many rows it copied that stay. DELETE + INSERT are two, of which the
-    first may copy some: what it adds is taken off what it deletes.
+    An overwrite is one snapshot. DELETE + INSERT are two, of which the first may copy rows that stay: what it adds
+    is taken off what it deletes.
     """
     counts, size = [], 0
     for snapshot in ancestry(table.metadata, snapshot_id):
@@ -129,9 +128,7 @@ def _written(table: Table, start: int | None, snapshot_id: int) -> tuple[int, in
             break
         properties = snapshot.summary.additional_properties if snapshot.summary else {}
         added, deleted = int(properties.get("added-records", 0)), int(properties.get("deleted-records", 0))
-        deleted += int(properties.get("added-position-deletes", 0))
-        kept = int(properties.get(KEPT_KEY, 0))
-        counts.append((added - kept, deleted - kept))
+        counts.append((added, deleted + int(properties.get("added-position-deletes", 0))))
         size += int(properties.get("added-files-size", 0))
     if not counts:
         return 0, 0, 0

@@ -15,7 +15,7 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState
-from dbt.adapters.icebergmv.maintenance.status.snapshot_state import KEPT_KEY, STATE_KEY
+from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
 
@@ -74,11 +74,6 @@ def moved(view: RefreshedView, config: Mapping[str, object] | None = None) -> Vi
 def recorded_with(view: Inspection, started_at: str, text: str) -> dict[str, str]:
     """Return the write options that record in the snapshot of the rows what they were computed from, and a state."""
     return {"snapshot-property.refresh-state": refresh_state(view, started_at), **state_option(text)}
-
-
-def kept_option(rows: int) -> dict[str, str]:
-    """Return the write option that records how many of the rows that are written were stored before."""
-    return {f"snapshot-property.{KEPT_KEY}": str(rows)}
 
 
 def state_option(text: str) -> dict[str, str]:

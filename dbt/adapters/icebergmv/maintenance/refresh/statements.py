@@ -15,7 +15,6 @@ from dbt.adapters.icebergmv.maintenance.planning.write import (
     DELETE_MODE_KEY,
     AddRows,
     ReplaceAll,
-    ReplaceFew,
     ReplacePartitions,
     ReplaceRows,
     Rows,
@@ -166,8 +165,6 @@ def write_rows(storage: TableName, branch: str, write: Write, write_options: Map
             return [f"{insert} REPLACE WHERE true {rows}"]
         case ReplacePartitions():
             return [f"{insert} REPLACE WHERE {write.where} {rows}"]
-        case ReplaceFew():
-            return [f"{insert} REPLACE WHERE true {write.others}\nUNION ALL\n{rows}"]
         case ReplaceRows():
             mode = {} if write.delete_mode is None else {DELETE_MODE_KEY: write.delete_mode}
             told = [set_table_properties(storage, mode)] if mode else []

@@ -13,9 +13,8 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED, WHY_NOT
 from dbt.adapters.icebergmv.maintenance.planning.plan import Merge
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
-from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, ReplaceFew, distribution_of, write_of
+from dbt.adapters.icebergmv.maintenance.planning.write import distribution_of, write_of
 from dbt.adapters.icebergmv.maintenance.refresh import statements
-from dbt.adapters.icebergmv.maintenance.refresh.state_after import kept_option
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import commit_on_branch
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
 from dbt.adapters.icebergmv.maintenance.status.session_settings import check_session
@@ -47,10 +46,6 @@ def write_plan(lake: Lake, settled: Settled, start: StoredRows, options: Mapping
     Raises NotMerged, RefreshConflict, and InvalidConfig where the session's settings changed meanwhile.
     """
     write, distributed = write_of(settled, start), {**options, **distribution_of(settled, start)}
-    if isinstance(write, ReplaceFew):
-        replaced = int(str(lake.spark(write.replaced)[0][0]))
-        write = write if replaced else AddRows(write.rows)
-        distributed |= kept_option((start.row_count or 0) - replaced) if replaced else {}
 
     def written_by(branch: str) -> Iterator[str]:
         yield from statements.write_rows(start.name, branch, write, distributed)

@@ -27,9 +27,6 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
 STATE_KEY = f"{PREFIX}state"
 """In the summary of a snapshot, or among the properties of a table: the state of a refresh (JSON)."""
 
-KEPT_KEY = f"{PREFIX}rows-kept"
-"""In the summary of a snapshot: how many of the rows that it added were stored before, and stay."""
-
 _FORM = "storage-form"
 _PARTITION_BY = "partition-by"
 
