@@ -44,6 +44,18 @@ def test_sorted_lists_are_refreshed_in_part(lake: LakeProject) -> None:
         assert found["floats"]["refresh_reason"].startswith((words, "nothing changed"))
 
 
+def test_a_view_with_a_sorted_list_is_stitched_from_the_first_build_on(lake: LakeProject) -> None:
+    """Types are known only when Spark is asked, which is after what readers get is planned."""
+    tables = built(lake, "stitched_lists_", {"facts": f"PARTITIONED BY (customer) {FACTS}"}, VIEWS, ["numbers"])
+    reads = {"stale_read_behavior": "use_stitching", "definition_below_rows": 0}
+    lake.model("stitched_texts", VIEWS["texts"].format(**tables), **reads)
+    lake.model("stitched_floats", VIEWS["floats"].format(**tables), **reads)
+    found = lake.behaviors("stitched_texts", "stitched_floats")
+    assert found == {"stitched_texts": "use_stitching", "stitched_floats": "use_view_query"}
+    lake.sql(f"UPDATE {tables['facts']} SET name = 'read' WHERE customer = 3")
+    lake.assert_equals_definition("stitched_texts", "stitched_floats")
+
+
 def test_a_sorted_list_may_be_incremental_by_a_strict_policy(lake: LakeProject) -> None:
     tables = built(lake, "strict_lists_", {"facts": FACTS}, VIEWS, ["numbers"])
     for name in ("texts", "floats"):

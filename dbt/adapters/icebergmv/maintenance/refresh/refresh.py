@@ -111,12 +111,14 @@ def _carry_out(lake: Lake, view: Inspection, settled: Settled, reads: ReadPlan, 
 
 
 def _reads_of(inspected: Inspection, settled: Inspection, reads: ReadPlan) -> ReadPlan:
-    """Return what readers get, planned again for another text of the SELECT.
+    """Return what readers get, planned again for another text of the SELECT, or where its types say more of it.
 
     Views may stay names in it after all, which no reader can watch, and it may have other hidden keys to stitch by.
     """
-    is_same = (settled.views, settled.definition.keys) == (inspected.views, inspected.definition.keys)
-    return reads if is_same else read_plan(settled)
+    before, after = (
+        (view.views, view.definition.keys, view.definition.full_when_changed) for view in (inspected, settled)
+    )
+    return reads if before == after else read_plan(settled)
 
 
 def _write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> RefreshResult:
