@@ -51,7 +51,10 @@ PARTITIONS = {
     "orders": "months(o_orderdate)",
     "lineitem": "months(l_shipdate)",
 }
-LISTS = {"customers_listed": {"customers": "array<bigint>"}}
+LISTS = {
+    "customers_listed": {"customers": "array<bigint>"},
+    "balances_listed": {"balances": "array<double>"},
+}
 """Types of output columns by view, in Spark's words: where lists are sorted, these settle whether it is incremental."""
 
 SECTIONS = {
@@ -95,6 +98,7 @@ SECTIONS = {
         "balances_cubed",
         "lines_by_flag",
         "customers_listed",
+        "balances_listed",
     ],
     "Windows": ["dearest_order_of_a_day", "running_balance", "orders_of_a_customer_numbered"],
     "UNION, INTERSECT and EXCEPT": [

@@ -6,6 +6,7 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.sorted_lists import SortedLists
 
 COLUMNS = (ColumnInfo("k", "int", None), ColumnInfo("x", "int", None), ColumnInfo("y", "double", None))
 ORDER = "{}() depends on the order in which rows are read"
@@ -99,6 +100,7 @@ def test_every_list_has_to_be_exact() -> None:
 
 def test_types_that_are_known_later_are_believed() -> None:
     definition = _analysed("select k, sort_array(collect_set(x)) as xs from t group by k")
+    assert definition.sorted_lists == SortedLists(frozenset({"xs"}), ORDER.format("collect_set"))
     assert definition.full_when_changed == ORDER.format("collect_set")
     exact = definition.with_types({"xs": "array<int>"})
     assert exact.full_when_changed is None

@@ -17,7 +17,7 @@ def test_every_view_is_on_the_page_once() -> None:
 def test_views_of_either_kind_are_shown() -> None:
     uses = [use for view in behaviours() for use in view.uses]
     assert {use.table for use in uses if use.obstacle is None} == {use.table for use in uses}
-    assert len([use for use in uses if use.is_full]) >= 4
+    assert len([use for use in uses if use.is_full]) >= 5
     assert len([use for use in uses if use.obstacle is not None and use.answered]) >= 4
     assert len([use for use in uses if use.by_bounds and use.obstacle is None]) >= 5
     assert len([use for use in uses if use.new_rows_alone]) > 15

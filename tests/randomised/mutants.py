@@ -129,20 +129,16 @@ def null_unsafe(write: Write, plan: RefreshPlan) -> Write:
     return ReplaceRows(write.rows, f"(NOT ({write.where.replace('<=>', '=')})) IS NOT TRUE")
 
 
-def null_unsafe_beside(write: Write, plan: RefreshPlan) -> Write:
-    """Write the stored rows again of which the predicate is false, and not those of which it is NULL."""
-    if not isinstance(write, ReplaceAll) or not isinstance(plan, Overwrite):
-        return write
-    query = re.sub(r"WHERE \((.*)\) IS NOT TRUE\n", r"WHERE NOT (\1)\n", write.rows.query)
-    return replace(write, rows=replace(write.rows, query=query))
+def beside(instead: str) -> Planner:
+    """Return a planner with other words for which stored rows are written again; \\1 is the predicate of the others."""
 
+    def rewrite(write: Write, plan: RefreshPlan) -> Write:
+        if not isinstance(write, ReplaceAll) or not isinstance(plan, Overwrite):
+            return write
+        query = re.sub(r" WHERE \((.*)\) IS NOT TRUE\n", rf"{instead}\n", write.rows.query)
+        return replace(write, rows=replace(write.rows, query=query))
 
-def all_stored_beside(write: Write, plan: RefreshPlan) -> Write:
-    """Write every stored row again, also those that are replaced."""
-    if not isinstance(write, ReplaceAll) or not isinstance(plan, Overwrite):
-        return write
-    query = re.sub(r" WHERE \(.*\) IS NOT TRUE\n", "\n", write.rows.query)
-    return replace(write, rows=replace(write.rows, query=query))
+    return Planner(write=rewrite)
 
 
 def dynamic(write: Write, plan: RefreshPlan) -> Write:
@@ -271,8 +267,8 @@ MUTANTS: dict[str, Mutant] = {
     # Writes.
     "rows outside the region are inserted": Mutant(PLAIN, Planner(write=without_predicate)),
     "the region is not deleted": Mutant(PLAIN, Planner(write=without_delete)),
-    "stored rows of NULL are not written again": Mutant(PLAIN, Planner(write=null_unsafe_beside)),
-    "stored rows that are replaced are written again": Mutant(PLAIN, Planner(write=all_stored_beside)),
+    "stored rows of NULL are not written again": Mutant(PLAIN, beside(r" WHERE NOT (\1)")),
+    "stored rows that are replaced are written again": Mutant(PLAIN, beside("")),
     "a key is not in the list of rows": Mutant(OF_TWO_KEYS, in_lists(without_the_last)),
     "NULL is not in the list of rows": Mutant(
         OF_TWO_KEYS, in_lists(lambda where: where.replace("(CAST(NULL AS string) AS key_0", "('none' AS key_0"))

@@ -188,14 +188,14 @@ def analyse(
     relation = relation.blocked(overlooked, "a place that is not analysed")
     check_names([c.name for c in (relation.columns or ())][: -len(keys) or None])
     followed, nodes = without_literals(relation), Nodes(query)
-    unnamed = reads_unnamed(nodes, words)
+    unnamed, depends = reads_unnamed(nodes, words), order_dependence(query, tokens)
     return ViewDefinition(
         sql=sql,
         references=references.tables,
         columns=followed.columns,
         always_full=references.opaque or volatility(nodes, tokens, known.columns.values()),
-        full_when_changed=order_dependence(query, tokens),
-        sorted_lists=sorted_lists(parsed),
+        full_when_changed=depends,
+        sorted_lists=None if depends is None else sorted_lists(parsed, depends),
         occurrences=relation.occurrences - relation.ruled_out,
         obstacles={o: reason for o, reason in relation.obstacles.items() if o not in relation.ruled_out},
         additive=_additive(relation, references.tables, tokens),

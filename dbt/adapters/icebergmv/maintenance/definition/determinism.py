@@ -21,6 +21,9 @@ _METADATA_COLUMNS = frozenset(
 )
 _GENERATED_COLUMNS = frozenset(["col", "pos", "key", "value", "id"])
 _GENERATED = re.compile(r"col\d+$")
+COLLATION = re.compile(r"\bcollat(e|ion)\b", re.IGNORECASE)
+"""Is in the words of a SELECT, or of a type, that has equal texts which can be told apart."""
+
 # Calls that are grammar in Spark, or are listed under another name.
 _GRAMMAR_WORDS = """
     cast try_cast extract timestampadd timestampdiff dateadd datediff date_diff overlay position trim values struct

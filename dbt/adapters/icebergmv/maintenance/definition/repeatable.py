@@ -16,7 +16,7 @@ from itertools import pairwise
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from dbt.adapters.icebergmv.maintenance.definition.determinism import order_dependence
+from dbt.adapters.icebergmv.maintenance.definition.determinism import COLLATION, order_dependence
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
@@ -25,7 +25,6 @@ _OF_ANY = frozenset(["count", "count_if", "rank", "dense_rank", "percent_rank", 
 _OF_ANY_BOOLEAN = frozenset(["any", "some", "every", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"])
 _OF_EXACT: Mapping[str, type[exp.Expr]] = {"sum": exp.Sum, "min": exp.Min, "max": exp.Max, "avg": exp.Avg}
 _TIED = frozenset(["row_number", "ntile", "lag", "lead", "nth_value"])
-_COLLATION = re.compile(r"\bcollat(e|ion)\b", re.IGNORECASE)
 
 _EXACT_TYPES = frozenset(
     [
@@ -67,7 +66,7 @@ def repeatable(
     """
     known = {name: [*found] for name, found in types.items()}
     texts = (*(t.text for t in tokens), *(of or "" for found in known.values() for of in found))
-    if any(map(_COLLATION.search, texts)) or order_dependence(query, tokens) is not None:
+    if any(map(COLLATION.search, texts)) or order_dependence(query, tokens) is not None:
         return None
     called = [t.text.lower() for t, n in pairwise(tokens) if n.token_type == TokenType.L_PAREN]
     aggregates = [name for name in called if known_of(name).aggregate and name not in _OF_ANY | _OF_ANY_BOOLEAN]

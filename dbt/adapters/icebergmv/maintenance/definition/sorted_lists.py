@@ -14,19 +14,16 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.determinism import (
-    order_dependence,
+    COLLATION,
     order_dependent_calls,
     picks_rows,
 )
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import is_exact
 
 _COLLECTING = frozenset(["collect_set", "collect_list", "array_agg"])
-_COLLATION = re.compile(r"collat", re.IGNORECASE)
 _COLLECTED = (exp.ArrayUniqueAgg, exp.ArrayAgg)
-_EXACT = re.compile(
-    r"array<(boolean|tinyint|smallint|int|bigint|string|binary|date|timestamp|timestamp_ntz|decimal\(\d+, *\d+\))>"
-)
-"""Types of lists of which equal values cannot be told apart, as floats can, and texts of a collation."""
+_LIST = re.compile(r"array<(.*)>")
 
 
 @dataclass(frozen=True)
@@ -41,22 +38,25 @@ class SortedLists:
 
     def obstacle(self, types: Mapping[str, str]) -> str | None:
         """Return `inexact` if it is so with these types of the output columns, in Spark's words."""
-        by_name = {name.lower(): of for name, of in types.items()}
-        return None if all(_EXACT.fullmatch(by_name.get(name, "")) for name in self.columns) else self.inexact
+        lists = (_LIST.fullmatch(of) for name, of in types.items() if name.lower() in self.columns)
+        exact = [found for found in lists if found is not None and is_exact(found[1])]
+        return None if len(exact) == len(self.columns) else self.inexact
 
 
-def sorted_lists(parsed: ParsedSql) -> SortedLists | None:
-    """Return the lists on which alone it depends whether the order of rows matters; None where there are none."""
-    query, reason = parsed.tree.unnest(), order_dependence(parsed.tree, parsed.tokens)
-    if reason is None or not isinstance(query, exp.Select) or picks_rows(parsed.tree):
-        return None
-    if any(_COLLATION.search(token.text) for token in parsed.tokens):
+def sorted_lists(parsed: ParsedSql, depends: str) -> SortedLists | None:
+    """Return the lists on which alone it depends whether the order of rows matters; None where there are none.
+
+    `depends` says what depends on it, if values in them can be told apart.
+    """
+    query = parsed.tree.unnest()
+    is_collated = any(COLLATION.search(token.text) for token in parsed.tokens)
+    if not isinstance(query, exp.Select) or picks_rows(parsed.tree) or is_collated:
         return None
     calls = order_dependent_calls(parsed.tokens)
     lists = [item.alias.lower() for item in query.selects if isinstance(item, exp.Alias) and _is_sorted(item.this)]
     # There is a call in each list. If there are as many calls as lists, there is none elsewhere.
     is_all = len(calls) == len(lists) > 0 and {*calls} <= _COLLECTING
-    return SortedLists(frozenset(lists), reason) if is_all else None
+    return SortedLists(frozenset(lists), depends) if is_all else None
 
 
 def _is_sorted(item: exp.Expr) -> bool:

@@ -23,6 +23,7 @@ from dbt.adapters.icebergmv.maintenance.planning.delta_queries import CAME, WENT
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import is_exact
 
 NOT_MERGED = "icebergmv_not_merged"
 """Is in the message of Spark's error when some group cannot be merged, followed by a word of `WHY_NOT`."""
@@ -38,9 +39,6 @@ WHY_NOT: Mapping[str, str] = {
 CHANGE_SIGN, _REFUSED = f"{HIDDEN_STATE}sign", f"{HIDDEN_STATE}refused"
 _STORED = "0"
 _EXACT_IN_DOUBLE = 2**53
-_EXACT = frozenset(["boolean", "int", "bigint", "string", "binary", "date", "timestamp", "timestamp_ntz"])
-"""Types of which equal values cannot be told apart. Decimals are exact too."""
-
 _EXACT_DIGITS = 34
 _MOST_AVERAGED = 25
 """The precision of a sum of decimals up to which its average is computed; see `_average_of_decimals`."""
@@ -52,7 +50,7 @@ _MOST_IN_DOUBLE = 21
 def can_merge(merging: Merging, columns: Sequence[Column]) -> bool:
     """Return whether groups of these types are merged exactly. `columns` are the output columns and the hidden ones."""
     types = _types(merging, columns)
-    keys = all(_is_exact(columns[position].type) for position in merging.keys)
+    keys = all(is_exact(columns[position].type) for position in merging.keys)
     return keys and all(_merges(call, types) for call in merging.calls)
 
 
@@ -61,15 +59,11 @@ def _merges(call: Call, types: Mapping[State, str]) -> bool:
     if call.kind == "count":
         return of == "bigint"
     if call.kind in ("min", "max"):
-        return _is_exact(of)
+        return is_exact(of)
     is_decimal = of.startswith("decimal(")
     if call.kind == "avg" and is_decimal:
         return _precision(of)[0] <= _MOST_AVERAGED
     return of == "bigint" or is_decimal
-
-
-def _is_exact(spark_type: str) -> bool:
-    return spark_type in _EXACT or spark_type.startswith("decimal(")
 
 
 def _precision(decimal: str) -> tuple[int, int]:

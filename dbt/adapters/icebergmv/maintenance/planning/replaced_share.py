@@ -21,8 +21,6 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
-from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
-from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
@@ -51,10 +49,9 @@ def full_instead(
     """
     if not stored.row_count:
         return None
-    where = in_lists(plan.region, stored.types, Dialect(stored.name[0], pushable=False, long_lists=True))
     columns = sorted({key.column for rows in plan.region for key, _ in rows.constraints})
     rows = view_query(stored.name, columns, stored.snapshot_id)
-    found = rows_of(f"SELECT count(*) FROM ({rows}) WHERE {where}", run)
+    found = rows_of(f"SELECT count(*) FROM ({rows}) WHERE {stored.where(plan.region)}", run)
     if found is TOO_LATE and most == MOST_REPLACED:
         return Full(f"the rows to replace could not be counted in time ({changes(status)})")
     if isinstance(found, NotListed):

@@ -167,9 +167,7 @@ def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> Write:
     if is_aligned and _is_of_one_spec(table, start.snapshot_id):
         return ReplacePartitions(rows, disjunction(region, types, dialect))
     if _is_scattered(start):
-        # All files are read anyway, so Iceberg is not handed a negated predicate to leave some out by.
-        not_pushed = Dialect(view.bases.catalog_name, pushable=False, long_lists=True)
-        return ReplaceAll(_with_others(rows, in_lists(region, types, not_pushed), start))
+        return ReplaceAll(_with_others(rows, region, start))
     return ReplaceRows(rows, _stored_where(region, types, dialect, table), _delete_mode(view, plan, start))
 
 
@@ -205,10 +203,10 @@ def _is_scattered(start: StoredRows) -> bool:
     return is_small and not stored_partitioning(start.table) and (start.count("total-data-files") or 0) > MOST_FILES
 
 
-def _with_others(rows: Rows, replaced: str, start: StoredRows) -> Rows:
-    """Return all rows of the storage, given those that replace the stored ones where a predicate holds."""
+def _with_others(rows: Rows, region: Sequence[TupleDomain], start: StoredRows) -> Rows:
+    """Return all rows of the storage, given those that replace the stored ones of a region."""
     columns, stored = column_list(rows.columns), view_query(start.name, rows.columns, start.snapshot_id)
-    others = f"{select_from(stored, columns)} WHERE ({replaced}) IS NOT TRUE"
+    others = f"{select_from(stored, columns)} WHERE ({start.where(region)}) IS NOT TRUE"
     return Rows(rows.columns, f"{others}\nUNION ALL\n{select_from(rows.query, columns)} WHERE {rows.where}")
 
 

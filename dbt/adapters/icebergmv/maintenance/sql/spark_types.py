@@ -42,6 +42,19 @@ _PRIMITIVES: dict[type[IcebergType], str] = {
 }
 
 
+_EXACT = frozenset(
+    [
+        *("boolean", "tinyint", "smallint", "int", "bigint", "string", "binary"),
+        *("date", "timestamp", "timestamp_ntz"),
+    ]
+)
+
+
+def is_exact(spark_type: str) -> bool:
+    """Return whether equal values of a type cannot be told apart, as floats can, and texts of a collation."""
+    return spark_type in _EXACT or spark_type.startswith("decimal(")
+
+
 def spark_type(iceberg_type: IcebergType) -> str:
     """Return the Spark SQL type that Spark shows for an Iceberg type (Iceberg docs, "Type compatibility").
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyiceberg.schema import Schema
@@ -13,6 +14,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import stored_columns, su
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden, is_key
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import can_prune
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
+from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
@@ -98,6 +100,10 @@ class StoredRows:
     def dialect_of(self, catalog: str, region: tuple[TupleDomain, ...]) -> Dialect:
         """Return how the predicate of a region is written so that Iceberg prunes these rows by it, where it can."""
         return Dialect(catalog, can_prune(self.table, self._schema, region))
+
+    def where(self, region: Sequence[TupleDomain]) -> str:
+        """Return the predicate of a region on rows that are all read: Iceberg leaves out no file by it."""
+        return in_lists(region, self.types, Dialect(self.name[0], pushable=False, long_lists=True))
 
     @property
     def columns_and_keys(self) -> tuple[str, ...]:
