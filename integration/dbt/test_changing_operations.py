@@ -147,6 +147,27 @@ def test_upkeep_of_a_view_that_is_a_table(shop: LakeProject) -> None:
 
 
 @pytest.mark.long
+def test_a_text_that_spark_cannot_read_any_more(shop: LakeProject) -> None:
+    table = f"lake.{shop.schema}.remade"
+    made = "CREATE TABLE {} USING iceberg PARTITIONED BY ({}) AS SELECT id, id % 5 AS k FROM range({})"
+    shop.sql(made.format(table, "k", 20))
+    shop.model("over_remade", f"select id, k from {table}", stale_read_behavior="use_stitching")
+    for n in range(6):
+        shop.run("--select", "over_remade")
+        shop.sql(f"INSERT INTO {table} VALUES ({n}, 1)")
+    shop.run("--select", "over_remade")
+    before, main = files(shop, "over_remade"), snapshots(shop, "over_remade")
+    shop.sql(f"DROP TABLE {table}")
+    shop.sql(made.format(table, "bucket(4, id)", 30))
+    (done,) = operation(shop, "maintain_materialized_views", select="over_remade")
+    assert done["error"] is None
+    assert done["note"].startswith("not compacted: its SQL cannot be read any more; a refresh mends that. Spark: [")
+    assert (files(shop, "over_remade"), snapshots(shop, "over_remade")) == (before, main)
+    shop.run("--select", "over_remade")
+    shop.assert_equals_definition("over_remade")
+
+
+@pytest.mark.long
 def test_a_refresh_that_comes_first_wins(shop: LakeProject) -> None:
     shop.model("raced", f"select id, amount from lake.{shop.schema}.orders", partition_by=[])
     for n in range(6):

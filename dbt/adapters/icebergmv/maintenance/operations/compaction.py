@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
-from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, RefreshConflict
+from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, RefreshConflict, first_line
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.kept_rows import KeptRows, kept_rows
 from dbt.adapters.icebergmv.maintenance.refresh.publish import ViewText, publish_as_found
@@ -20,6 +20,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.statements import drop_branch, r
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import commit_on_branch
 from dbt.adapters.icebergmv.maintenance.refresh.table_layout import state_alone
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
+from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import is_compaction
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import stale_read_behavior
@@ -78,6 +79,7 @@ def _table(lake: Lake, kept: KeptRows, min_input_files: int) -> StoredRows:
 
 def _view(lake: Lake, kept: KeptRows, min_input_files: int) -> StoredRows:
     text, name, branches = _text_of(kept), kept.stored.name, list[str]()
+    _check_readable(lake, kept, text)
 
     def rewritten(branch: str) -> list[str]:
         branches.append(branch)
@@ -104,6 +106,21 @@ def _text_of(kept: KeptRows) -> ViewText:
     if str(kept.stored.snapshot_id) in text.query.replace(_pinned(kept.stored), ""):
         raise NotCompacted("its SQL cannot be put over another snapshot")
     return text
+
+
+def _check_readable(lake: Lake, kept: KeptRows, text: ViewText) -> None:
+    """Raise NotCompacted where Spark cannot read the text of a view, and so would refuse it over new files, too.
+
+    A stitched text reads the base tables, which may have been dropped and made again with other partitions.
+    """
+    if text.query == kept.stored.query:
+        return
+    try:
+        lake.spark(describe_query(text.query))
+    except Exception as error:
+        raise NotCompacted(
+            f"its SQL cannot be read any more; a refresh mends that. Spark: {first_line(error)}"
+        ) from error
 
 
 def _pinned(stored: StoredRows) -> str:
