@@ -158,6 +158,17 @@ def test_what_is_no_setting_of_a_view_is_let_alone() -> None:
     assert warnings_of(model("daily", partitioned_by=["d"], partition_by=["d"])) == []
 
 
+def test_a_unique_key_has_no_effect() -> None:
+    words = " it. A view stores what its SELECT gives; if that should be one row of each key, write it in the SELECT."
+    start = "`unique_key` has no effect on a materialized view, and "
+    assert warnings_of(model("daily", unique_key="id"), model("a_table", materialized="table", unique_key="id")) == [
+        f"{start}daily has{words}"
+    ]
+    assert warnings_of(*(model(f"m{n}", unique_key=["a", "b"]) for n in range(5))) == [
+        f"{start}m0, m1, m2 and 2 more have{words}"
+    ]
+
+
 @pytest.mark.usefixtures("warnings_are_errors")
 def test_a_warning_that_is_made_an_error_says_so() -> None:
     with pytest.raises(DbtRuntimeError, match="Is it `refresh_policy`") as caught:

@@ -50,17 +50,21 @@ OF_OTHERS = frozenset(
     {"partitions", "properties", "refresh_interval", "refresh_mode", "refresh_warehouse", "table_properties"}
 )
 """Settings of other adapters, which a project that has several targets may hold beside ours."""
+UNIQUE_KEY = "unique_key"
+"""A setting of incremental models, which decides there which rows stay."""
 NEAR = 0.8
 _OF_TABLES = {field.name for field in fields(SparkConfig)} - {"partition_by"}
 
 
 def check_settings(nodes: Iterable[RelationConfig], ours: Iterable[str]) -> None:
-    """Warn of each name of a setting that is nearly one of `ours`, and refuse all values that are not allowed.
+    """Warn of settings that have no effect, and refuse all values that are not allowed.
+
+    `ours` are the names of the adapter's own settings.
 
     Raises DbtRuntimeError.
     """
     views = views_of(nodes)
-    for words in misspelt(views, ours):
+    for words in [*misspelt(views, ours), *of_incremental_models(views)]:
         warn(words)
     found = [f"{_shown(view)}: {words}" for view in views for words in bad_values(_config(view))]
     if found:
@@ -79,6 +83,18 @@ def misspelt(views: Iterable[RelationConfig], ours: Iterable[str]) -> list[str]:
         f"There is no setting `{name}`, which {several(names)} {'has' if len(names) == 1 else 'have'}: "
         f"it has no effect. Is it `{meant}`?"
         for (name, meant), names in sorted(models.items())
+    ]
+
+
+def of_incremental_models(views: Iterable[RelationConfig]) -> list[str]:
+    """Return a warning for the models that have a unique key: it would choose rows, which a view does in its SELECT."""
+    names = [view.name for view in views if _config(view).get(UNIQUE_KEY)]
+    if not names:
+        return []
+    return [
+        f"`{UNIQUE_KEY}` has no effect on a materialized view, and "
+        f"{several(names)} {'has' if len(names) == 1 else 'have'} it. "
+        "A view stores what its SELECT gives; if that should be one row of each key, write it in the SELECT."
     ]
 
 
