@@ -49,6 +49,7 @@ def read(file: Path) -> Kept:
         keys=tuple(found.get("hidden keys", ())),
         lists=found.get("values are listed", False),
         asks_little=found.get("little is asked", False),
+        filters=found.get("joins filter", False),
     )
     return Kept(found["because"], case, tuple(refresh["kind"] for refresh in found["refreshes"]))
 
@@ -68,6 +69,7 @@ def write(name: str, kept: Kept) -> Path:
         **({"hidden keys": case.keys} if case.keys else {}),
         **({"values are listed": True} if case.lists else {}),
         **({"little is asked": True} if case.asks_little else {}),
+        **({"joins filter": True} if case.filters else {}),
         "tables": {
             name: {"partitioned by": spec.fields, "column bounds": spec.bounds, "rows": case.start[name]}
             for name, spec in case.specs.items()

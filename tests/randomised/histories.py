@@ -43,7 +43,7 @@ class Case:
     moment of the first build and of each refresh, or nothing where the view reads no clock. `merges`: the storage keeps
     what groups are merged by. `own_keys_first`: changed rows are asked for keys of their own first. `keys` are the
     hidden keys that are stored besides. `lists`: the values that changed rows hold are listed before all else.
-    `asks_little`: only what can be asked by reading little is asked.
+    `asks_little`: only what can be asked by reading little is asked. `filters`: changes are cut down by joins first.
     """
 
     view: View
@@ -59,6 +59,7 @@ class Case:
     keys: tuple[str, ...] = ()
     lists: bool = False
     asks_little: bool = False
+    filters: bool = False
 
     @property
     def sql(self) -> str:
@@ -115,6 +116,7 @@ def make_case(choices: Choices, view: View | None = None, keys: tuple[str, ...] 
         *(view, specs, start, tuple(steps), zone, appends, partitioning, clock, merges, own_keys_first, keys),
         lists=lists,
         asks_little=asks_little,
+        filters=choices.chance(0.5),
     )
 
 
@@ -152,6 +154,7 @@ def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]
         lists=case.lists,
         asks_little=case.asks_little,
         stored=stored,
+        filters=case.filters,
     )
     storage = storage_table({c.name: c.type for c in stored}, case.partitioning)
     before = database.rows(at(sql, case.clock_of(0)))

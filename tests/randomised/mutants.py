@@ -41,6 +41,7 @@ class Mutant:
     own_keys_first: bool = False
     lists: bool = False
     asks_little: bool = False
+    filters: bool = False
     keys: tuple[str, ...] = ()
 
 

@@ -22,6 +22,7 @@ from dbt.adapters.icebergmv.maintenance.lake import Limit, Spark
 from dbt.adapters.icebergmv.maintenance.planning import key_queries, question_texts
 from dbt.adapters.icebergmv.maintenance.planning.asker import Asker, one_by_one
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Questions, clock_answer
+from dbt.adapters.icebergmv.maintenance.planning.dynamic_filtering import DynamicFiltering
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValues, Run, evaluated
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_OF_ONE, Answer
 from dbt.adapters.icebergmv.maintenance.planning.listed_groups import GroupListing
@@ -67,7 +68,8 @@ class Session(NamedTuple):
     `before` and `now` are what the clock was at the last refresh and is at this one. `own_keys_first`: see Questions.
     `keys` are the hidden keys that are the last items of the SELECT list. `lists`: the values that changed rows hold
     are listed before anything is planned. `asks_little`: only what can be asked by reading little is asked. `stored`
-    are all columns of the storage table, hidden states included.
+    are all columns of the storage table, hidden states included. `filters`: changes are cut down to the rows that joins
+    with filtered tables keep.
     """
 
     is_utc: bool
@@ -85,6 +87,7 @@ class Session(NamedTuple):
     lists: bool = False
     asks_little: bool = False
     stored: Sequence[Column] = ()
+    filters: bool = False
 
 
 Ask: TypeAlias = Callable[[Questions, ToAsk, Run], dict[int, Answer]]
@@ -134,6 +137,11 @@ def _strict(run: Run) -> Spark:
     return run_it
 
 
+def filtered_everywhere(filtering: DynamicFiltering, status: MaterializedViewStatus) -> MaterializedViewStatus:
+    """Cut down what changed of all tables, however small they are."""
+    return filtering.status(status, range(len(filtering.definition.references)))
+
+
 _UNCHANGED = Change((), (), ())
 
 
@@ -165,6 +173,7 @@ class Planner:
     clock: Callable[[ClockChange | None], ClockChange | None] = lambda change: change
     ask_clock: AskClock = answer_of_clock
     listing: Callable[[Run], Run] = lambda run: run
+    filter: Callable[[DynamicFiltering, MaterializedViewStatus], MaterializedViewStatus] = filtered_everywhere
     watch: Callable[[Situation, RefreshPlan], None] = lambda situation, plan: None
 
     def run(self, sql: str, specs: Mapping[str, Spec], changes: Mapping[str, Change], session: Session) -> RefreshPlan:
@@ -190,6 +199,9 @@ class Planner:
             # Ids of snapshots are the same in all histories.
             listing = Listing(session.bases.catalog_name, run, Remembered(0))
             status = listing.status(definition, status, every)
+        if session.filters:
+            filtering = DynamicFiltering(definition, session.bases, one_by_one(_strict(session.run)))
+            status = self.filter(filtering, status)
 
         def live(base: BaseTableStatus, column: str) -> Domain | None:
             table = base.base.name[2]

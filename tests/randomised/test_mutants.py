@@ -10,6 +10,7 @@ from tests.randomised.asking_mutants import ASKING_MUTANTS
 from tests.randomised.choices import Choices
 from tests.randomised.clock_mutants import CLOCK_MUTANTS
 from tests.randomised.database import Database
+from tests.randomised.filtering_mutants import FILTERING_MUTANTS
 from tests.randomised.hidden_key_mutants import HIDDEN_KEY_MUTANTS
 from tests.randomised.histories import Case, make_case, run
 from tests.randomised.merging_mutants import MERGING_MUTANTS
@@ -17,7 +18,14 @@ from tests.randomised.mutants import MUTANTS, Mutant
 from tests.randomised.planners import RIGHT, Planner
 from tests.support.shares import one_of
 
-ALL = {**MUTANTS, **ASKING_MUTANTS, **MERGING_MUTANTS, **CLOCK_MUTANTS, **HIDDEN_KEY_MUTANTS}
+ALL = {
+    **MUTANTS,
+    **ASKING_MUTANTS,
+    **MERGING_MUTANTS,
+    **CLOCK_MUTANTS,
+    **HIDDEN_KEY_MUTANTS,
+    **FILTERING_MUTANTS,
+}
 pytestmark = pytest.mark.slow
 
 
@@ -35,6 +43,7 @@ def killer(database: Database, mutant: Mutant) -> Case | None:
         seed = (mutant.first + number) % mutant.seeds
         made = make_case(Choices(seed), mutant.views[seed % len(mutant.views)], mutant.keys)
         case = replace(made, own_keys_first=mutant.own_keys_first, lists=mutant.lists, asks_little=mutant.asks_little)
+        case = replace(case, filters=mutant.filters)
         if wrong_rows(database, case, mutant.wrong) is not None:
             return case
     return None

@@ -21,6 +21,7 @@ from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Known, a
 from dbt.adapters.icebergmv.maintenance.definition.clock import CLOCK_TYPES, Clock, at_clock
 from dbt.adapters.icebergmv.maintenance.definition.column_lists import read_in_full, reads_by_shape
 from dbt.adapters.icebergmv.maintenance.definition.determinism import order_dependence, volatility
+from dbt.adapters.icebergmv.maintenance.definition.dynamic_filters import DynamicFilter, dynamic_filters
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import Merging
 from dbt.adapters.icebergmv.maintenance.definition.merging import merging_of
@@ -64,7 +65,8 @@ class ViewDefinition:
     (None: all). `joins_by_where`: behind a join that leaves its condition to WHERE (comma, CROSS JOIN) it joins more.
     `merging` says how its groups are merged, if they can be. `known` is what it was analysed with.
     `clock`: its clock functions have become literals. `keys` are the texts of the last items of its list,
-    which are stored and not shown (see hidden_keys.py); `unlisted` the columns that could be such items.
+    which are stored and not shown (see hidden_keys.py); `unlisted` the columns that could be such items. `filters` are
+    what joins with filtered tables keep of others.
     """
 
     sql: str
@@ -90,6 +92,7 @@ class ViewDefinition:
     clock: ReadClock | None = None
     keys: tuple[str, ...] = ()
     unlisted: tuple[Unlisted, ...] = ()
+    filters: tuple[DynamicFilter, ...] = ()
 
     @cached_property
     def asked(self) -> Asked:
@@ -212,6 +215,7 @@ def analyse(
         known=known,
         keys=keys,
         unlisted=followed.unlisted,
+        filters=dynamic_filters(parsed, sql, relation.filters),
     )
 
 

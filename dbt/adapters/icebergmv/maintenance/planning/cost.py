@@ -77,6 +77,9 @@ _JOINED_TO_MANY = 4
 _SMALL_BESIDE = 20
 """How many times the rows of a small table all tables have."""
 
+_CUT_DOWN = 20_000
+"""To read fewer changed rows takes no longer than to read a small table beside them."""
+
 _COUNTED_FILES = 20_000
 """Reading so many manifest entries takes less than a second."""
 
@@ -135,7 +138,7 @@ def rows_to_ask(base: BaseTableStatus) -> int:
     if base.change.constraints.narrowed is None:
         return 2 * _rows(base)
     # A row that several commits wrote again is in several of the files that came and went.
-    return min(base.change.changed_rows, _rows_in_both(base) or base.change.changed_rows)
+    return int(base.share * min(base.change.changed_rows, _rows_in_both(base) or base.change.changed_rows))
 
 
 def _rows_in_both(base: BaseTableStatus) -> int | None:
@@ -276,10 +279,26 @@ def small_beside_large(status: MaterializedViewStatus) -> frozenset[int]:
     total = rows_in_all(status)
     if total <= FEW_ROWS:
         return frozenset()
-    most = max(FEW_ROWS, total // _SMALL_BESIDE)
+    most = _most_of_small(total)
     small = (b for b in status.stale if _rows(b) <= most and rows_to_ask(b) <= 2 * most)
     wanted = (b for b in small if total > MANY_ROWS or b.listed is not None or _is_written_again(b))
     return frozenset(index for base in wanted for index in base.occurrences)
+
+
+def is_small_beside(base: BaseTableStatus, status: MaterializedViewStatus) -> bool:
+    """Return whether to read a base table is cheap beside all that a full refresh reads."""
+    return _rows(base) <= _most_of_small(rows_in_all(status))
+
+
+def dear_to_ask(status: MaterializedViewStatus) -> frozenset[int]:
+    """Return the references to stale tables of which so much changed that it is first cut down by other tables."""
+    if are_all_small(status):
+        return frozenset()
+    return frozenset(i for base in status.stale if rows_to_ask(base) >= _CUT_DOWN for i in base.occurrences)
+
+
+def _most_of_small(rows_in_all: int) -> int:
+    return max(FEW_ROWS, rows_in_all // _SMALL_BESIDE)
 
 
 def _is_written_again(base: BaseTableStatus) -> bool:
@@ -297,7 +316,7 @@ def _is_nearly_all(base: BaseTableStatus) -> bool:
     if base.change.unit == "file" or base.listed is not None or base.base.source is None:
         return False
     partitions = _count_partitions(base.base.source)
-    return partitions is not None and base.change.changed_partitions >= partitions * NEARLY_EVERYWHERE
+    return partitions is not None and base.share * base.change.changed_partitions >= partitions * NEARLY_EVERYWHERE
 
 
 def _count_partitions(source: IcebergSource) -> int | None:

@@ -29,6 +29,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
     merges_reached_rows,
     plan_refresh,
     references_to_ask,
+    references_to_filter,
     references_to_list,
     without_regions,
 )
@@ -124,18 +125,21 @@ def kinds_of(definition: ViewDefinition, policy: RefreshPolicy, incremental: boo
 def forecast_of(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Forecast:
     """Return what comes of a definition, its status and a request to which Spark has not answered anything yet."""
     to_list = references_to_list(definition, status, request)
+    to_filter = references_to_filter(definition, status, request)
     # Values may show that much less changed.
-    at_once = None if to_list else full_at_once(definition, status, request)
+    at_once = None if to_list or to_filter else full_at_once(definition, status, request)
     if at_once is not None:
         return certain(at_once)
     forecast = _as_files_say(definition, status, request)
-    if not to_list or isinstance(forecast.plan, Append):
+    is_append = isinstance(forecast.plan, Append)
+    listed = [] if is_append or not to_list else [f"which values the changed rows of {_names(status, to_list)} hold"]
+    kept = [f"which rows of {_names(status, to_filter)} a join with a filtered table keeps"] if to_filter else []
+    if not listed and not kept:
         return forecast
-    names = " and ".join(b.base.name[2] for b in status.stale if b.is_among(to_list))
     # Values decide which rows may be affected, but not whether rows were only added.
-    others = (kind for kind in kinds_of(definition, request.policy, request.incremental) if kind != "append")
-    question = f"which values the changed rows of {names} hold"
-    return Forecast(forecast.plan, _united(forecast.kinds, tuple(others)), (question, *forecast.questions))
+    others = kinds_of(definition, request.policy, request.incremental)
+    kinds = ("none",) if is_append else tuple(kind for kind in others if kind != "append")
+    return Forecast(forecast.plan, _united(forecast.kinds, kinds), (*listed, *kept, *forecast.questions))
 
 
 def _as_files_say(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Forecast:

@@ -19,6 +19,7 @@ from dbt.adapters.icebergmv.maintenance.planning.cost import (
     NEARLY_EVERYWHERE,
     WORTH_ASKING,
     asking_pays,
+    dear_to_ask,
     is_cheap_to_ask,
     is_rough,
     merge_pays,
@@ -31,6 +32,7 @@ from dbt.adapters.icebergmv.maintenance.planning.deltas import (
     signed_deltas,
     without_what_cancels,
 )
+from dbt.adapters.icebergmv.maintenance.planning.dynamic_filtering import filters_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_MANY_CHANGED, Answer, NotListed
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes, clock_unanswered, count, unknown, untracked
@@ -108,6 +110,15 @@ def references_to_list(
     return small_beside_large(status) if plan is None or isinstance(plan, Append) else frozenset()
 
 
+def references_to_filter(
+    definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest
+) -> frozenset[int]:
+    """Return the references whose changes are cut down first to the rows that joins with filtered tables keep."""
+    plan = without_regions(definition, status, request)
+    wanted = dear_to_ask(status) if plan is None or isinstance(plan, Append) else frozenset[int]()
+    return frozenset(use.index for use in filters_to_ask(definition, status, wanted))
+
+
 def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> ToAsk:
     """Return the references to ask. With `auto` nothing is asked that would read most of all rows: it does not pay."""
     if without_regions(definition, status, request) is not None or not _is_clock_answered(status, request):
@@ -116,7 +127,7 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
     needed: dict[int, BaseTableStatus] = {}
     narrower: list[int] = []
     own_keys: list[int] = []
-    for base in status.stale:
+    for base in (base for base in status.stale if base.may_reach):
         # A merge writes the storage anew, so it is asked first whether it has anything to add.
         if merges and reaches_a_group(definition, base):
             continue
@@ -219,7 +230,7 @@ def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus], reques
     What they bring lies in the region that an overwrite would replace, so the other tables are read no further either.
     """
     deltas = appended_deltas(definition, stale)
-    if deltas is None:
+    if deltas is None or not any(base.may_reach for base in stale):
         return None
     rows = ", ".join(f"{b.base.name[2]}: {count(b.change.appended_rows, 'row')} appended" for b in stale)
     uses = [(base, use) for base in stale for use in _uses(definition, base)]
@@ -235,7 +246,7 @@ def _merge(
     """Return the plan that merges groups, where partitions alone do not say which output rows are affected."""
     if not request.merges or isinstance(otherwise, NoOp) or not _stands_still(status, request):
         return None
-    stale = status.stale
+    stale = [base for base in status.stale if base.may_reach]
     partitions_say_it = all(
         base.change.unit != "file"
         and base.base.name not in request.changed_nearly_everywhere

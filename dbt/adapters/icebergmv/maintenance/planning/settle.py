@@ -28,6 +28,7 @@ from dbt.adapters.icebergmv.maintenance.planning.cost import (
     nearly_all_keys,
     small_beside_large,
 )
+from dbt.adapters.icebergmv.maintenance.planning.dynamic_filtering import DynamicFiltering
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
     as_far_as_of_use,
     keeps,
@@ -54,6 +55,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
     clock_to_ask,
     plan_refresh,
     references_to_ask,
+    references_to_filter,
     references_to_list,
     without_regions,
 )
@@ -185,6 +187,10 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     if to_list:
         listing = Listing(view.bases.catalog_name, asker_of(lake, Limit()))
         view = replace(view, status=listing.status(view.definition, view.status, to_list))
+    to_filter = references_to_filter(view.definition, view.status, _request(view, options, unfit))
+    if to_filter:
+        filtering = DynamicFiltering(view.definition, view.bases, asking.run)
+        view = replace(view, status=filtering.status(view.status, to_filter))
     at_once = full_at_once(view.definition, view.status, _request(view, options, unfit))
     if at_once is not None:
         effort = replace(_effort_so_far(view), left_out=frozenset(["incremental"]))

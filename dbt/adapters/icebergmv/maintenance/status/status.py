@@ -19,7 +19,8 @@ from dbt.adapters.icebergmv.maintenance.status.schema_change import changed_mean
 class BaseTableStatus:
     """One base table (all its occurrences) against what the last refresh read.
 
-    `listed` are the rows that changed, in the columns that the view reads, if Spark has named them.
+    `listed` are the rows that changed, in the columns that the view reads, if Spark has named them. Only `share` of
+    what the files of the change hold may reach the view, as far as its constraints were cut down.
     """
 
     base: BaseTable
@@ -27,6 +28,12 @@ class BaseTableStatus:
     recorded: BaseTableState | None
     change: TableChange
     listed: ListedRows | None = None
+    share: float = 1.0
+
+    @property
+    def may_reach(self) -> bool:
+        """Return whether some row that changed may reach the view."""
+        return bool(self.change.constraints.data_disjuncts)
 
     def is_among(self, references: Collection[int]) -> bool:
         """Return whether one of some references reads the table."""

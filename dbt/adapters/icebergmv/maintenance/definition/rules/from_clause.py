@@ -53,7 +53,7 @@ def _parenthesised(node: exp.Subquery, scope: Scope, track: TrackQuery) -> Sourc
     if node.alias or node.args.get("pivots") or node.args.get("sample"):
         columns = None if sources.unknown else tuple(sources.slots[i].column for i in sources.star)
         below = sources.relation
-        relation = TrackedRelation(columns, below.occurrences, below.obstacles, below.deltas, below.questions)
+        relation = replace(below, columns=columns, unlisted=())
         plain = not (node.args.get("pivots") or node.args.get("sample") or node.args["alias"].columns)
         sources = sources_of(relation if plain else relation.cut("an alias over a join"), node.alias)
     return _joins(sources, node.args.get("joins") or [], scope, track)

@@ -101,7 +101,8 @@ def _below(left: TrackedRelation, right: TrackedRelation) -> TrackedRelation:
     )
     obstacles = {**left.obstacles, **right.obstacles}
     occurrences, ruled_out = left.occurrences | right.occurrences, left.ruled_out | right.ruled_out
-    return TrackedRelation(None, occurrences, obstacles, deltas, ruled_out=ruled_out)
+    filters = (*left.filters, *right.filters)
+    return TrackedRelation(None, occurrences, obstacles, deltas, ruled_out=ruled_out, filters=filters)
 
 
 def _left_first(e: Equality, offset: int) -> Equality:

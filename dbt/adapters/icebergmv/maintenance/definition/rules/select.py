@@ -18,6 +18,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.answers import Made, ge
 from dbt.adapters.icebergmv.maintenance.definition.rules.computed_keys import computed_key, grouped_key
 from dbt.adapters.icebergmv.maintenance.definition.rules.constants import literal_column
 from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
+from dbt.adapters.icebergmv.maintenance.definition.rules.dynamic_filters import filters_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.expression_subqueries import sources_below
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_clause import TrackQuery
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
@@ -78,6 +79,7 @@ def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> Tracked
     result = TrackedRelation(
         columns, below.occurrences, obstacles, deltas, below.questions, unlisted(select, names), below.ruled_out
     )
+    result = replace(result, filters=(*below.filters, *filters_of(select, names.sources)))
     reason = _cut_reason(select)
     if reason is not None:
         return result.cut(reason)

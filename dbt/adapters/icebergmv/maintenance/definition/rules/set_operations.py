@@ -43,7 +43,8 @@ def track_set_operation(
         for a, b in zip(left.columns, right.columns, strict=True)
     )
     deltas, ruled_out = _deltas(node, left.deltas, right.deltas), left.ruled_out | right.ruled_out
-    return TrackedRelation(columns, occurrences, obstacles, deltas, questions, ruled_out=ruled_out)
+    filters = (*left.filters, *right.filters)
+    return TrackedRelation(columns, occurrences, obstacles, deltas, questions, ruled_out=ruled_out, filters=filters)
 
 
 def _matched(left: TrackedColumn, right: TrackedColumn) -> TrackedColumn:

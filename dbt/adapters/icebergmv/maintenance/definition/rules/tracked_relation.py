@@ -166,12 +166,28 @@ class Unlisted:
 
 
 @dataclass(frozen=True)
+class Filter:
+    """What the rows of a table that pass some terms of a SELECT say of the rows of other tables that it reads.
+
+    Every row of FROM and WHERE comes with a row of `occurrence`, named `alias` there, that passes the `terms`, which
+    are the id() of their nodes. With the value that this row has in `column` it depends, of the occurrence of each of
+    the `tracks`, only on rows which lead to that value.
+    """
+
+    occurrence: Occurrence
+    alias: str
+    column: str
+    terms: frozenset[int]
+    tracks: Tracks
+
+
+@dataclass(frozen=True)
 class TrackedRelation:
     """The output of an operator. `columns` is None when its columns are not known.
 
     `occurrences` are the base occurrences below it; `obstacles` says for some of them what cuts their tracking. Of the
     occurrences that are not in `questions` the columns answer nothing. `unlisted` is known of a SELECT alone. On those
-    in `ruled_out` no row depends: a condition keeps none that they are read for.
+    in `ruled_out` no row depends: a condition keeps none that they are read for. `filters` are those of all SELECTs.
     """
 
     columns: tuple[TrackedColumn, ...] | None
@@ -181,12 +197,14 @@ class TrackedRelation:
     questions: Questions = field(default_factory=dict)
     unlisted: tuple[Unlisted, ...] = ()
     ruled_out: frozenset[Occurrence] = frozenset()
+    filters: tuple[Filter, ...] = ()
 
     def cut(self, reason: str) -> TrackedRelation:
         """Return the relation after an operator that nothing tracks through."""
         columns = self.columns and tuple(replace(c, tracks=frozenset()) for c in self.columns)
         obstacles = {**dict.fromkeys(self.occurrences, reason), **self.obstacles}
-        return TrackedRelation(columns, self.occurrences, obstacles, ruled_out=self.ruled_out)
+        kept = replace(TrackedRelation(columns, self.occurrences, obstacles), ruled_out=self.ruled_out)
+        return replace(kept, filters=self.filters)
 
     def blocked(self, occurrences: Iterable[Occurrence], reason: str) -> TrackedRelation:
         """Return the relation with some occurrences added to what it reads but never tracked."""
@@ -219,6 +237,7 @@ class TrackedRelation:
                 None if emptied_by is None else frozenset(map(moved, emptied_by)),
             ),
             ruled_out=frozenset(map(moved, self.ruled_out)),
+            filters=tuple(replace(f, occurrence=moved(f.occurrence), tracks=moved_all(f.tracks)) for f in self.filters),
         )
 
 

@@ -1,0 +1,157 @@
+"""Cuts changes down to the rows that joins with filtered tables keep, before anything is planned.
+
+Where a table that did not change filters others by a join (definition/dynamic_filters.py), Spark is asked for the keys
+of its rows that pass. This is the dynamic filtering of Trino, and the dynamic partition pruning of Spark, done for the
+changed rows: what partitions and column bounds say of them is met with the keys. Where nothing is left, no row of the
+view can be affected, and no changed row was read. Otherwise less of the change is read by all that follows.
+
+The filter reads one table, whose rows are the same before and after the change. So it holds for both versions of the
+others, and in every step from the old rows of the view to the new ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.dynamic_filters import DynamicFilter
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track
+from dbt.adapters.icebergmv.maintenance.lake import Spark
+from dbt.adapters.icebergmv.maintenance.planning.asker import Asker
+from dbt.adapters.icebergmv.maintenance.planning.cost import is_small_beside
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_COLLECTED, NotListed, values_of
+from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_pinned
+from dbt.adapters.icebergmv.maintenance.planning.regions import FEW_TERMS
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, preimage
+from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify, within_bounds
+from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
+from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, identifier
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+
+_Usable: TypeAlias = Mapping[Occurrence, Sequence[tuple[DynamicFilter, Track]]]
+"""The filters of each use of a table, each with the base column that it cuts down."""
+
+_MOST_MET = 10_000
+"""Disjuncts of a change times those of what is kept: to meet so many takes a tenth of a second."""
+
+
+@dataclass(frozen=True)
+class DynamicFiltering:
+    """What cuts changes down: a definition, its base tables, and what runs questions."""
+
+    definition: ViewDefinition
+    bases: BaseTables
+    run: Asker
+
+    def status(self, status: MaterializedViewStatus, references: Collection[int]) -> MaterializedViewStatus:
+        """Return the status in which the tables of some references changed only where joins keep their rows.
+
+        Without a disjunct they say that no row can be affected.
+        """
+        usable = filters_to_ask(self.definition, status, references)
+        asked = list(dict.fromkeys(one for filters in usable.values() for one, _ in filters))
+        keys = dict(zip(asked, self.run.each(self._keys, asked), strict=True))
+        kept = {use: _kept(filters, keys) for use, filters in usable.items()}
+
+        def cut_down(base: BaseTableStatus) -> BaseTableStatus:
+            uses = [use for index in base.occurrences for use in self.definition.uses_of(index)]
+            return _cut_down(base, [kept[use] for use in uses]) if uses and kept.keys() >= {*uses} else base
+
+        return replace(status, base_tables=tuple(map(cut_down, status.base_tables)))
+
+    def _keys(self, one: DynamicFilter, run: Spark) -> Domain:
+        """Return the keys of the rows of a table that pass its terms; all where they are too many, or not known."""
+        text = self._question(one)
+        found = None if text is None else values_of(text, run, MOST_COLLECTED)
+        return Domain.all() if found is None or isinstance(found, NotListed) else _in_runs(found)
+
+    def _question(self, one: DynamicFilter) -> str | None:
+        reference = self.definition.references[one.reference]
+        source = self.bases.of(reference).source
+        types = {} if source is None else {c.name: c.type for c in schema_columns(source.table_schema)}
+        key = internal_form(types.get(one.column, ""), f"{identifier(one.alias)}.{identifier(one.column)}")
+        if source is None or key is None:
+            return None
+        table = read_pinned(replace(reference, has_alias=True), source, None, Dialect(self.bases.catalog_name, False))
+        terms = " AND ".join(f"({term}\n)" for term in one.terms)
+        return f"SELECT DISTINCT {key} FROM {table} AS {identifier(one.alias)} WHERE {terms}"
+
+
+def filters_to_ask(definition: ViewDefinition, status: MaterializedViewStatus, references: Collection[int]) -> _Usable:
+    """Return the filters that may cut down what changed of the tables of some references, for each of their uses.
+
+    A table of which some use has no filter is left as it is: so much of a change is kept as any use keeps.
+    """
+    found: dict[Occurrence, list[tuple[DynamicFilter, Track]]] = {}
+    for base in status.stale if definition.rewritable else ():
+        if not base.is_among(references) or not base.change.constraints.data_disjuncts:
+            continue
+        uses = [use for index in base.occurrences for use in definition.uses_of(index)]
+        of_uses = {use: list(_filters_of(use, base, definition, status)) for use in uses}
+        if all(of_uses.values()):
+            found |= of_uses
+    return found
+
+
+def _filters_of(
+    use: Occurrence, base: BaseTableStatus, definition: ViewDefinition, status: MaterializedViewStatus
+) -> Iterable[tuple[DynamicFilter, Track]]:
+    disjuncts = (in_terms_of(d, ()) for d in base.change.constraints.data_disjuncts)
+    constrained = {key.column for d in disjuncts for key, _ in d.constraints if key.transform is None}
+    tables = status.by_occurrence
+    for one in definition.filters:
+        filtering = tables.get(one.reference)
+        if filtering is None or not _is_same(filtering) or not is_small_beside(filtering, status):
+            continue
+        tracks = (t for t in one.tracks if t.occurrence == use and t.column in constrained)
+        yield from ((one, t) for t in tracks if not any(isinstance(step, Computed) for step in t.function))
+
+
+def _is_same(base: BaseTableStatus) -> bool:
+    """Return whether a table has the rows that it had, as far as the view reads them."""
+    change = base.change
+    return change.status == "fresh" or (change.status == "stale" and not change.constraints.data_disjuncts)
+
+
+def _kept(filters: Sequence[tuple[DynamicFilter, Track]], keys: Mapping[DynamicFilter, Domain]) -> TupleDomain:
+    """Return the base rows that filters of one use keep."""
+    kept = TupleDomain.all_of((ColumnKey(t.column), preimage(t.function, keys[one])) for one, t in filters)
+    return kept if kept.is_none else within_bounds(kept, FEW_TERMS)
+
+
+def _cut_down(base: BaseTableStatus, kept: Sequence[TupleDomain]) -> BaseTableStatus:
+    """Return the status of a base table that changed only where some use of it keeps rows."""
+    before, kept = base.change.constraints.data_disjuncts, simplify(kept, FEW_TERMS)
+    if any(rows.is_all for rows in kept) or len(before) * len(kept) > _MOST_MET:
+        return base
+    met = [[both for rows in kept if not (both := _both(disjunct, rows)).is_none] for disjunct in before]
+    constraints = StaleDataConstraints(tuple(both for some in met for both in some))
+    share = base.share * sum(map(bool, met)) / len(before)
+    return replace(base, change=replace(base.change, constraints=constraints), share=share)
+
+
+def _both(rows: TupleDomain, others: TupleDomain) -> TupleDomain:
+    """Return the rows in both, as partitions say it, where ranges that their transforms stand for meet the others."""
+    return TupleDomain.none() if in_terms_of(rows, ()).intersect(others).is_none else rows.intersect(others)
+
+
+def _in_runs(domain: Domain) -> Domain:
+    """Return whole numbers that follow each other as ranges, which are far fewer for the days of a year."""
+    if not domain.is_discrete or not all(type(r.low) is int for r in domain.ranges):
+        return domain
+
+    runs: list[Range] = []
+    for one in domain.ranges:
+        last = runs[-1].high if runs else None
+        if type(last) is int and one.low == last + 1:
+            runs[-1] = Range(runs[-1].low, one.high)
+        else:
+            runs.append(one)
+    return domain.with_ranges(runs)
