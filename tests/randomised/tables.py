@@ -51,7 +51,7 @@ POOLS: dict[str, list[Any]] = {
     "d": [*DAYS, None],
     "region": ["a", "b", "ab", "it's\\", None],
     "v": [0, 3, -1, 9, 10, -10, -11, None],
-    "x": [0.5, 1.0, math.nan, -2.0, None],
+    "x": [0.0, 1.0, math.nan, -0.0, None],
 }
 _INDEX = {name: i for i, name in enumerate(COLUMNS)}
 _OF_TYPE = {

@@ -30,6 +30,7 @@ from types import NoneType
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
+from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import keeps_equal
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names, first_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
@@ -51,9 +52,14 @@ Answered = Mapping[Occurrence, frozenset[int]]
 def slots_read(expression: exp.Expr, names: Names) -> frozenset[int] | None:
     """Return the slots that an expression is made of; None when it is made of more than the columns of one row.
 
+    That is more, too, where it can tell equal values of a slot apart: rows with the same values are known by these.
     Columns of an outer query, and tables in subqueries, do not change while an occurrence in FROM is asked about. A
     slot that an equality makes the same is another slot here: the answer may hold rows for which it does not hold.
     """
+    return _slots(expression, names) if keeps_equal(expression, names) else None
+
+
+def _slots(expression: exp.Expr, names: Names) -> frozenset[int] | None:
     merged = _merged_slot(expression, names)
     if merged is not None:
         return frozenset({merged})
@@ -64,7 +70,7 @@ def slots_read(expression: exp.Expr, names: Names) -> frozenset[int] | None:
         return frozenset({slot}) if slot is not None else frozenset() if names.is_outer(expression) else None
     if isinstance(expression, _NOT_OF_ONE_ROW) or (isinstance(expression, exp.Func) and not _is_of_one_row(expression)):
         return None
-    return _union(slots_read(part, names) for part in expression.iter_expressions())
+    return _union(_slots(part, names) for part in expression.iter_expressions())
 
 
 def _merged_slot(expression: exp.Expr, names: Names) -> int | None:
@@ -147,14 +153,15 @@ def filtered_by(sources: Sources, query: exp.Query, inside: TrackedRelation, row
 
 def generated(sources: Sources, call: exp.Expr, names: Names) -> Sources:
     """Return FROM after a generator, which leaves the questions of those occurrences that answer its arguments."""
-    argument_slots = _union(slots_read(a, names) for a in call.iter_expressions())
-    answered = answered_slots(sources)
-    questions = {
-        o: question
-        for o, question in sources.relation.questions.items()
-        if argument_slots is not None and argument_slots <= answered[o]
-    }
-    return with_questions(sources, questions)
+    return answering(sources, call.iter_expressions(), names)
+
+
+def answering(sources: Sources, expressions: Iterable[exp.Expr], names: Names) -> Sources:
+    """Return FROM with the questions of those occurrences that answer all that some expressions read."""
+    slots = _union(slots_read(expression, names) for expression in expressions)
+    answered, questions = answered_slots(sources), sources.relation.questions
+    kept = {o: q for o, q in questions.items() if slots is not None and slots <= answered[o]}
+    return with_questions(sources, kept)
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ def literal_column(item: exp.Expr, names: Names) -> TrackedColumn | None:
         return None
     every = below.occurrences | below.questions.keys()
     tracks = frozenset(Track(o, ANY_COLUMN, (literal,)) for o in every)
-    return TrackedColumn(item.output_name, tracks, type_of(item), answered=frozenset(below.questions))
+    return TrackedColumn(item.output_name, tracks, type_of(item), answered=frozenset(below.questions), exact=True)
 
 
 def without_ruled_out(sources: Sources, where: exp.Where, names: Names) -> Sources:

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.answers import generated
+from dbt.adapters.icebergmv.maintenance.definition.rules.answers import answering, generated
+from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources, sources_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import with_generated
 from dbt.adapters.icebergmv.maintenance.definition.rules.joins import joined
@@ -74,6 +75,8 @@ def _lateral(sources: Sources, join: exp.Join, scope: Scope, track: TrackQuery) 
     lateral = join.this
     if not isinstance(lateral.this, exp.Subquery):
         found = _with_generated(sources, lateral, scope)
+        # ON looks at each row that is generated. Where it does not read what is answered, it may let others pass.
+        found = answering(found, conjuncts(join.args.get("on")), Names(found, scope))
         return replace(found, relation=replace(found.relation, deltas=Deltas())) if join.side else found
     inside = track(lateral.this.this, scope)
     below = sources.relation.blocked(inside.occurrences, "a LATERAL subquery")

@@ -162,7 +162,8 @@ def _coalesced(
     type_ = left.type if left.type == right.type else WIDER
     # Whichever side changed, an equality that the question keeps sees its column.
     of_either = answered & frozenset(sources.relation.questions)
-    column = replace(left, tracks=before[e.left] | before[e.right], type=type_, answered=of_either)
+    tracks, exact = before[e.left] | before[e.right], left.exact and right.exact
+    column = replace(left, tracks=tracks, type=type_, answered=of_either, exact=exact)
     slot = Slot("", column, plain=False)
     return replace(sources, slots=(*sources.slots, slot), merged={**sources.merged, pair: len(sources.slots)})
 

@@ -19,6 +19,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.computed_keys import co
 from dbt.adapters.icebergmv.maintenance.definition.rules.constants import literal_column
 from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
 from dbt.adapters.icebergmv.maintenance.definition.rules.dynamic_filters import filters_of
+from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import is_exact_value
 from dbt.adapters.icebergmv.maintenance.definition.rules.expression_subqueries import sources_below
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_clause import TrackQuery
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
@@ -117,7 +118,8 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
             required = not key.steps and names.sources.slots[key.slot].column.required
             column = TrackedColumn(expression.output_name, names.tracks(key), key.type, required)
             column = behind_windows(column, key, windows, names)
-        columns.append(literal or replace(column, answered=made.answers(expression)))
+        column = replace(column, answered=made.answers(expression), exact=is_exact_value(expression, names))
+        columns.append(literal or column)
         if isinstance(expression, exp.Alias):
             names = replace(names, aliases={expression.alias.lower(): None if hidden else key, **names.aliases})
     return tuple(columns)

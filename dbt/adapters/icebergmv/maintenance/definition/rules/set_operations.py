@@ -48,10 +48,11 @@ def track_set_operation(
 
 
 def _matched(left: TrackedColumn, right: TrackedColumn) -> TrackedColumn:
-    type_ = _common_type(left.type, right.type)
+    type_, exact = _common_type(left.type, right.type), left.exact and right.exact
     if type_ is None:
-        return TrackedColumn(left.name)
-    return TrackedColumn(left.name, left.tracks | right.tracks, type_, left.required and right.required)
+        return TrackedColumn(left.name, exact=exact)
+    required = left.required and right.required
+    return TrackedColumn(left.name, left.tracks | right.tracks, type_, required, exact=exact)
 
 
 def _common_type(left: str | None, right: str | None) -> str | None:

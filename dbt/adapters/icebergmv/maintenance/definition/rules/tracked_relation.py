@@ -63,7 +63,8 @@ Tracks = frozenset[Track]
 class TrackedColumn:
     """A column of a relation. `type` is its Spark type where it is known; `required` that it is never NULL.
 
-    `answered` holds the occurrences whose question (see Question) this column is an answer to.
+    `answered` holds the occurrences whose question (see Question) this column is an answer to. `exact`: equal values of
+    it are known to be one (see exactness.py).
     """
 
     name: str
@@ -71,6 +72,7 @@ class TrackedColumn:
     type: str | None = None
     required: bool = False
     answered: frozenset[Occurrence] = frozenset()
+    exact: bool = False
 
     def literal_of(self, occurrence: Occurrence) -> Constant | None:
         """Return the literal that this column shows in each row which depends on an occurrence, if it does."""
