@@ -55,13 +55,41 @@ KEPT = {
         "SELECT x.v FROM c x JOIN c y ON x.v = y.id",
         ["1 u.d (u.w > 3): d#0", "1 u.d (u.w > 3): d#0'"],
     ),
+    "an outer join of which WHERE lets no NULL pass": (
+        "SELECT t.v FROM t LEFT JOIN u ON t.d = u.d WHERE u.w > 3 AND coalesce(u.id, 1) = 1",
+        ["1 u.d (u.w > 3, coalesce(u.id, 1) = 1): d#0"],
+    ),
+    "a term above groups, on what they show": (
+        "SELECT q.r, q.s FROM (SELECT t.region AS r, u.w AS year, u.id, sum(t.v) AS s FROM t JOIN u ON t.d = u.d "
+        "GROUP BY t.region, u.w, u.id) q WHERE q.year = 2024 AND (id > 3 OR q.year < id) AND s > 3",
+        ["1 u.d (`u`.`w` = 2024, `u`.`id` > 3 OR `u`.`w` < `u`.`id`): d#0"],
+    ),
+    "terms on two uses of a common table expression": (
+        "WITH c AS (SELECT t.region, u.w, count(*) AS n FROM t, u WHERE t.d = u.d AND u.id > 0 GROUP BY ALL) "
+        "SELECT x.region, x.n, y.n AS before FROM c x JOIN c y ON x.region = y.region AND x.w = 2024 WHERE y.w = 2023",
+        ["1 u.d (u.id > 0, `u`.`w` = 2023): d#0'", "1 u.d (u.id > 0, `u`.`w` = 2024): d#0"],
+    ),
     "branches of a UNION": (
         "SELECT t.v FROM t JOIN u ON t.d = u.d WHERE u.w > 3 UNION ALL SELECT t.v FROM t",
         ["1 u.d (u.w > 3): d#0"],
     ),
 }
 NOTHING_KEPT = {
-    "the null-supplying side": "SELECT t.v FROM t LEFT JOIN u ON t.d = u.d WHERE u.w > 3",
+    "the null-supplying side": "SELECT t.v FROM t LEFT JOIN u ON t.d = u.d WHERE coalesce(u.w, 4) > 3 OR u.w IS NULL",
+    "a term of ON of the null-supplying side": (
+        "SELECT t.v FROM t LEFT JOIN u ON t.d = u.d AND u.w > 3 WHERE u.w IS NULL"
+    ),
+    "a term above on an aggregate, or on what is cast": (
+        "SELECT r FROM (SELECT t.region AS r, max(u.w) AS m, CAST(u.id AS string) AS i, u.id + 1 AS j FROM t "
+        "JOIN u ON t.d = u.d GROUP BY t.region, u.id) q WHERE m > 3 AND i = '1' AND j = 1"
+    ),
+    "a term above an outer join": (
+        "SELECT q.r, x.month FROM odd x LEFT JOIN (SELECT t.region AS r, u.w AS y, u.d FROM t JOIN u ON t.d = u.d) q "
+        "ON x.d = q.d AND q.y > 3"
+    ),
+    "a term above a LIMIT": (
+        "SELECT r FROM (SELECT t.region AS r, u.w AS y FROM t JOIN u ON t.d = u.d ORDER BY 1 LIMIT 3) q WHERE q.y = 3"
+    ),
     "a term of ON of an outer join": "SELECT u.d, t.v FROM u LEFT JOIN t ON t.d = u.d AND u.w > 3",
     "a side that a later join may leave out": (
         "SELECT t.v FROM t JOIN u ON t.d = u.d AND u.w > 3 RIGHT JOIN odd ON odd.d = t.d"

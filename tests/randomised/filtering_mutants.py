@@ -25,6 +25,11 @@ OF_BOTH = view(
     "UNION ALL SELECT c.v, c.id FROM t0 c JOIN t1 e ON c.d = e.d WHERE e.v <= 0"
 )
 NOT_IN = view("SELECT b.region, b.v FROM t1 b WHERE b.d NOT IN (SELECT a.d FROM t0 a) AND b.v > 0")
+ABOVE = view(
+    "SELECT q.region, q.s FROM (SELECT a.region, b.v AS y, sum(a.v) AS s FROM t0 a JOIN t1 b ON a.d = b.d "
+    "GROUP BY a.region, b.v) q WHERE q.y > 0"
+)
+OUTER = view("SELECT a.region, a.v, b.v AS w FROM t0 a LEFT JOIN t1 b ON a.d = b.d WHERE b.v > 0 OR b.v IS NULL")
 EITHER = view("SELECT a.region, a.v FROM t0 a JOIN t1 b ON a.d = b.d WHERE b.v > 0 OR a.v > 0")
 
 
@@ -80,6 +85,13 @@ FILTERING_MUTANTS: dict[str, Mutant] = {
         claiming(lambda found: [replace(one, terms=tuple(f"NOT ({t})" for t in one.terms)) for one in found]), JOINED
     ),
     "the ON of an outer join filters": of(_claim("b", "b.v > 0"), SUPPLIED),
+    "rows that no WHERE asks for filter": of(_claim("b", "b.v > 0"), OUTER),
+    "a term above is read of another column": of(
+        claiming(
+            lambda found: [replace(one, terms=tuple(t.replace("`v`", "`id`") for t in one.terms)) for one in found]
+        ),
+        ABOVE,
+    ),
     "a side of an OR filters": of(_claim("b", "b.v > 0"), EITHER),
     "a table that changed filters as it is now": of(known("_is_same", lambda base: True), JOINED),
     "a use without a filter is forgotten": of(claiming(_first_use_of_each), TWICE),

@@ -46,6 +46,14 @@ def first_name(node: exp.Expr, tokens: Sequence[Token]) -> int | None:
     return token_at(min((int(n.meta["start"]) for n in names_in(node)), default=None), tokens)
 
 
+def span_of(column: exp.Column) -> tuple[int, int]:
+    """Return where the text has a column (end exclusive); -1 for one that the text does not have."""
+    parts = [p for p in column.parts if isinstance(p, exp.Identifier) and "start" in p.meta]
+    if len(parts) != len(column.parts):
+        return (-1, -1)
+    return (parts[0].meta["start"], parts[-1].meta["end"] + 1)
+
+
 def token_at(start: int | None, tokens: Sequence[Token]) -> int | None:
     """Return the number of the token at a place in the text."""
     return next((i for i, token in enumerate(tokens) if token.start == start), None)

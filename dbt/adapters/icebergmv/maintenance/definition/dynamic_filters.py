@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.definition.clauses import span_of
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse_query
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import term_span
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Filter, Tracks
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Filter, FilterTerm, Tracks
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
+from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 
 
 @dataclass(frozen=True)
@@ -25,25 +30,37 @@ class DynamicFilter:
 
 
 def dynamic_filters(parsed: ParsedSql, sql: str, found: Iterable[Filter]) -> tuple[DynamicFilter, ...]:
-    """Return the filters that were found in a parsed text. A term whose place is in doubt is left out."""
-    filters = tuple(found)
-    texts = dict(_texts(parsed, sql, {term for one in filters for term in one.terms}))
-    with_terms = ((one, tuple(text for term, text in texts.items() if term in one.terms)) for one in filters)
+    """Return the filters that were found in a parsed text and have a term. Without some terms, more rows pass."""
+    filters = [one for one in found if one.terms]
+    nodes = {id(node): node for node in parsed.tree.walk()} if filters else {}
+    with_text = ((one, _texts(one, nodes, parsed, sql)) for one in filters)
     return tuple(
         DynamicFilter(one.occurrence.index, one.alias, one.column, terms, one.tracks)
-        for one, terms in with_terms
+        for one, terms in with_text
         if terms
     )
 
 
-def _texts(parsed: ParsedSql, sql: str, terms: Collection[int]) -> Iterator[tuple[int, str]]:
-    """Yield terms, given by the id() of their nodes, with their texts, in the order of the tree."""
-    for node in parsed.tree.walk() if terms else ():
-        span = term_span(node, parsed.tokens) if id(node) in terms else None
-        if span is None or span.end <= span.start:
-            continue
-        text = sql[parsed.tokens[span.start].start : parsed.tokens[span.end - 1].end + 1]
-        again = parse_query(f"SELECT 1 WHERE {text}\n")
-        where = None if again is None else again.args.get("where")
-        if where is not None and where.this.unnest() == node.unnest():
-            yield id(node), text
+def _texts(one: Filter, nodes: Mapping[int, exp.Expr], parsed: ParsedSql, sql: str) -> tuple[str, ...]:
+    """Return the terms of a filter as texts over its table, in the order of the text."""
+    found = (_text(term, one.alias, nodes, parsed, sql) for term in one.terms)
+    return tuple(text for _, text in sorted(place for place in found if place is not None))
+
+
+def _text(
+    term: FilterTerm, alias: str, nodes: Mapping[int, exp.Expr], parsed: ParsedSql, sql: str
+) -> tuple[int, str] | None:
+    """Return where a term is in the text, and its text over the table; None where its place is in doubt."""
+    node, span = nodes[term.node], term_span(nodes[term.node], parsed.tokens)
+    if span is None or span.end <= span.start:
+        return None
+    start, end = parsed.tokens[span.start].start, parsed.tokens[span.end - 1].end + 1
+    again = parse_query(f"SELECT 1 WHERE {sql[start:end]}\n")
+    where = None if again is None else again.args.get("where")
+    if where is None or where.this.unnest() != node.unnest():
+        return None
+    places = [(span_of(nodes[column]), name) for column, name in term.columns]  # type: ignore[arg-type]
+    if any(first < start or behind > end for (first, behind), _ in places):
+        return None
+    edits = [TextEdit(first - start, behind - start, qualified(alias, name)) for (first, behind), name in places]
+    return start, with_edits(sql[start:end], edits)

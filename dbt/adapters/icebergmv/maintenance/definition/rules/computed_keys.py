@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
+from dbt.adapters.icebergmv.maintenance.definition.clauses import span_of
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, parse_query
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names
@@ -66,7 +67,7 @@ def _normalised(inner: exp.Expr) -> str:
 
 def _text(item: exp.Expr, columns: Sequence[exp.Column], scope: Scope) -> tuple[str, ...] | None:
     """Return the text of the item without its alias, cut at each of its columns; None if it is not found."""
-    spans = sorted(_span(c) for c in columns)
+    spans = sorted(span_of(c) for c in columns)
     tokens = _without_alias(item, scope.items.get(spans[0][0], ()))
     if spans[0][0] < 0 or not tokens:
         return None
@@ -82,11 +83,3 @@ def _without_alias(item: exp.Expr, tokens: Sequence[Token]) -> Sequence[Token]:
     if not isinstance(item, exp.Alias):
         return tokens
     return tokens[:-2] if len(tokens) > 1 and tokens[-2].token_type == TokenType.ALIAS else tokens[:-1]
-
-
-def _span(column: exp.Column) -> tuple[int, int]:
-    """Return where the text has the column (end exclusive); -1 for one that the text does not have."""
-    parts = [p for p in column.parts if isinstance(p, exp.Identifier) and "start" in p.meta]
-    if len(parts) != len(column.parts):
-        return (-1, -1)
-    return (parts[0].meta["start"], parts[-1].meta["end"] + 1)

@@ -1,44 +1,93 @@
-"""Which rows of other tables an inner join with a filtered table keeps: Trino's dynamic filters, as data.
+"""Which rows of other tables a join with a filtered table keeps: Trino's dynamic filters, as data.
 
 In `sales JOIN dates ON sales.day_key = dates.day_key WHERE dates.year = 2024` a row of sales comes to nothing unless a
 row of dates passes WHERE that has its key. So what is known of the changed rows of sales and the keys of these few rows
 may show that no row of the view depends on the change, without a look at sales.
+
+A term of a SELECT above filters too, if it reads columns that track columns of dates as they are: a row that shows the
+year 2024 depends on no row of dates of another year, and so not on what these are joined with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
-from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Filter, Occurrence, Track
+from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Slot, Sources
+from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
+    Filter,
+    FilterTerm,
+    Occurrence,
+    Track,
+    null_supplied,
+)
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
 
 _OF_OTHER_ROWS = ("connect", "match", "kind", "pivots", "sample")
 """Clauses behind which the rows of a SELECT are not those that pass its FROM and WHERE."""
 
+_COMPARE = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 
-def filters_of(select: exp.Select, sources: Sources) -> Iterator[Filter]:
-    """Yield what each table in FROM that WHERE filters says of the tables that are equated with it.
 
-    `sources` is FROM behind WHERE. A column of a table that an outer join may show as NULL does not track itself as it
-    is, so such a table filters nothing. Rows that pass some terms are those that pass all of them, and more.
+def filters_of(select: exp.Select, names: Names) -> tuple[Filter, ...]:
+    """Return what tables in FROM say of those that are equated with them, and those below in this SELECT.
+
+    `names` are those of FROM behind WHERE. Rows that pass some terms are those that pass all of them, and more.
     """
+    sources = names.sources
     if any(map(select.args.get, _OF_OTHER_ROWS)):
-        return
-    terms = list(_terms(select))
-    for table in _tables(select):
-        alias, occurrence = table.alias_or_name, Occurrence(table.meta[CTE_INDEX])
-        own = {i for i, slot in enumerate(sources.slots) if slot.alias == alias.lower()}
-        passed = frozenset(id(term) for term in terms if _is_of(term, own, sources))
-        for slot in (sources.slots[i] for i in sorted(own) if passed):
-            itself = Track(occurrence, slot.column.name)
-            others = (t for t in slot.column.tracks if t.occurrence != occurrence and not t.is_of_literal)
-            tracks = frozenset(others) if itself in slot.column.tracks else frozenset[Track]()
-            if tracks:
-                yield Filter(occurrence, alias, slot.column.name, passed, tracks)
+        return sources.relation.filters
+    terms = [term for term in _terms(select) if term.find(exp.Query) is None]
+    below = (_met(one, terms, names) for one in sources.relation.filters)
+    return (*below, *(one for table in _tables(select) for one in _own(table, select, terms, sources)))
+
+
+def _met(below: Filter, terms: Iterable[exp.Expr], names: Names) -> Filter:
+    """Return a filter of a SELECT below with the terms of this one that read nothing but its table."""
+    found = (_of_table(term, below.occurrence, names) for term in terms)
+    return replace(below, terms=below.terms | {term for term in found if term is not None})
+
+
+def _of_table(term: exp.Expr, occurrence: Occurrence, names: Names) -> FilterTerm | None:
+    """Return a term as one of the columns of a base table; None where it reads others, or these in another form."""
+    types = {c.name: c.type for c in names.scope.columns.get(occurrence.index) or ()}
+    read: list[tuple[int, str]] = []
+    for column in term.find_all(exp.Column):
+        slot = names.sources.resolve(column) if column.table or not names.sources.unknown else None
+        shown = None if slot is None else names.sources.slots[slot].column
+        tracks = () if shown is None else (t for t in shown.tracks if t.occurrence == occurrence and not t.function)
+        base = next((t.column for t in tracks), None)
+        if base is None or shown is None or not shown.exact or shown.type != types.get(base):
+            return None
+        read.append((id(column), base))
+    is_same = isinstance(term, exp.EQ) and len(read) > 1 and len({base for _, base in read}) == 1
+    return FilterTerm(id(term), tuple(read)) if read and not is_same else None
+
+
+def _own(table: exp.Table, select: exp.Select, terms: Iterable[exp.Expr], sources: Sources) -> Iterator[Filter]:
+    """Yield what a table in FROM says of those that its columns are equated with.
+
+    What an outer join may show as NULL does not track itself as it is. It does where WHERE lets no NULL pass.
+    """
+    alias, occurrence = table.alias_or_name, Occurrence(table.meta[CTE_INDEX])
+    own = {i for i, slot in enumerate(sources.slots) if slot.alias == alias.lower()}
+    passed = [term for term in terms if _is_of(term, own, sources)]
+    where = select.args.get("where")
+    is_there = where is not None and any(_rejects_null(t) and _is_of(t, own, sources) for t in conjuncts(where.this))
+    for slot in (sources.slots[i] for i in sorted(own)):
+        others = frozenset(t for t in slot.column.tracks if t.occurrence != occurrence and not t.is_of_literal)
+        if others and _shows_itself(slot, occurrence, is_there):
+            yield Filter(occurrence, alias, slot.column.name, frozenset(FilterTerm(id(t)) for t in passed), others)
+
+
+def _shows_itself(slot: Slot, occurrence: Occurrence, is_there: bool) -> bool:
+    """Return whether each row shows a column of a base table as it is; `is_there`: each row has one of the table."""
+    itself = frozenset([Track(occurrence, slot.column.name)])
+    return bool(itself & slot.column.tracks) or (is_there and bool(null_supplied(itself) & slot.column.tracks))
 
 
 def _tables(select: exp.Select) -> list[exp.Table]:
@@ -71,6 +120,11 @@ def _terms(select: exp.Select) -> Iterator[exp.Expr]:
 def _is_of(term: exp.Expr, own: set[int], sources: Sources) -> bool:
     """Return whether a term reads nothing but columns of one table."""
     columns = list(term.find_all(exp.Column))
-    if not columns or term.find(exp.Query) is not None:
-        return False
-    return all((c.table or not sources.unknown) and sources.resolve(c) in own for c in columns)
+    return bool(columns) and all((c.table or not sources.unknown) and sources.resolve(c) in own for c in columns)
+
+
+def _rejects_null(term: exp.Expr) -> bool:
+    """Return whether it is plain that a comparison is not true of a row whose columns are all NULL."""
+    if isinstance(term, _COMPARE):
+        return isinstance(term.this, exp.Column) or isinstance(term.expression, exp.Column)
+    return isinstance(term, (exp.Between, exp.Like)) and isinstance(term.this, exp.Column)

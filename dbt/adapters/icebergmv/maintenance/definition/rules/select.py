@@ -80,7 +80,7 @@ def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> Tracked
     result = TrackedRelation(
         columns, below.occurrences, obstacles, deltas, below.questions, unlisted(select, names), below.ruled_out
     )
-    result = replace(result, filters=(*below.filters, *filters_of(select, names.sources)))
+    result = replace(result, filters=filters_of(select, names))
     reason = _cut_reason(select)
     if reason is not None:
         return result.cut(reason)

@@ -168,18 +168,26 @@ class Unlisted:
 
 
 @dataclass(frozen=True)
-class Filter:
-    """What the rows of a table that pass some terms of a SELECT say of the rows of other tables that it reads.
+class FilterTerm:
+    """A term of a condition, by the id() of its node; `columns` are the base columns that some of its columns show."""
 
-    Every row of FROM and WHERE comes with a row of `occurrence`, named `alias` there, that passes the `terms`, which
-    are the id() of their nodes. With the value that this row has in `column` it depends, of the occurrence of each of
-    the `tracks`, only on rows which lead to that value.
+    node: int
+    columns: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What the rows of a table that pass some terms say of the rows of other tables that are read beside it.
+
+    Every row of their SELECT comes with a row of `occurrence`, named `alias` there. With the value that this row has in
+    `column` it depends, of the occurrence of each of the `tracks`, only on rows which lead to that value. To all that
+    is above, only rows of `occurrence` that pass the `terms` matter.
     """
 
     occurrence: Occurrence
     alias: str
     column: str
-    terms: frozenset[int]
+    terms: frozenset[FilterTerm]
     tracks: Tracks
 
 
