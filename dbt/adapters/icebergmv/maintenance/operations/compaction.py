@@ -118,6 +118,7 @@ def _check_readable(lake: Lake, kept: KeptRows, text: ViewText) -> None:
     try:
         lake.spark(describe_query(text.query))
     except Exception as error:
+        # Whatever Spark says of it, it would say the same of the text over new files.
         raise NotCompacted(
             f"its SQL cannot be read any more; a refresh mends that. Spark: {first_line(error)}"
         ) from error
