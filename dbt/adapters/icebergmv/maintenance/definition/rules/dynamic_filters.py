@@ -16,16 +16,16 @@ from dataclasses import replace
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
-from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Slot, Sources
+from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Filter,
     FilterTerm,
     Occurrence,
     Track,
-    null_supplied,
 )
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import OrNull
 
 _OF_OTHER_ROWS = ("connect", "match", "kind", "pivots", "sample")
 """Clauses behind which the rows of a SELECT are not those that pass its FROM and WHERE."""
@@ -71,7 +71,8 @@ def _of_table(term: exp.Expr, occurrence: Occurrence, names: Names) -> FilterTer
 def _own(table: exp.Table, select: exp.Select, terms: Iterable[exp.Expr], sources: Sources) -> Iterator[Filter]:
     """Yield what a table in FROM says of those that its columns are equated with.
 
-    What an outer join may show as NULL does not track itself as it is. It does where WHERE lets no NULL pass.
+    What an outer join may show as NULL does not track itself as it is. Where WHERE lets no such NULL pass, it is an
+    inner join.
     """
     alias, occurrence = table.alias_or_name, Occurrence(table.meta[CTE_INDEX])
     own = {i for i, slot in enumerate(sources.slots) if slot.alias == alias.lower()}
@@ -79,15 +80,17 @@ def _own(table: exp.Table, select: exp.Select, terms: Iterable[exp.Expr], source
     where = select.args.get("where")
     is_there = where is not None and any(_rejects_null(t) and _is_of(t, own, sources) for t in conjuncts(where.this))
     for slot in (sources.slots[i] for i in sorted(own)):
-        others = frozenset(t for t in slot.column.tracks if t.occurrence != occurrence and not t.is_of_literal)
-        if others and _shows_itself(slot, occurrence, is_there):
+        itself, tracks = Track(occurrence, slot.column.name), slot.column.tracks
+        if is_there and itself not in tracks:
+            tracks = frozenset(map(_without_null, tracks))
+        others = frozenset(t for t in tracks if t.occurrence != occurrence and not t.is_of_literal)
+        if others and itself in tracks:
             yield Filter(occurrence, alias, slot.column.name, frozenset(FilterTerm(id(t)) for t in passed), others)
 
 
-def _shows_itself(slot: Slot, occurrence: Occurrence, is_there: bool) -> bool:
-    """Return whether each row shows a column of a base table as it is; `is_there`: each row has one of the table."""
-    itself = frozenset([Track(occurrence, slot.column.name)])
-    return bool(itself & slot.column.tracks) or (is_there and bool(null_supplied(itself) & slot.column.tracks))
+def _without_null(track: Track) -> Track:
+    """Return a track as it is where no row shows NULL for want of a partner."""
+    return replace(track, function=track.function[:-1]) if track.function[-1:] == (OrNull(),) else track
 
 
 def _tables(select: exp.Select) -> list[exp.Table]:
