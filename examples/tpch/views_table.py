@@ -99,6 +99,7 @@ SECTIONS = {
         "lines_by_flag",
         "customers_listed",
         "balances_listed",
+        "newest_customer_of_a_nation",
     ],
     "Windows": ["dearest_order_of_a_day", "running_balance", "orders_of_a_customer_numbered"],
     "UNION, INTERSECT and EXCEPT": [
@@ -114,9 +115,9 @@ SECTIONS = {
         "customers_above_the_mean",
         "orders_since_the_first_shipment",
     ],
-    "LIMIT, aggregates over all rows, values that are new at every run": [
+    "An aggregate over all rows": ["total_of_all_orders"],
+    "LIMIT, values that are new at every run": [
         "largest_orders",
-        "total_of_all_orders",
         "sampled_customers",
     ],
 }
@@ -132,9 +133,10 @@ The tables are partitioned so:
 
 Below, *incremental* names the output column whose rows are replaced, and the partition column of the base table that it
 follows. Where none does, it names the columns for which
-[the changed rows are asked](what-refreshes-how.md#asking-the-changed-rows), and why none follows. *full* gives the rule
-that stops it; a change that reaches no row of the view is no change there either. A table that is joined to itself is
-listed once for each use. *New rows alone* says whether a refresh after nothing but INSERTs reads only what they
+[the changed rows are asked](what-refreshes-how.md#asking-the-changed-rows), and why none follows. *merge*: no partition
+says which groups a change reaches, but [they can be merged](what-refreshes-how.md#merging-groups). *full* gives the
+rule that stops it; a change that reaches no row of the view is no change there either. A table that is joined to itself
+is listed once for each use. *New rows alone* says whether a refresh after nothing but INSERTs reads only what they
 brought, and adds it. Where no use of the table follows its partitions, the column bounds of the files that changed say
 which rows did.
 """
@@ -151,7 +153,8 @@ class Use:
     `of_a_value`: only a scalar subquery reads it, so as long as its value is the same, nothing is done.
     `by_bounds`: no use of the table follows its partitions, so the column bounds of the changed files say which rows
     changed; `if_listed`: only if Spark can list the values between them. `only_without_null`: nothing follows rows
-    whose partition column is NULL. `new_rows_alone`: an append is refreshed by the rows that it brought.
+    whose partition column is NULL. `new_rows_alone`: an append is refreshed by the rows that it brought. `is_merged`:
+    the groups that a change reaches are merged, as the partitions of the table do not say which these are.
     """
 
     table: str
@@ -163,11 +166,12 @@ class Use:
     new_rows_alone: bool
     answered: tuple[str, ...] = ()
     of_a_value: bool = False
+    is_merged: bool = False
 
     @property
     def is_full(self) -> bool:
         """Return whether every change of the use that reaches a row of the view refreshes in full."""
-        return self.obstacle is not None and not self.answered
+        return self.obstacle is not None and not self.answered and not self.is_merged
 
 
 @dataclass(frozen=True)
@@ -238,7 +242,8 @@ def _use(definition: ViewDefinition, occurrence: Occurrence) -> Use:
     tracks = [(name, track) for name, track in _tracks(definition, occurrence) if by_bounds or _maps(table, track)]
     always = definition.always_full or definition.full_when_changed
     obstacle = None if tracks and not always else always or _obstacle(definition, occurrence, table)
-    additive = definition.additive.get(occurrence.index)
+    additive, merging = definition.additive.get(occurrence.index), definition.merging
+    adds_up = not always and merging is not None and occurrence.index in merging.additive and definition.rewritable
     return Use(
         table,
         tuple((name, _steps(track)) for name, track in tracks),
@@ -249,6 +254,7 @@ def _use(definition: ViewDefinition, occurrence: Occurrence) -> Use:
         new_rows_alone=not always and additive is not None and definition.rewritable,
         answered=() if always else definition.asked.columns_of(occurrence.index),
         of_a_value=all(copy in definition.asked.scalars for copy in definition.asked.copies_of(occurrence.index)),
+        is_merged=adds_up and (by_bounds or obstacle is not None),
     )
 
 
@@ -304,6 +310,8 @@ def _refresh(view: Behaviour, use: Use) -> str:
     if view.every_run is not None:
         return f"full at every run: {view.every_run}"
     same = "nothing while the subquery has the same value; else " if use.of_a_value else ""
+    if use.is_merged:
+        return f"{same}merge: what came and went is added to the groups that it is in"
     if use.is_full:
         return f"{same}full: {use.obstacle}"
     asked = f"the changed rows are asked for {', '.join(f'`{c}`' for c in use.answered)}" if use.answered else "full"

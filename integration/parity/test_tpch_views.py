@@ -148,6 +148,9 @@ def _expected(view: Behaviour, change: Round) -> tuple[frozenset[str], tuple[str
         return frozenset(["none"]), ()
     if change.only_appends and all(use.new_rows_alone for use in uses):
         return frozenset(["append"]), ()
+    if all(use.is_merged for use in uses):
+        # A group of which an extreme went is computed anew; so are all, where that cannot be asked.
+        return frozenset(["merge", "none", "overwrite"]), ("groups were not merged",)
     obstacles = tuple(str(use.obstacle) for use in uses if use.is_full)
     if obstacles:
         # A table that can be asked is not, where another one makes the refresh full anyway. Changes of it that reach no
