@@ -129,8 +129,11 @@ def rows_to_ask(base: BaseTableStatus) -> int:
     """Return how many rows are read to find those that changed: new ones, or those of changed files, or both versions.
 
     Where partitions and bounds do not say where a change is, the whole table is read, before and after it. Nothing is
-    read for rows that are listed.
+    read for rows that are listed. What a join with a filtered table keeps of a change is not told from the rest: of the
+    whole table it keeps about as little, so that a full refresh reads less, too.
     """
+    if not base.may_reach:
+        return 0
     if base.listed is not None and base.listed.literals is not None:
         return len(base.listed.rows)
     if base.change.appended_since is not None:
@@ -138,7 +141,7 @@ def rows_to_ask(base: BaseTableStatus) -> int:
     if base.change.constraints.narrowed is None:
         return 2 * _rows(base)
     # A row that several commits wrote again is in several of the files that came and went.
-    return int(base.share * min(base.change.changed_rows, _rows_in_both(base) or base.change.changed_rows))
+    return min(base.change.changed_rows, _rows_in_both(base) or base.change.changed_rows)
 
 
 def _rows_in_both(base: BaseTableStatus) -> int | None:
@@ -313,10 +316,10 @@ def changed_nearly_everywhere(status: MaterializedViewStatus) -> frozenset[Table
 
 
 def _is_nearly_all(base: BaseTableStatus) -> bool:
-    if base.change.unit == "file" or base.listed is not None or base.base.source is None:
+    if not base.may_reach or base.change.unit == "file" or base.listed is not None or base.base.source is None:
         return False
     partitions = _count_partitions(base.base.source)
-    return partitions is not None and base.share * base.change.changed_partitions >= partitions * NEARLY_EVERYWHERE
+    return partitions is not None and base.change.changed_partitions >= partitions * NEARLY_EVERYWHERE
 
 
 def _count_partitions(source: IcebergSource) -> int | None:

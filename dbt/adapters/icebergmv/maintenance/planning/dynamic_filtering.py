@@ -131,10 +131,9 @@ def _cut_down(base: BaseTableStatus, kept: Sequence[TupleDomain]) -> BaseTableSt
     before, kept = base.change.constraints.data_disjuncts, simplify(kept, FEW_TERMS)
     if any(rows.is_all for rows in kept) or len(before) * len(kept) > _MOST_MET:
         return base
-    met = [[both for rows in kept if not (both := _both(disjunct, rows)).is_none] for disjunct in before]
-    constraints = StaleDataConstraints(tuple(both for some in met for both in some))
-    share = base.share * sum(map(bool, met)) / len(before)
-    return replace(base, change=replace(base.change, constraints=constraints), share=share)
+    both = (_both(disjunct, rows) for disjunct in before for rows in kept)
+    constraints = StaleDataConstraints(tuple(rows for rows in both if not rows.is_none))
+    return replace(base, change=replace(base.change, constraints=constraints))
 
 
 def _both(rows: TupleDomain, others: TupleDomain) -> TupleDomain:

@@ -19,8 +19,7 @@ from dbt.adapters.icebergmv.maintenance.status.schema_change import changed_mean
 class BaseTableStatus:
     """One base table (all its occurrences) against what the last refresh read.
 
-    `listed` are the rows that changed, in the columns that the view reads, if Spark has named them. Only `share` of
-    what the files of the change hold may reach the view, as far as its constraints were cut down.
+    `listed` are the rows that changed, in the columns that the view reads, if Spark has named them.
     """
 
     base: BaseTable
@@ -28,7 +27,6 @@ class BaseTableStatus:
     recorded: BaseTableState | None
     change: TableChange
     listed: ListedRows | None = None
-    share: float = 1.0
 
     @property
     def may_reach(self) -> bool:
