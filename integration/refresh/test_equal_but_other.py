@@ -27,6 +27,10 @@ FULL = {
     "(select k collate UTF8_LCASE as kk, count(distinct id) as n from {t} group by k collate UTF8_LCASE)",
     "collated_distinct": "select lower(cast(kk as string)) as kk from "
     "(select distinct collate(k, 'UTF8_LCASE') as kk from {t})",
+    "negated_texts": "select id, cast(y as string) as s, count(*) over (partition by y) as n from "
+    "(select id, -x as y from (select id, cast(w as string) as x from {t}))",
+    "or_none": "select coalesce(w, 'none') as s, count(distinct id) as n from {t} group by w",
+    "beside_texts": "select w as s, count(distinct id) as n from {t} group by w union all select k, v from {u}",
     "generated": "select x.e from (select k, sum(id) as s from {t} group by k) g "
     "join lateral explode(array(1, 10, 100)) as x(e) on x.e < g.s",
     "generated_far": "select x.e from (select k, sum(id) as s from {t} group by k) g "

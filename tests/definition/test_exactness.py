@@ -37,6 +37,13 @@ ANSWERED = {
     "to_json(g)": False,
     "CAST(t.g.x AS string)": False,
     "format_number(w, 2)": False,
+    "coalesce(w, 'none')": False,
+    "CASE WHEN v > 1 THEN w ELSE 'none' END": False,
+    "if(w IS NULL, '', w)": False,
+    "map('0.0', 'plus')[w]": False,
+    "CASE w WHEN 1 THEN 'one' ELSE 'other' END": True,
+    "coalesce(w, f, 0)": True,
+    "if(w > 1, k, 'small')": True,
     # Of other types whatever is made.
     "hash(v, k, d, p)": True,
     "CAST(v / 3 AS string)": True,
@@ -52,6 +59,24 @@ FROM_BELOW = {
     "CAST(v / 3 AS string)": False,
     "CAST(coalesce(w, v) AS string)": False,
     "CAST(sqrt(v) AS string)": False,
+    # Of a text Spark makes a double where it is computed with, or beside a decimal.
+    "CAST(-k AS string)": False,
+    "CAST(k * 2 AS string)": False,
+    "CAST(k % 2 AS string)": False,
+    "CAST(coalesce(k, 1.0) AS string)": False,
+    "CAST(CASE WHEN v > 1 THEN k ELSE 1.5 END AS string)": False,
+    "CAST(a || a AS string)": False,
+    "CAST(map(k, v) AS string)": False,
+    **{
+        f"upper({item})": True
+        for item in [
+            *("date_add(d, 1)", "replace(k, '-', '')", "get_json_object(k, '$.x')", "regexp_extract(k, 'a', 0)"),
+            *("d - INTERVAL 6 DAYS", "add_months(d, 1)", "last_day(d)", "make_date(v, 1, 1)", "extract(YEAR FROM d)"),
+            *("lpad(k, 3, 'x')", "md5(k)", "t.s.city", "a[0]", "v & 1", "hash(k)", "dayofweek(d)", "instr(k, 'a')"),
+            *("size(a)", "length(k)", "k || 'x'", "CAST(k AS decimal)"),
+            *("CASE WHEN w > 1 THEN 'a' END", "coalesce(k, 'x')", "v * 2 - p", "from_utc_timestamp(d, 'Europe/Rome')"),
+        ]
+    },
 }
 """Items over a column of a SELECT below; the innermost expression is that column."""
 
@@ -75,9 +100,9 @@ def test_a_term_of_where(item: str) -> None:
 
 @pytest.mark.parametrize("item", FROM_BELOW)
 def test_an_item_over_a_column_of_another_select(item: str) -> None:
-    inside, _, outside = item.partition("(")[2].rpartition(")")[0], None, item.partition("(")[0]
-    value = inside.removesuffix(" AS string") if outside == "CAST" else inside
-    around = item.replace(value, "y", 1)
+    outside, _, inside = item.partition("(")
+    value = inside.rpartition(")")[0].removesuffix(" AS string")
+    around = f"{outside}(y{' AS string' if outside == 'CAST' else ''})"
     sql = f"SELECT v, {around} AS x FROM (SELECT v, {value} AS y FROM t) q"
     assert answered(sql) == (("v", "x") if FROM_BELOW[item] else ("v",))
 
@@ -91,6 +116,12 @@ def test_an_item_over_a_column_of_another_select(item: str) -> None:
         ("SELECT CAST(w AS string) AS x, count(*) OVER (PARTITION BY w) AS n FROM t", ()),
         ("SELECT CAST(w AS string) AS x FROM (SELECT w FROM t UNION ALL SELECT CAST(v AS double) FROM u) q", ()),
         ("SELECT upper(k) AS x FROM (SELECT k FROM t UNION ALL SELECT 'x' FROM u) q", ("x",)),
+        ("SELECT CAST(y AS string) AS x FROM (SELECT k AS y FROM t UNION ALL SELECT p FROM u) q", ()),
+        ("SELECT w AS x, v FROM t UNION ALL SELECT k, v FROM u", ("v",)),
+        ("SELECT k AS x FROM t UNION ALL SELECT NULL FROM u", ("x",)),
+        ("SELECT k AS collation FROM t -- to collate by hand", ("collation",)),
+        ("SELECT t.k FROM t JOIN (SELECT sqrt(v) AS r, k FROM u) x ON CAST(x.r AS string) = t.k", ("k",)),
+        ("SELECT x.k FROM t JOIN (SELECT sqrt(v) AS r, k FROM u) x ON CAST(t.w AS string) = x.k", ()),
         ("SELECT k COLLATE UTF8_LCASE AS c, k FROM t", ()),
         ("SELECT k FROM t WHERE collation(k) IS NOT NULL", ()),
     ],

@@ -8,10 +8,12 @@ from unittest.mock import patch
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.dynamic_filters import DynamicFilter
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Track
 from dbt.adapters.icebergmv.maintenance.planning import dynamic_filtering
 from dbt.adapters.icebergmv.maintenance.planning.asker import one_by_one
 from dbt.adapters.icebergmv.maintenance.planning.dynamic_filtering import DynamicFiltering
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import OrNull
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from tests.randomised.mutants import Mutant, on, view
 from tests.randomised.planners import Planner, filtered_everywhere
@@ -30,6 +32,19 @@ ABOVE = view(
     "GROUP BY a.region, b.v) q WHERE q.y > 0"
 )
 OUTER = view("SELECT a.region, a.v, b.v AS w FROM t0 a LEFT JOIN t1 b ON a.d = b.d WHERE b.v > 0 OR b.v IS NULL")
+NOT_IN_OUTER = View(
+    "SELECT b.region, b.v FROM t2 c LEFT JOIN t1 b ON b.v = c.v WHERE b.v > 0 "
+    "AND b.d NOT IN (SELECT a.d FROM t0 a WHERE a.id = 3)",
+    frozenset(["t0", "t1", "t2"]),
+    (),
+    "d",
+)
+NULL_SAFE = View(
+    "SELECT c.region, a.v, b.v AS w FROM t2 c LEFT JOIN t0 a ON a.d = c.d LEFT JOIN t1 b ON b.d <=> a.d WHERE b.v > 0",
+    frozenset(["t0", "t1", "t2"]),
+    (),
+    "d",
+)
 EITHER = view("SELECT a.region, a.v FROM t0 a JOIN t1 b ON a.d = b.d WHERE b.v > 0 OR a.v > 0")
 
 
@@ -79,6 +94,15 @@ def _first_use_of_each(found: tuple[DynamicFilter, ...]) -> Iterable[DynamicFilt
     return [*first, *(replace(one, tracks=frozenset([on(2, "d")])) for one in first)]
 
 
+def _without_last_null(found: tuple[DynamicFilter, ...]) -> Iterable[DynamicFilter]:
+    """Take it that no row shows NULL for want of a partner, wherever a column may show it."""
+
+    def stripped(track: Track) -> Track:
+        return replace(track, function=track.function[:-1]) if track.function[-1:] == (OrNull(),) else track
+
+    return [replace(one, tracks=frozenset(map(stripped, one.tracks))) for one in found]
+
+
 FILTERING_MUTANTS: dict[str, Mutant] = {
     "a key of a filter is not heard": of(heard(lambda rows: rows[1:]), JOINED),
     "keys that do not pass are heard": of(
@@ -92,6 +116,8 @@ FILTERING_MUTANTS: dict[str, Mutant] = {
         ),
         ABOVE,
     ),
+    "NULLs beside NOT IN are those of a join": of(claiming(_without_last_null), NOT_IN_OUTER),
+    "NULLs of another join are forgotten": of(claiming(_without_last_null), NULL_SAFE),
     "a side of an OR filters": of(_claim("b", "b.v > 0"), EITHER),
     "a table that changed filters as it is now": of(known("_is_same", lambda base: True), JOINED),
     "a use without a filter is forgotten": of(claiming(_first_use_of_each), TWICE),

@@ -11,7 +11,7 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.cte_copies import Copies, with_copies
 from dbt.adapters.icebergmv.maintenance.definition.date_units import units_are_literals
-from dbt.adapters.icebergmv.maintenance.definition.determinism import COLLATION
+from dbt.adapters.icebergmv.maintenance.definition.determinism import names_collation
 from dbt.adapters.icebergmv.maintenance.definition.on_demand import OnDemand
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.parts import Part, blocks_of, scalar_subqueries
@@ -141,7 +141,7 @@ def asked(sql: str, references: tuple[TableReference, ...], known: Known) -> Ask
     parsed = None if copies is None else parse(copies.sql)
     if copies is None or not isinstance(parsed, ParsedSql) or not isinstance(parsed.tree, exp.Query):
         return Asked(sql)
-    if COLLATION.search(sql):
+    if names_collation(parsed.tokens):
         return Asked(sql)  # Texts that are equal there can be told apart.
     found = find_references(parsed.tree, known.default_namespace).tables
     origins = origins_of(found, references, copies)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
@@ -23,6 +24,14 @@ _GENERATED_COLUMNS = frozenset(["col", "pos", "key", "value", "id"])
 _GENERATED = re.compile(r"col\d+$")
 COLLATION = re.compile(r"\bcollat(e|ion)\b", re.IGNORECASE)
 """Is in the words of a SELECT, or of a type, that has equal texts which can be told apart."""
+
+
+def names_collation(tokens: Iterable[Token]) -> bool:
+    """Return whether a text gives a value a collation, or asks for one, other than in a string or a comment."""
+    words = [t for t in tokens if t.token_type != TokenType.STRING]
+    calls = (t for t, behind in pairwise(words) if behind.token_type == TokenType.L_PAREN)
+    return any(t.text.lower() == "collate" for t in words) or any(t.text.lower() == "collation" for t in calls)
+
 
 # Calls that are grammar in Spark, or are listed under another name.
 _GRAMMAR_WORDS = """

@@ -29,7 +29,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clock import (
     with_literals,
 )
 from dbt.adapters.icebergmv.maintenance.definition.cte_copies import with_copies
-from dbt.adapters.icebergmv.maintenance.definition.determinism import COLLATION
+from dbt.adapters.icebergmv.maintenance.definition.determinism import names_collation
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import term_span
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
@@ -67,7 +67,7 @@ def asked_of_clock(sql: str, known: Known, before: Clock, now: Clock) -> tuple[A
     parsed = None if copies is None else parse(copies.sql)
     if copies is None or not isinstance(parsed, ParsedSql) or not isinstance(written, ParsedSql):
         return None
-    if COLLATION.search(sql):
+    if names_collation(parsed.tokens):
         return None
     text = _text(copies.sql, parsed)
     originals = find_references(written.tree, known.default_namespace).tables

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.determinism import (
-    COLLATION,
+    names_collation,
     order_dependent_calls,
     picks_rows,
 )
@@ -49,8 +49,7 @@ def sorted_lists(parsed: ParsedSql, depends: str) -> SortedLists | None:
     `depends` says what depends on it, if values in them can be told apart.
     """
     query = parsed.tree.unnest()
-    is_collated = any(COLLATION.search(token.text) for token in parsed.tokens)
-    if not isinstance(query, exp.Select) or picks_rows(parsed.tree) or is_collated:
+    if not isinstance(query, exp.Select) or picks_rows(parsed.tree) or names_collation(parsed.tokens):
         return None
     calls = order_dependent_calls(parsed.tokens)
     lists = [item.alias.lower() for item in query.selects if isinstance(item, exp.Alias) and _is_sorted(item.this)]

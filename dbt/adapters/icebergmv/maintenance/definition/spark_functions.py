@@ -47,6 +47,12 @@ class SparkFunction:
     """What it gives for arguments of every type that it takes; of concat(), for arguments that are no arrays."""
     gives_time: bool = False
     """The same: a date or a timestamp."""
+    always_number: bool = False
+    """It gives a whole number or a decimal, of whatever type its arguments are, and never an array."""
+    always_text: bool = False
+    """The same: a text or a binary, and never one of a collation that its arguments do not have."""
+    always_time: bool = False
+    """The same: a date or a timestamp."""
     never_fails: bool = False
     """It gives one value, and no error in any mode, for columns of every type that a key may have."""
     never_fails_but_on_text: bool = False

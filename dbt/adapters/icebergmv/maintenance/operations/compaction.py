@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import takewhile
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
-from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, RefreshConflict, first_line
+from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, RefreshConflict, SparkLost, first_line
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.kept_rows import KeptRows, kept_rows
 from dbt.adapters.icebergmv.maintenance.refresh.publish import ViewText, publish_as_found
@@ -117,6 +117,8 @@ def _check_readable(lake: Lake, kept: KeptRows, text: ViewText) -> None:
         return
     try:
         lake.spark(describe_query(text.query))
+    except SparkLost:
+        raise
     except Exception as error:
         # Whatever Spark says of it, it would say the same of the text over new files.
         raise NotCompacted(

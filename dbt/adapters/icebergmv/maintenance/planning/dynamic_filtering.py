@@ -107,7 +107,7 @@ def _filters_of(
     constrained = {key.column for d in disjuncts for key, _ in d.constraints if key.transform is None}
     tables = status.by_occurrence
     for one in definition.filters:
-        filtering = tables.get(one.reference)
+        filtering = None if definition.references[one.reference].pinned else tables.get(one.reference)
         if filtering is None or not _is_same(filtering) or not is_small_beside(filtering, status):
             continue
         tracks = (t for t in one.tracks if t.occurrence == use and t.column in constrained)

@@ -136,9 +136,9 @@ def forecast_of(definition: ViewDefinition, status: MaterializedViewStatus, requ
     kept = [f"which rows of {_names(status, to_filter)} a join with a filtered table keeps"] if to_filter else []
     if not listed and not kept:
         return forecast
-    # Values decide which rows may be affected, but not whether rows were only added.
+    # Values decide which rows may be affected, but not whether rows were only added: unless no other row is affected.
     others = kinds_of(definition, request.policy, request.incremental)
-    kinds = ("none",) if is_append else tuple(kind for kind in others if kind != "append")
+    kinds = ("none",) if is_append else tuple(kind for kind in others if kept or kind != "append")
     return Forecast(forecast.plan, _united(forecast.kinds, kinds), (*listed, *kept, *forecast.questions))
 
 

@@ -212,7 +212,8 @@ def without_regions(
         return Full(f"refresh_policy is full ({changes(status)})")
     if definition.full_when_changed is not None:
         return Full(f"{definition.full_when_changed} ({changes(status)})")
-    return _append(definition, stale, request) if request.appends and _stands_still(status, request) else None
+    reaching = [base for base in stale if base.may_reach]
+    return _append(definition, reaching, request) if request.appends and _stands_still(status, request) else None
 
 
 def _stands_still(status: MaterializedViewStatus, request: PlanRequest) -> bool:
@@ -230,7 +231,7 @@ def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus], reques
     What they bring lies in the region that an overwrite would replace, so the other tables are read no further either.
     """
     deltas = appended_deltas(definition, stale)
-    if deltas is None or not any(base.may_reach for base in stale):
+    if deltas is None:
         return None
     rows = ", ".join(f"{b.base.name[2]}: {count(b.change.appended_rows, 'row')} appended" for b in stale)
     uses = [(base, use) for base in stale for use in _uses(definition, base)]

@@ -30,7 +30,7 @@ from types import NoneType
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
-from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import keeps_equal
+from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import told_apart
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names, first_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
@@ -56,7 +56,12 @@ def slots_read(expression: exp.Expr, names: Names) -> frozenset[int] | None:
     Columns of an outer query, and tables in subqueries, do not change while an occurrence in FROM is asked about. A
     slot that an equality makes the same is another slot here: the answer may hold rows for which it does not hold.
     """
-    return _slots(expression, names) if keeps_equal(expression, names) else None
+    return None if told_apart(expression, names) else _slots(expression, names)
+
+
+def term_of_join(term: exp.Expr, names: Names) -> JoinTerm:
+    """Return a term of the condition of a join."""
+    return JoinTerm(_slots(term, names), term, told_apart(term, names))
 
 
 def _slots(expression: exp.Expr, names: Names) -> frozenset[int] | None:
@@ -166,14 +171,21 @@ def answering(sources: Sources, expressions: Iterable[exp.Expr], names: Names) -
 
 @dataclass(frozen=True)
 class JoinTerm:
-    """A term of the condition of a join, and the slots that it reads (None: more than columns); USING has no `node`."""
+    """A term of the condition of a join, and the slots that it reads (None: more than columns); USING has no `node`.
+
+    Equal values of the slots in `apart` make a difference to it.
+    """
 
     slots: frozenset[int] | None
     node: exp.Expr | None = None
+    apart: frozenset[int] = frozenset()
 
     def is_known(self, own: frozenset[int], mine: frozenset[int]) -> bool:
-        """Return whether it is as true of the answer as of a changed row, of whose side `own` are answered."""
-        return self.slots is not None and self.slots & mine <= own
+        """Return whether it is as true of the answer as of a changed row, of whose side `own` are answered.
+
+        The rows of the other side are those of the answer.
+        """
+        return self.slots is not None and self.slots & mine <= own and self.apart.isdisjoint(mine)
 
 
 def joined_answers(

@@ -13,6 +13,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
+from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import kind_of_type
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.literal_types import type_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
@@ -37,7 +38,8 @@ def literal_column(item: exp.Expr, names: Names) -> TrackedColumn | None:
         return None
     every = below.occurrences | below.questions.keys()
     tracks = frozenset(Track(o, ANY_COLUMN, (literal,)) for o in every)
-    return TrackedColumn(item.output_name, tracks, type_of(item), answered=frozenset(below.questions), exact=True)
+    kind = kind_of_type(type_of(item))
+    return TrackedColumn(item.output_name, tracks, type_of(item), answered=frozenset(below.questions), kind=kind)
 
 
 def without_ruled_out(sources: Sources, where: exp.Where, names: Names) -> Sources:

@@ -23,9 +23,9 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     FilterTerm,
     Occurrence,
     Track,
+    null_supplied,
 )
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import OrNull
 
 _OF_OTHER_ROWS = ("connect", "match", "kind", "pivots", "sample")
 """Clauses behind which the rows of a SELECT are not those that pass its FROM and WHERE."""
@@ -71,8 +71,8 @@ def _of_table(term: exp.Expr, occurrence: Occurrence, names: Names) -> FilterTer
 def _own(table: exp.Table, select: exp.Select, terms: Iterable[exp.Expr], sources: Sources) -> Iterator[Filter]:
     """Yield what a table in FROM says of those that its columns are equated with.
 
-    What an outer join may show as NULL does not track itself as it is. Where WHERE lets no such NULL pass, it is an
-    inner join.
+    What an outer join may show as NULL does not track itself as it is. It does where WHERE lets no such NULL pass; the
+    NULLs that columns may show for other reasons stay.
     """
     alias, occurrence = table.alias_or_name, Occurrence(table.meta[CTE_INDEX])
     own = {i for i, slot in enumerate(sources.slots) if slot.alias == alias.lower()}
@@ -80,17 +80,11 @@ def _own(table: exp.Table, select: exp.Select, terms: Iterable[exp.Expr], source
     where = select.args.get("where")
     is_there = where is not None and any(_rejects_null(t) and _is_of(t, own, sources) for t in conjuncts(where.this))
     for slot in (sources.slots[i] for i in sorted(own)):
-        itself, tracks = Track(occurrence, slot.column.name), slot.column.tracks
-        if is_there and itself not in tracks:
-            tracks = frozenset(map(_without_null, tracks))
+        itself, tracks = frozenset([Track(occurrence, slot.column.name)]), slot.column.tracks
+        shows_itself = itself <= tracks or (is_there and null_supplied(itself) <= tracks)
         others = frozenset(t for t in tracks if t.occurrence != occurrence and not t.is_of_literal)
-        if others and itself in tracks:
+        if others and shows_itself:
             yield Filter(occurrence, alias, slot.column.name, frozenset(FilterTerm(id(t)) for t in passed), others)
-
-
-def _without_null(track: Track) -> Track:
-    """Return a track as it is where no row shows NULL for want of a partner."""
-    return replace(track, function=track.function[:-1]) if track.function[-1:] == (OrNull(),) else track
 
 
 def _tables(select: exp.Select) -> list[exp.Table]:
@@ -123,7 +117,10 @@ def _terms(select: exp.Select) -> Iterator[exp.Expr]:
 def _is_of(term: exp.Expr, own: set[int], sources: Sources) -> bool:
     """Return whether a term reads nothing but columns of one table."""
     columns = list(term.find_all(exp.Column))
-    return bool(columns) and all((c.table or not sources.unknown) and sources.resolve(c) in own for c in columns)
+    # With a schema in front, a name is not understood in a question about one table.
+    if not columns or any(column.args.get("db") for column in columns):
+        return False
+    return all((c.table or not sources.unknown) and sources.resolve(c) in own for c in columns)
 
 
 def _rejects_null(term: exp.Expr) -> bool:

@@ -3,96 +3,162 @@
 Spark puts 0.0 and -0.0 into one group, one window partition and one pair of a join, and shows either as a text of its
 own. So a row that changed does not say by such a text which rows it reaches; nor may a predicate on it be pushed below
 what takes the two for one, as Spark does. Texts of a collation are alike: of a SELECT that names one, nothing is asked.
+
+Spark makes a double of a text that it computes with, and a text of a double beside a text. So an expression is known by
+its kind, and only where that follows from the kinds of its parts.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Mapping
+from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Kind
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import is_exact
 
-_NESTED = re.compile(r"(struct|array|map)<(?!.*\b(float|double|variant)\b)", re.DOTALL)
-_FLOATS = frozenset(["float", "double"])
-_TEXTS = frozenset(["string", "binary"])
+FoundKind: TypeAlias = Kind | Literal["null"] | None
+"""The kind of an expression; None where it is not known."""
 
+_NESTED = re.compile(r"(struct|array)<(?!.*\b(float|double|variant|map)\b)", re.DOTALL)
+_OF_TYPE: Mapping[str, Kind] = {
+    **dict.fromkeys(["tinyint", "smallint", "int", "bigint", "decimal"], "number"),
+    **dict.fromkeys(["date", "timestamp", "timestamp_ntz"], "time"),
+    **dict.fromkeys(["float", "double"], "float"),
+    "string": "text",
+    "binary": "text",
+    "boolean": "boolean",
+}
 _COMPARE = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.Between, exp.Is, exp.Not)
-_CHOOSE = (exp.Case, exp.If, exp.Coalesce, exp.Nullif)
 _COMPUTE = (exp.Add, exp.Sub, exp.Mul, exp.Neg, exp.Abs, exp.Floor, exp.Ceil, exp.Round)
-_KEEP = (exp.Paren, exp.Alias, exp.Connector, exp.Dot, exp.Bracket, *_COMPARE, *_CHOOSE, *_COMPUTE)
+_KEEP = (exp.Paren, exp.Alias, exp.Connector, exp.Dot, *_COMPARE, *_COMPUTE)
 """What gives equal values for equal ones, whatever their type. Not IN: a long list is looked up by the bits."""
 
-_EXACT = (
-    *(exp.Predicate, exp.Connector, exp.Not, exp.Boolean, exp.Null),
-    *(exp.Count, exp.CountIf, exp.IntDiv, exp.Floor, exp.Ceil, exp.DPipe),
+_OF_NUMBERS = (
+    *(exp.Add, exp.Sub, exp.Mul, exp.Mod, exp.Neg, exp.Abs, exp.Round, exp.Sum),
+    *(exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot),
 )
-_SAME = (exp.Paren, exp.Alias, exp.Neg, exp.Abs, exp.Filter, exp.Window, exp.Max, exp.Min, exp.Sum, exp.Round)
-_OF_BOTH = (exp.Add, exp.Sub, exp.Mul, exp.Mod)
-_GIVE_WHOLE = frozenset(
-    [
-        *("year", "quarter", "month", "week", "weekofyear", "day", "dayofmonth", "dayofweek", "dayofyear", "weekday"),
-        *("hour", "minute", "second", "datediff", "date_diff", "unix_date", "unix_micros", "unix_millis"),
-        *("unix_seconds", "unix_timestamp", "to_unix_timestamp", "length", "char_length", "character_length"),
-        *("octet_length", "bit_length", "ascii", "instr", "locate", "position", "levenshtein", "cardinality", "size"),
-        *("row_number", "rank", "dense_rank", "ntile", "grouping", "grouping_id", "crc32"),
-    ]
-)
-"""Functions that give a whole number, whatever they are called with."""
+_BOOLEAN = (exp.Predicate, exp.Connector, exp.Not, exp.Boolean)
+_WHOLE = (exp.Count, exp.CountIf, exp.IntDiv, exp.Floor, exp.Ceil)
+_SAME = (exp.Paren, exp.Alias, exp.Filter, exp.Window, exp.Max, exp.Min, exp.Nullif)
 
 
-def is_exact_type(spark_type: str | None) -> bool:
-    """Return whether equal values of a type cannot be told apart; nested types hold no floats either."""
-    return spark_type is not None and (is_exact(spark_type) or _NESTED.match(spark_type) is not None)
+def kind_of_type(spark_type: str | None) -> Kind | None:
+    """Return the kind of a Spark type; None for one that is not known, and for nested ones that hold floats or maps.
+
+    Maps with their entries in another order are equal.
+    """
+    if spark_type is None:
+        return None
+    if _NESTED.match(spark_type):
+        return "other"
+    plain = spark_type.partition("(")[0]
+    return _OF_TYPE.get(plain) if plain == spark_type or is_exact(spark_type) else None
 
 
-def is_exact_value(expression: exp.Expr, names: Names) -> bool:
-    """Return whether it is known that equal values of an expression cannot be told apart."""
+def kind_of(expression: exp.Expr, names: Names) -> Kind | None:
+    """Return the kind of an expression; None where it is not known, be it because it is NULL."""
+    found = _kind(expression, names)
+    return None if found == "null" else found
+
+
+def united(kinds: Iterable[FoundKind]) -> Kind | None:
+    """Return the kind of what has one of several types. Whole numbers and decimals are decimals together."""
+    found = {kind for kind in kinds if kind != "null"}
+    return "float" if found == {"number", "float"} else found.pop() if len(found) == 1 else None
+
+
+def may_become_text(kinds: Iterable[FoundKind]) -> bool:
+    """Return whether what is of one of several types may be a text that was a float."""
+    found = [kind for kind in kinds if kind != "null"]
+    return found.count(None) > 1 or ("text" in found and not {None, "float"}.isdisjoint(found))
+
+
+def _kind(expression: exp.Expr, names: Names) -> FoundKind:
     match expression:
+        case exp.Null():
+            return "null"
         case exp.Column():
             slot = names.sources.resolve(expression)
-            return slot is not None and names.sources.slots[slot].column.exact
+            return None if slot is None else names.sources.slots[slot].column.kind
         case exp.Literal():
-            return expression.is_string or expression.this.replace(".", "", 1).isdigit()
+            is_number = expression.this.replace(".", "", 1).isdigit()
+            return "text" if expression.is_string else "number" if is_number else None
         case exp.Cast():
-            return is_exact_type(expression.to.sql(dialect=DIALECT).lower())
-        case exp.Case():
-            values = [*(branch.args.get("true") for branch in expression.args["ifs"]), expression.args.get("default")]
-            return all(value is None or is_exact_value(value, names) for value in values)
-        case exp.If():
-            values = [expression.args.get("true"), expression.args.get("false")]
-            return all(value is None or is_exact_value(value, names) for value in values)
-        case exp.Coalesce() | exp.Greatest() | exp.Least():
-            return all(is_exact_value(value, names) for value in (expression.this, *expression.expressions))
-    if isinstance(expression, _EXACT):
-        return True
-    if isinstance(expression, (*_OF_BOTH, exp.Nullif)):
-        return is_exact_value(expression.this, names) and is_exact_value(expression.expression, names)
+            return kind_of_type(expression.to.sql(dialect=DIALECT).lower())
+        case exp.Case() | exp.If() | exp.Coalesce() | exp.Greatest() | exp.Least():
+            return united(_kind(value, names) for value in _choices(expression))
+        case exp.DPipe() | exp.Concat():
+            found = {_kind(part, names) for part in expression.iter_expressions()}
+            return "text" if found.isdisjoint({None, "float", "other"}) else None
+        case exp.AtTimeZone() | exp.FromTimeZone():
+            return "time"
+        case exp.Add() | exp.Sub() if isinstance(expression.expression, exp.Interval):
+            return "time" if _kind(expression.this, names) == "time" else None
+        case exp.Dot() | exp.Bracket():
+            return "other" if _kind(expression.this, names) == "other" else None
+        case exp.Array() | exp.Struct():
+            is_known = all(_kind(part.unalias(), names) not in (None, "float") for part in expression.expressions)
+            return "other" if is_known else None
+    return _kind_of_call(expression, names)
+
+
+def _kind_of_call(expression: exp.Expr, names: Names) -> FoundKind:
+    """Return the kind of an operator or a function by its class or its name."""
+    if isinstance(expression, _BOOLEAN):
+        return "boolean"
+    if isinstance(expression, _WHOLE):
+        return "number"
+    if isinstance(expression, _OF_NUMBERS):
+        found = {_kind(part, names) for part in expression.iter_expressions()}
+        return united(found) if found <= {"number", "float", "null"} else None
     if isinstance(expression, _SAME):
-        return is_exact_value(expression.this, names)
+        return _kind(expression.this, names)
     if not isinstance(expression, exp.Func):
-        return False
-    name = written_name(expression)
-    return known_of(name).gives_text or known_of(name).gives_time or name in _GIVE_WHOLE
+        return None
+    known = known_of(written_name(expression, names.scope.sql))
+    return "text" if known.always_text else "time" if known.always_time else "number" if known.always_number else None
 
 
-def keeps_equal(expression: exp.Expr, names: Names) -> bool:
-    """Return whether rows with equal values in the columns of FROM that an expression reads have equal values of it.
+def _choices(expression: exp.Expr) -> list[exp.Expr]:
+    """Return the values of which an expression gives one."""
+    match expression:
+        case exp.Case():
+            found = [*(branch.args.get("true") for branch in expression.args["ifs"]), expression.args.get("default")]
+        case exp.If():
+            found = [expression.args.get("true"), expression.args.get("false")]
+        case _:
+            found = [expression.this, *expression.expressions]
+    return [value for value in found if value is not None]
+
+
+def told_apart(expression: exp.Expr, names: Names) -> frozenset[int]:
+    """Return the slots of which rows with equal values may have other values of an expression.
 
     Columns of a query around it have one value for all of them.
     """
     if isinstance(expression, exp.Column):
-        return True
-    if isinstance(expression, _KEEP) or (isinstance(expression, exp.Cast) and _keeps(expression)):
-        return all(keeps_equal(part, names) for part in expression.iter_expressions())
+        return frozenset()
+    if _keeps_equal(expression, names):
+        return frozenset(slot for part in expression.iter_expressions() for slot in told_apart(part, names))
     found = (names.sources.resolve(column) for column in expression.find_all(exp.Column))
-    return all(slot is None or names.sources.slots[slot].column.exact for slot in found)
+    return frozenset(slot for slot in found if slot is not None and not names.sources.slots[slot].column.exact)
 
 
-def _keeps(cast: exp.Cast) -> bool:
-    """Return whether a cast makes no texts."""
-    to = cast.to.sql(dialect=DIALECT).lower()
-    return to in _FLOATS or (is_exact(to) and to not in _TEXTS)
+def _keeps_equal(expression: exp.Expr, names: Names) -> bool:
+    """Return whether an expression has equal values where each of its parts has."""
+    match expression:
+        case exp.Cast():
+            return kind_of_type(expression.to.sql(dialect=DIALECT).lower()) in ("number", "time", "float", "boolean")
+        case exp.Case() | exp.If() | exp.Coalesce():
+            # The branches of a CASE are of the class If, too.
+            is_branch = isinstance(expression.parent, exp.Case) and expression.arg_key == "ifs"
+            return is_branch or not may_become_text(_kind(value, names) for value in _choices(expression))
+        case exp.Bracket():
+            return all(_kind(key, names) not in (None, "float") for key in expression.expressions)
+    return isinstance(expression, _KEEP)

@@ -16,7 +16,7 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.definition.rules.answers import (
     JoinTerm,
     joined_answers,
-    slots_read,
+    term_of_join,
     with_answers,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts, equalities
@@ -71,7 +71,7 @@ def joined(left: Sources, right: Sources, join: exp.Join, scope: Scope) -> Sourc
 def _terms(pairs: list[Equality], join: exp.Join, names: Names) -> list[JoinTerm]:
     """Return what USING or ON compares."""
     using = [JoinTerm(frozenset({e.left, e.right})) for e in pairs]
-    return [*using, *(JoinTerm(slots_read(term, names), term) for term in conjuncts(join.args.get("on")))]
+    return [*using, *(term_of_join(term, names) for term in conjuncts(join.args.get("on")))]
 
 
 def unknown_join(both: Sources, reason: str) -> Sources:
@@ -162,8 +162,8 @@ def _coalesced(
     type_ = left.type if left.type == right.type else WIDER
     # Whichever side changed, an equality that the question keeps sees its column.
     of_either = answered & frozenset(sources.relation.questions)
-    tracks, exact = before[e.left] | before[e.right], left.exact and right.exact
-    column = replace(left, tracks=tracks, type=type_, answered=of_either, exact=exact)
+    tracks, kind = before[e.left] | before[e.right], left.kind if left.kind == right.kind else None
+    column = replace(left, tracks=tracks, type=type_, answered=of_either, kind=kind)
     slot = Slot("", column, plain=False)
     return replace(sources, slots=(*sources.slots, slot), merged={**sources.merged, pair: len(sources.slots)})
 

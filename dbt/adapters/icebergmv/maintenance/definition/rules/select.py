@@ -19,7 +19,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.computed_keys import co
 from dbt.adapters.icebergmv.maintenance.definition.rules.constants import literal_column
 from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
 from dbt.adapters.icebergmv.maintenance.definition.rules.dynamic_filters import filters_of
-from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import is_exact_value
+from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import kind_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.expression_subqueries import sources_below
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_clause import TrackQuery
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
@@ -118,7 +118,7 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
             required = not key.steps and names.sources.slots[key.slot].column.required
             column = TrackedColumn(expression.output_name, names.tracks(key), key.type, required)
             column = behind_windows(column, key, windows, names)
-        column = replace(column, answered=made.answers(expression), exact=is_exact_value(expression, names))
+        column = replace(column, answered=made.answers(expression), kind=kind_of(expression, names))
         columns.append(literal or column)
         if isinstance(expression, exp.Alias):
             names = replace(names, aliases={expression.alias.lower(): None if hidden else key, **names.aliases})

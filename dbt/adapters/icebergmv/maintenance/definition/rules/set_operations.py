@@ -9,13 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Literal
 
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.answers import set_questions
+from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import may_become_text, united
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import WIDER, are_comparable
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Deltas,
+    Kind,
+    Occurrence,
     Scope,
     TrackedColumn,
     TrackedRelation,
@@ -39,7 +43,7 @@ def track_set_operation(
         return TrackedRelation(None, occurrences, obstacles).cut(f"{words} over columns that are not known")
     questions = set_questions(node, left, right)
     columns = tuple(
-        replace(_matched(a, b), answered=(a.answered | b.answered) & frozenset(questions))
+        replace(_matched(a, b), answered=_answered(a, b) & frozenset(questions))
         for a, b in zip(left.columns, right.columns, strict=True)
     )
     deltas, ruled_out = _deltas(node, left.deltas, right.deltas), left.ruled_out | right.ruled_out
@@ -48,11 +52,22 @@ def track_set_operation(
 
 
 def _matched(left: TrackedColumn, right: TrackedColumn) -> TrackedColumn:
-    type_, exact = _common_type(left.type, right.type), left.exact and right.exact
+    type_, kind = _common_type(left.type, right.type), united([_kind(left), _kind(right)])
     if type_ is None:
-        return TrackedColumn(left.name, exact=exact)
+        return TrackedColumn(left.name, kind=kind)
     required = left.required and right.required
-    return TrackedColumn(left.name, left.tracks | right.tracks, type_, required, exact=exact)
+    return TrackedColumn(left.name, left.tracks | right.tracks, type_, required, kind=kind)
+
+
+def _answered(left: TrackedColumn, right: TrackedColumn) -> frozenset[Occurrence]:
+    """Return the occurrences that a column answers: none where a float of one branch may be a text beside the other."""
+    is_same = left.type is not None and left.type == right.type
+    is_text = not is_same and may_become_text([_kind(left), _kind(right)])
+    return frozenset() if is_text else left.answered | right.answered
+
+
+def _kind(column: TrackedColumn) -> Kind | Literal["null"] | None:
+    return "null" if column.type == NULL_TYPE else column.kind
 
 
 def _common_type(left: str | None, right: str | None) -> str | None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import is_exact_type
+from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import kind_of_type
 from dbt.adapters.icebergmv.maintenance.definition.rules.pivot import pivoted
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_uses import MOST_OCCURRENCES
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
@@ -68,7 +68,7 @@ def _named(table: exp.Table, scope: Scope) -> TrackedRelation:
         return TrackedRelation(None, frozenset({occurrence}), deltas=deltas)
     of_it = frozenset({occurrence})
     tracked = tuple(
-        TrackedColumn(c.name, frozenset({Track(occurrence, c.name)}), c.type, c.required, of_it, is_exact_type(c.type))
+        TrackedColumn(c.name, frozenset({Track(occurrence, c.name)}), c.type, c.required, of_it, kind_of_type(c.type))
         for c in columns
     )
     return TrackedRelation(tracked, of_it, deltas=deltas, questions={occurrence: Question()})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from sqlglot import exp
 from sqlglot.tokens import Token
@@ -24,6 +24,9 @@ class Occurrence:
 CLOCK = Occurrence(-1)
 """The clock, where it is asked what another value of it reaches. It comes before all tables."""
 
+
+Kind: TypeAlias = Literal["number", "text", "time", "boolean", "other", "float"]
+"""What values are: whole numbers and decimals, texts, dates and moments, and so on. Of floats equal ones may differ."""
 
 ANY_COLUMN = ""
 """The base column of a track that begins with a literal: it holds of each row, whatever the row has in a column."""
@@ -63,8 +66,8 @@ Tracks = frozenset[Track]
 class TrackedColumn:
     """A column of a relation. `type` is its Spark type where it is known; `required` that it is never NULL.
 
-    `answered` holds the occurrences whose question (see Question) this column is an answer to. `exact`: equal values of
-    it are known to be one (see exactness.py).
+    `answered` holds the occurrences whose question (see Question) this column is an answer to. `kind` is that of its
+    values, as far as it is known (see exactness.py).
     """
 
     name: str
@@ -72,7 +75,12 @@ class TrackedColumn:
     type: str | None = None
     required: bool = False
     answered: frozenset[Occurrence] = frozenset()
-    exact: bool = False
+    kind: Kind | None = None
+
+    @property
+    def exact(self) -> bool:
+        """Return whether equal values of it are known to be one: floats are not."""
+        return self.kind not in (None, "float")
 
     def literal_of(self, occurrence: Occurrence) -> Constant | None:
         """Return the literal that this column shows in each row which depends on an occurrence, if it does."""
