@@ -234,6 +234,14 @@ def test_deletes_between_unconnected_snapshots(table: MetadataTable) -> None:
     assert found(table.since(start, "id")) == ({ids((1, 2), (3, 4))}, 3, "file")
 
 
+def test_a_file_that_is_there_twice_after_an_unconnected_snapshot(table: MetadataTable) -> None:
+    start = table.commit(Operation.APPEND, [data("a", 1, 2), data("b", 3, 4)])
+    lost = table.commit(Operation.APPEND, [data("a", 1, 2)])
+    table.commit(Operation.APPEND, [])
+    table.snapshots = [s for s in table.snapshots if s.snapshot_id != lost]
+    assert found(table.since(start, "id")) == ({ids((1, 2))}, 1, "file")
+
+
 def test_data_file_of_another_spec_than_its_deletes(table: MetadataTable) -> None:
     start = table.commit(Operation.APPEND, [data("a", 1, 2, ["x"], 1)])
     table.commit(Operation.DELETE, [deletes("x", about="a")])

@@ -6,6 +6,7 @@ spec, "Snapshots", "Manifest Lists" and "Scan Planning"; snapshot ids are never 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -292,15 +293,16 @@ def _live_files(table: Table, snapshot: Snapshot) -> Iterator[DataFile]:
 
 
 def _difference(table: Table, start: Snapshot, target: Snapshot) -> tuple[list[ChangedFile], list[DataFile]]:
-    """Return the files that only one of two unconnected snapshots holds, and all that either holds.
+    """Return the files that one of two unconnected snapshots holds more often, and all that either holds.
 
     Deletion vectors share a file, so one path may name several of them; paths on both sides are compared with what
-    distinguishes their contents.
+    distinguishes their contents. A data file may be in a table twice.
     """
-    before = {_file_key(f): f for f in _live_files(table, start)}
-    after = {_file_key(f): f for f in _live_files(table, target)}
-    changed = [(before.get(key) or after[key], key in after) for key in before.keys() ^ after.keys()]
-    return changed, [*before.values(), *after.values()]
+    before, after = ([*_live_files(table, snapshot)] for snapshot in (start, target))
+    files = {_file_key(f): f for f in (*after, *before)}
+    now, then = Counter(map(_file_key, after)), Counter(map(_file_key, before))
+    changed = [(file, now[key] > then[key]) for key, file in files.items() if now[key] != then[key]]
+    return changed, [*before, *after]
 
 
 def _file_key(file: DataFile) -> tuple[object, ...]:
