@@ -283,7 +283,7 @@ def small_beside_large(status: MaterializedViewStatus) -> frozenset[int]:
     if total <= FEW_ROWS:
         return frozenset()
     most = _most_of_small(total)
-    small = (b for b in status.stale if _rows(b) <= most and rows_to_ask(b) <= 2 * most)
+    small = (b for b in status.stale if b.may_reach and _rows(b) <= most and rows_to_ask(b) <= 2 * most)
     wanted = (b for b in small if total > MANY_ROWS or b.listed is not None or _is_written_again(b))
     return frozenset(index for base in wanted for index in base.occurrences)
 

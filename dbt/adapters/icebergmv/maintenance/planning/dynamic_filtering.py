@@ -23,7 +23,8 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.asker import Asker
 from dbt.adapters.icebergmv.maintenance.planning.cost import is_small_beside
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_COLLECTED, NotListed, values_of
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_COLLECTED, NotListed
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import values_of as values_of_query
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_pinned
 from dbt.adapters.icebergmv.maintenance.planning.regions import FEW_TERMS
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
@@ -33,7 +34,12 @@ from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_t
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, identifier
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
-from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.status import (
+    BaseTableStatus,
+    MaterializedViewStatus,
+    changed_within,
+    values_of,
+)
 
 _Usable: TypeAlias = Mapping[Occurrence, Sequence[tuple[DynamicFilter, Track]]]
 """The filters of each use of a table, each with the base column that it cuts down."""
@@ -58,18 +64,19 @@ class DynamicFiltering:
         usable = filters_to_ask(self.definition, status, references)
         asked = list(dict.fromkeys(one for filters in usable.values() for one, _ in filters))
         keys = dict(zip(asked, self.run.each(self._keys, asked), strict=True))
-        kept = {use: _kept(filters, keys) for use, filters in usable.items()}
 
         def cut_down(base: BaseTableStatus) -> BaseTableStatus:
             uses = [use for index in base.occurrences for use in self.definition.uses_of(index)]
-            return _cut_down(base, [kept[use] for use in uses]) if uses and kept.keys() >= {*uses} else base
+            if not uses or not usable.keys() >= {*uses}:
+                return base
+            return _cut_down(base, [_kept(base, usable[use], keys) for use in uses])
 
         return replace(status, base_tables=tuple(map(cut_down, status.base_tables)))
 
     def _keys(self, one: DynamicFilter, run: Spark) -> Domain:
         """Return the keys of the rows of a table that pass its terms; all where they are too many, or not known."""
         text = self._question(one)
-        found = None if text is None else values_of(text, run, MOST_COLLECTED)
+        found = None if text is None else values_of_query(text, run, MOST_COLLECTED)
         return Domain.all() if found is None or isinstance(found, NotListed) else _in_runs(found)
 
     def _question(self, one: DynamicFilter) -> str | None:
@@ -103,15 +110,23 @@ def filters_to_ask(definition: ViewDefinition, status: MaterializedViewStatus, r
 def _filters_of(
     use: Occurrence, base: BaseTableStatus, definition: ViewDefinition, status: MaterializedViewStatus
 ) -> Iterable[tuple[DynamicFilter, Track]]:
-    disjuncts = (in_terms_of(d, ()) for d in base.change.constraints.data_disjuncts)
-    constrained = {key.column for d in disjuncts for key, _ in d.constraints if key.transform is None}
     tables = status.by_occurrence
     for one in definition.filters:
         filtering = None if definition.references[one.reference].pinned else tables.get(one.reference)
         if filtering is None or not _is_same(filtering) or not is_small_beside(filtering, status):
             continue
-        tracks = (t for t in one.tracks if t.occurrence == use and t.column in constrained)
-        yield from ((one, t) for t in tracks if not any(isinstance(step, Computed) for step in t.function))
+        tracks = (t for t in one.tracks if t.occurrence == use and not _is_computed(t))
+        yield from ((one, track) for track in tracks if not _changed_values(base, track.column).is_all)
+
+
+def _is_computed(track: Track) -> bool:
+    return any(isinstance(step, Computed) for step in track.function)
+
+
+def _changed_values(base: BaseTableStatus, column: str) -> Domain:
+    """Return the values of a column that changed rows may have, whatever the view follows of the table."""
+    known = values_of(base.change.constraints.data_disjuncts, column)
+    return changed_within(base, column) if known.is_all else known
 
 
 def _is_same(base: BaseTableStatus) -> bool:
@@ -120,9 +135,14 @@ def _is_same(base: BaseTableStatus) -> bool:
     return change.status == "fresh" or (change.status == "stale" and not change.constraints.data_disjuncts)
 
 
-def _kept(filters: Sequence[tuple[DynamicFilter, Track]], keys: Mapping[DynamicFilter, Domain]) -> TupleDomain:
-    """Return the base rows that filters of one use keep."""
-    kept = TupleDomain.all_of((ColumnKey(t.column), preimage(t.function, keys[one])) for one, t in filters)
+def _kept(
+    base: BaseTableStatus, filters: Sequence[tuple[DynamicFilter, Track]], keys: Mapping[DynamicFilter, Domain]
+) -> TupleDomain:
+    """Return the base rows that filters of one use keep, of those that changed."""
+    wanted = [(track.column, preimage(track.function, keys[one])) for one, track in filters]
+    if any(_changed_values(base, column).intersect(domain).is_none for column, domain in wanted):
+        return TupleDomain.none()
+    kept = TupleDomain.all_of((ColumnKey(column), domain) for column, domain in wanted)
     return kept if kept.is_none else within_bounds(kept, FEW_TERMS)
 
 

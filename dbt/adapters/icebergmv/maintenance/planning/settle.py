@@ -183,14 +183,13 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     asking = _Asking(asker, started + seconds, options.most_of_one)
     columns, hidden = described.output, described.hidden
     unfit = unfit_of(view, hidden, misfit(lake, view, columns))
+    view = _filtered(view, _request(view, options, unfit), asking.run)
     to_list = references_to_list(view.definition, view.status, _request(view, options, unfit))
     if to_list:
         listing = Listing(view.bases.catalog_name, asker_of(lake, Limit()))
         view = replace(view, status=listing.status(view.definition, view.status, to_list))
-    to_filter = references_to_filter(view.definition, view.status, _request(view, options, unfit))
-    if to_filter:
-        filtering = DynamicFiltering(view.definition, view.bases, asking.run)
-        view = replace(view, status=filtering.status(view.status, to_filter))
+        # A table that was made anew with the same rows may filter others.
+        view = _filtered(view, _request(view, options, unfit), asking.run)
     at_once = full_at_once(view.definition, view.status, _request(view, options, unfit))
     if at_once is not None:
         effort = replace(_effort_so_far(view), left_out=frozenset(["incremental"]))
@@ -206,6 +205,15 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
         is_anew = request.rebuild is not None or request.lost is not None
         return replace(_all_anew(lake, view, described, plan, unfit), effort=None if is_anew else effort)
     return Settled(view, columns, plan, unfit, stored_hidden(view.storage), effort)
+
+
+def _filtered(view: RefreshedView, request: PlanRequest, run: Asker) -> RefreshedView:
+    """Return the view with what changed cut down to the rows that joins with filtered tables keep."""
+    references = references_to_filter(view.definition, view.status, request)
+    if not references:
+        return view
+    status = DynamicFiltering(view.definition, view.bases, run).status(view.status, references)
+    return replace(view, status=status)
 
 
 def _all_anew(lake: Lake, view: RefreshedView, described: Columns, plan: Full, unfit: str | None) -> Settled:
