@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.bench.contenders import MAIN, PLANS
+from benchmarks.bench.contenders import MAIN, PLANS, TITLES
 from benchmarks.bench.measured import wrong_rows
 
 CellResults = Mapping[str, dict[str, Any]]
@@ -94,13 +94,14 @@ def verdict(found: Mapping[str, Any]) -> list[str]:
         f"A refresh was faster than the rebuild in {len(faster) - slower} of {len(faster)} cells: "
         f"{statistics.median(faster):.1f} times in the median, {min(faster):.2f} to {max(faster):.1f} times."
     ]
-    for contender in ("auto", "lookback", "informed", "merge"):
+    for contender in (one for one in MAIN if one != "rebuild"):
         has = [cell for cell in of_cells.values() if contender in cell]
         wrong = sum(not is_right(cell[contender]) for cell in has)
         beaten = sum(fastest_right(cell) == contender for cell in has)
         if has:
             lines.append(
-                f"{contender}: wrong rows in {wrong} of {len(has)} cells; the fastest with the right rows in {beaten}."
+                f"{TITLES[contender]}: wrong rows in {wrong} of {len(has)} cells; "
+                f"the fastest with the right rows in {beaten}."
             )
     taken = choices(found)
     if taken:

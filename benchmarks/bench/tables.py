@@ -42,7 +42,8 @@ def generated(found: Mapping[str, Any]) -> str:
         lines += [*seconds(found, view), ""]
     lines += ["### Files read and written", "", _VOLUMES, "", *volumes(found), ""]
     lines += ["### Where the product loses", "", *losses(found), ""]
-    lines += ["### The plan that auto takes", "", *plans(found), ""]
+    if choices(found):
+        lines += ["### The plan that auto takes", "", *plans(found), ""]
     lines += ["### Who does not compete", "", *left_out(_views(found))]
     return "\n".join(lines)
 
@@ -88,7 +89,7 @@ def plans(found: Mapping[str, Any]) -> list[str]:
         cell = of_cells[choice.view, choice.change]
         times = (_plan_time(cell[policy]) for policy in ("auto", "incremental", "full"))
         lines.append(_row(VIEWS[choice.view].title, change_title(choice.change), *times, f"{choice.times:.2f}"))
-    return lines if len(lines) > 2 else ["Not measured."]
+    return lines
 
 
 def left_out(views: Sequence[str]) -> list[str]:

@@ -122,7 +122,7 @@ def test_the_verdict_names_losses() -> None:
     }
     text = "\n".join(verdict(found))
     assert "faster than the rebuild in 0 of 1 cells" in text
-    assert "lookback: wrong rows in 1 of 1 cells" in text
+    assert "insert_overwrite, 3 days: wrong rows in 1 of 1 cells" in text
     assert "the best plan in 0 of 1 cells; at worst its plan took 2.00 times" in text
     assert "more than 1.5 times in 1." in text
 
