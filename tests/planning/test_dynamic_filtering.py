@@ -21,6 +21,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
 )
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 from tests.support.bare_tables import bare_table
 from tests.support.bases import COLUMNS, analysed, change, partition_rows, sized, status
@@ -73,6 +74,12 @@ def test_nothing_is_affected_where_no_key_passes() -> None:
     assert references_to_ask(JOINED, found, replace(request, merges=True)).is_nothing
 
 
+def test_few_rows_are_cut_down_too() -> None:
+    few = sized(replace(change(partitions(1)), changed_rows=3), 5_000_000)
+    found, _ = cut_down(status(few, sized(FRESH, 1000, "u", 1)), [2])
+    assert found.base_tables[0].change.constraints.data_disjuncts == ()
+
+
 def test_less_is_read_where_some_pass() -> None:
     before = status(large(partitions(*range(10))), sized(FRESH, 1000, "u", 1))
     found, _ = cut_down(before, [3, 4, 5, 77, None])
@@ -94,8 +101,8 @@ def test_keys_that_follow_each_other_are_a_range() -> None:
 UNCUT = {
     "the filtering table changed too": status(large(partitions(1)), sized(change(partitions(1)), 1000, "u", 1)),
     "the filtering table is large": status(large(partitions(1)), sized(FRESH, 1_000_000, "u", 1)),
-    "few rows changed": status(
-        sized(replace(change(partitions(1)), changed_rows=100), 5_000_000), sized(FRESH, 1000, "u", 1)
+    "the changed rows are listed": status(
+        replace(large(partitions(1)), listed=ListedRows({"id": "int"}, ((1,),), (1,))), sized(FRESH, 1000, "u", 1)
     ),
     "all tables are small": status(sized(change(partitions(1)), 1000), sized(FRESH, 1000, "u", 1)),
     "nothing is known of the key": status(large([TupleDomain.all()]), sized(FRESH, 1000, "u", 1)),

@@ -77,9 +77,6 @@ _JOINED_TO_MANY = 4
 _SMALL_BESIDE = 20
 """How many times the rows of a small table all tables have."""
 
-_CUT_DOWN = 20_000
-"""To read fewer changed rows takes no longer than to read a small table beside them."""
-
 _COUNTED_FILES = 20_000
 """Reading so many manifest entries takes less than a second."""
 
@@ -294,10 +291,13 @@ def is_small_beside(base: BaseTableStatus, status: MaterializedViewStatus) -> bo
 
 
 def dear_to_ask(status: MaterializedViewStatus) -> frozenset[int]:
-    """Return the references to stale tables of which so much changed that it is first cut down by other tables."""
+    """Return the references to stale tables whose changes are first cut down by other tables: to read these is cheap.
+
+    Nothing is saved where all tables are small, or where the changed rows are listed.
+    """
     if are_all_small(status):
         return frozenset()
-    return frozenset(i for base in status.stale if rows_to_ask(base) >= _CUT_DOWN for i in base.occurrences)
+    return frozenset(index for base in status.stale if base.listed is None for index in base.occurrences)
 
 
 def _most_of_small(rows_in_all: int) -> int:
