@@ -23,23 +23,17 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.asker import Asker
 from dbt.adapters.icebergmv.maintenance.planning.cost import is_small_beside
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_COLLECTED, NotListed
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import values_of as values_of_query
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_COLLECTED, NotListed, values_of
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_pinned
 from dbt.adapters.icebergmv.maintenance.planning.regions import FEW_TERMS
-from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain, union_of
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, preimage
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify, within_bounds
 from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, identifier
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
-from dbt.adapters.icebergmv.maintenance.status.status import (
-    BaseTableStatus,
-    MaterializedViewStatus,
-    changed_within,
-    values_of,
-)
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
 _Usable: TypeAlias = Mapping[Occurrence, Sequence[tuple[DynamicFilter, Track]]]
 """The filters of each use of a table, each with the base column that it cuts down."""
@@ -76,7 +70,7 @@ class DynamicFiltering:
     def _keys(self, one: DynamicFilter, run: Spark) -> Domain:
         """Return the keys of the rows of a table that pass its terms; all where they are too many, or not known."""
         text = self._question(one)
-        found = None if text is None else values_of_query(text, run, MOST_COLLECTED)
+        found = None if text is None else values_of(text, run, MOST_COLLECTED)
         return Domain.all() if found is None or isinstance(found, NotListed) else _in_runs(found)
 
     def _question(self, one: DynamicFilter) -> str | None:
@@ -124,9 +118,12 @@ def _is_computed(track: Track) -> bool:
 
 
 def _changed_values(base: BaseTableStatus, column: str) -> Domain:
-    """Return the values of a column that changed rows may have, whatever the view follows of the table."""
-    known = values_of(base.change.constraints.data_disjuncts, column)
-    return changed_within(base, column) if known.is_all else known
+    """Return the values of a column that changed rows may have, as far as it partitions the table or is followed.
+
+    Column bounds of other keys are hardly ever apart from the keys that a filter keeps.
+    """
+    found = (in_terms_of(rows, ()).domains.get(ColumnKey(column)) for rows in base.change.constraints.data_disjuncts)
+    return union_of([Domain.all() if domain is None else domain for domain in found])
 
 
 def _is_same(base: BaseTableStatus) -> bool:

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange, change_since
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, union_of
-from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables, IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange, clock_change
@@ -87,25 +85,6 @@ def status_of(definition: ViewDefinition, bases: BaseTables, state: ViewState | 
         tuple(_status(definition, base, tuple(occurrences[name]), recorded) for name, base in found.items()),
         None if definition.clock is None or state is None else clock_change(definition.clock.values, state.clock),
     )
-
-
-def changed_within(base: BaseTableStatus, column: str) -> Domain:
-    """Return the values of a column that changed rows of a base table may have, by partitions or column bounds."""
-    source, recorded = base.base.source, base.recorded
-    if source is None or recorded is None:
-        return Domain.all()
-    try:
-        change = change_since(recorded.version, source.version, source.table, source.table_schema, frozenset([column]))
-    except Exception:
-        # As in _change: files that cannot be read say nothing.
-        return Domain.all()
-    return Domain.all() if change.status == "unknown" else values_of(change.constraints.data_disjuncts, column)
-
-
-def values_of(disjuncts: Iterable[TupleDomain], column: str) -> Domain:
-    """Return the values of a column in the rows of some disjuncts; all where one of them does not constrain it."""
-    found = [in_terms_of(disjunct, ()).domains.get(ColumnKey(column)) for disjunct in disjuncts]
-    return union_of([Domain.all() if domain is None else domain for domain in found])
 
 
 def tracked_columns(definition: ViewDefinition, occurrences: Iterable[int]) -> frozenset[str]:
