@@ -101,6 +101,7 @@ def test_keys_that_follow_each_other_are_a_range() -> None:
 UNCUT = {
     "the filtering table changed too": status(large(partitions(1)), sized(change(partitions(1)), 1000, "u", 1)),
     "the filtering table is large": status(large(partitions(1)), sized(FRESH, 1_000_000, "u", 1)),
+    "many partitions changed": status(large(partitions(*range(21))), sized(FRESH, 1000, "u", 1)),
     "the changed rows are listed": status(
         replace(large(partitions(1)), listed=ListedRows({"id": "int"}, ((1,),), (1,))), sized(FRESH, 1000, "u", 1)
     ),

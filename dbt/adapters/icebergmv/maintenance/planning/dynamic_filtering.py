@@ -38,6 +38,9 @@ from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, Ma
 _Usable: TypeAlias = Mapping[Occurrence, Sequence[tuple[DynamicFilter, Track]]]
 """The filters of each use of a table, each with the base column that it cuts down."""
 
+_SCATTERED = 20
+"""A filter hardly ever keeps nothing of a change in so many partitions, and what it keeps takes a question to know."""
+
 _MOST_MET = 10_000
 """Disjuncts of a change times those of what is kept: to meet so many takes a tenth of a second."""
 
@@ -92,7 +95,7 @@ def filters_to_ask(definition: ViewDefinition, status: MaterializedViewStatus, r
     """
     found: dict[Occurrence, list[tuple[DynamicFilter, Track]]] = {}
     for base in status.stale if definition.rewritable else ():
-        if not base.is_among(references) or not base.change.constraints.data_disjuncts:
+        if not base.is_among(references) or not 0 < len(base.change.constraints.data_disjuncts) <= _SCATTERED:
             continue
         uses = [use for index in base.occurrences for use in definition.uses_of(index)]
         of_uses = {use: list(_filters_of(use, base, definition, status)) for use in uses}
