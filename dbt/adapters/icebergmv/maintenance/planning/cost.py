@@ -290,7 +290,7 @@ def is_small_beside(base: BaseTableStatus, status: MaterializedViewStatus) -> bo
     return _rows(base) <= _most_of_small(rows_in_all(status))
 
 
-def dear_to_ask(status: MaterializedViewStatus) -> frozenset[int]:
+def worth_filtering(status: MaterializedViewStatus) -> frozenset[int]:
     """Return the references to stale tables whose changes are first cut down by other tables: to read these is cheap.
 
     Nothing is saved where all tables are small, or where the changed rows are listed.

@@ -41,9 +41,6 @@ _Usable: TypeAlias = Mapping[Occurrence, Sequence[tuple[DynamicFilter, Track]]]
 _SCATTERED = 20
 """A filter hardly ever keeps nothing of a change in so many partitions, and what it keeps takes a question to know."""
 
-_MOST_MET = 10_000
-"""Disjuncts of a change times those of what is kept: to meet so many takes a tenth of a second."""
-
 
 @dataclass(frozen=True)
 class DynamicFiltering:
@@ -66,7 +63,7 @@ class DynamicFiltering:
             uses = [use for index in base.occurrences for use in self.definition.uses_of(index)]
             if not uses or not usable.keys() >= {*uses}:
                 return base
-            return _cut_down(base, [_kept(base, usable[use], keys) for use in uses])
+            return _cut_down(base, [_kept(usable[use], keys) for use in uses])
 
         return replace(status, base_tables=tuple(map(cut_down, status.base_tables)))
 
@@ -95,7 +92,8 @@ def filters_to_ask(definition: ViewDefinition, status: MaterializedViewStatus, r
     """
     found: dict[Occurrence, list[tuple[DynamicFilter, Track]]] = {}
     for base in status.stale if definition.rewritable else ():
-        if not base.is_among(references) or not 0 < len(base.change.constraints.data_disjuncts) <= _SCATTERED:
+        is_scattered = len(base.change.constraints.data_disjuncts) > _SCATTERED
+        if is_scattered or not base.may_reach or not base.is_among(references):
             continue
         uses = [use for index in base.occurrences for use in definition.uses_of(index)]
         of_uses = {use: list(_filters_of(use, base, definition, status)) for use in uses}
@@ -131,25 +129,19 @@ def _changed_values(base: BaseTableStatus, column: str) -> Domain:
 
 def _is_same(base: BaseTableStatus) -> bool:
     """Return whether a table has the rows that it had, as far as the view reads them."""
-    change = base.change
-    return change.status == "fresh" or (change.status == "stale" and not change.constraints.data_disjuncts)
+    return base.change.status == "fresh" or (base.change.status == "stale" and not base.may_reach)
 
 
-def _kept(
-    base: BaseTableStatus, filters: Sequence[tuple[DynamicFilter, Track]], keys: Mapping[DynamicFilter, Domain]
-) -> TupleDomain:
-    """Return the base rows that filters of one use keep, of those that changed."""
-    wanted = [(track.column, preimage(track.function, keys[one])) for one, track in filters]
-    if any(_changed_values(base, column).intersect(domain).is_none for column, domain in wanted):
-        return TupleDomain.none()
-    kept = TupleDomain.all_of((ColumnKey(column), domain) for column, domain in wanted)
+def _kept(filters: Sequence[tuple[DynamicFilter, Track]], keys: Mapping[DynamicFilter, Domain]) -> TupleDomain:
+    """Return the base rows that filters of one use keep."""
+    kept = TupleDomain.all_of((ColumnKey(t.column), preimage(t.function, keys[one])) for one, t in filters)
     return kept if kept.is_none else within_bounds(kept, FEW_TERMS)
 
 
 def _cut_down(base: BaseTableStatus, kept: Sequence[TupleDomain]) -> BaseTableStatus:
     """Return the status of a base table that changed only where some use of it keeps rows."""
     before, kept = base.change.constraints.data_disjuncts, simplify(kept, FEW_TERMS)
-    if any(rows.is_all for rows in kept) or len(before) * len(kept) > _MOST_MET:
+    if any(rows.is_all for rows in kept):
         return base
     both = (_both(disjunct, rows) for disjunct in before for rows in kept)
     constraints = StaleDataConstraints(tuple(rows for rows in both if not rows.is_none))
@@ -165,7 +157,6 @@ def _in_runs(domain: Domain) -> Domain:
     """Return whole numbers that follow each other as ranges, which are far fewer for the days of a year."""
     if not domain.is_discrete or not all(type(r.low) is int for r in domain.ranges):
         return domain
-
     runs: list[Range] = []
     for one in domain.ranges:
         last = runs[-1].high if runs else None

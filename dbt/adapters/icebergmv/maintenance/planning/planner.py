@@ -19,13 +19,13 @@ from dbt.adapters.icebergmv.maintenance.planning.cost import (
     NEARLY_EVERYWHERE,
     WORTH_ASKING,
     asking_pays,
-    dear_to_ask,
     is_cheap_to_ask,
     is_rough,
     merge_pays,
     reads_too_much,
     small_beside_large,
     there_is_time,
+    worth_filtering,
 )
 from dbt.adapters.icebergmv.maintenance.planning.deltas import (
     appended_deltas,
@@ -114,9 +114,9 @@ def references_to_filter(
     definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest
 ) -> frozenset[int]:
     """Return the references whose changes are cut down first to the rows that joins with filtered tables keep."""
-    plan = without_regions(definition, status, request)
-    wanted = dear_to_ask(status) if plan is None or isinstance(plan, Append) else frozenset[int]()
-    return frozenset(use.index for use in filters_to_ask(definition, status, wanted))
+    usable = filters_to_ask(definition, status, worth_filtering(status)) if definition.filters else {}
+    plan = without_regions(definition, status, request) if usable else None
+    return frozenset(use.index for use in usable) if plan is None or isinstance(plan, Append) else frozenset()
 
 
 def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> ToAsk:
@@ -127,7 +127,7 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
     needed: dict[int, BaseTableStatus] = {}
     narrower: list[int] = []
     own_keys: list[int] = []
-    for base in (base for base in status.stale if base.may_reach):
+    for base in status.reaching:
         # A merge writes the storage anew, so it is asked first whether it has anything to add.
         if merges and reaches_a_group(definition, base):
             continue
@@ -212,8 +212,7 @@ def without_regions(
         return Full(f"refresh_policy is full ({changes(status)})")
     if definition.full_when_changed is not None:
         return Full(f"{definition.full_when_changed} ({changes(status)})")
-    reaching = [base for base in stale if base.may_reach]
-    return _append(definition, reaching, request) if request.appends and _stands_still(status, request) else None
+    return _append(definition, status.reaching, request) if request.appends and _stands_still(status, request) else None
 
 
 def _stands_still(status: MaterializedViewStatus, request: PlanRequest) -> bool:
@@ -247,7 +246,7 @@ def _merge(
     """Return the plan that merges groups, where partitions alone do not say which output rows are affected."""
     if not request.merges or isinstance(otherwise, NoOp) or not _stands_still(status, request):
         return None
-    stale = [base for base in status.stale if base.may_reach]
+    stale = status.reaching
     partitions_say_it = all(
         base.change.unit != "file"
         and base.base.name not in request.changed_nearly_everywhere

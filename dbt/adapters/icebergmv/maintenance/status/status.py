@@ -51,6 +51,11 @@ class MaterializedViewStatus:
         return [base for base in self.base_tables if base.change.status == "stale"]
 
     @property
+    def reaching(self) -> list[BaseTableStatus]:
+        """Return those of them of which some changed row may reach the view."""
+        return [base for base in self.stale if base.may_reach]
+
+    @property
     def by_occurrence(self) -> dict[int, BaseTableStatus]:
         """Return the base table of each occurrence."""
         return {index: base for base in self.base_tables for index in base.occurrences}
