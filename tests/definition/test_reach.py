@@ -103,8 +103,36 @@ REACHES = {
         2: ("id, region, month", "", "{sql}"),
     },
     f"SELECT u.id, x.region FROM ({T}) x LEFT JOIN u ON x.region = u.id AND x.s = u.w": {
-        0: ("region", "", f"SELECT u.id, x.region FROM ({T}) x LEFT JOIN u ON x.region = u.id AND (true OR x.s = u.w)"),
+        0: ("region", "", "{sql}"),
         1: ("region", "", f"SELECT u.id, x.region FROM ({T}) x INNER JOIN u ON x.region = u.id AND x.s = u.w"),
+    },
+    # A join that shows every row of the asked side stays as it is, also without an equality of answered columns.
+    f"SELECT x.region, u.id FROM ({T}) x LEFT OUTER JOIN u ON x.s < u.w": {
+        0: ("region", "", "{sql}"),
+        1: ("region", "", f"SELECT x.region, u.id FROM ({T}) x INNER JOIN u ON x.s < u.w"),
+    },
+    f"SELECT x.region, u.id FROM u RIGHT JOIN ({T}) x ON x.s = u.w": {
+        0: ("region", "", f"SELECT x.region, u.id FROM u INNER JOIN ({T}) x ON x.s = u.w"),
+        1: ("region", "", "{sql}"),
+    },
+    f"SELECT x.region, s FROM ({T}) x LEFT JOIN (SELECT w AS s, id FROM u) y USING (s)": {
+        0: ("region", "", "{sql}"),
+        1: ("region, s", "", f"SELECT x.region, s FROM ({T}) x INNER JOIN (SELECT w AS s, id FROM u) y USING (s)"),
+    },
+    "SELECT u.id, max(odd.month) AS m FROM u LEFT JOIN t ON t.id = u.id LEFT JOIN odd ON odd.d = t.d GROUP BY u.id": {
+        0: ("id", "", "{sql}"),
+        1: (
+            "id",
+            "",
+            "SELECT u.id, max(odd.month) AS m FROM u INNER JOIN t ON t.id = u.id LEFT JOIN odd ON odd.d = t.d "
+            "GROUP BY u.id",
+        ),
+        2: (
+            "id",
+            "",
+            "SELECT u.id, max(odd.month) AS m FROM u LEFT JOIN t ON t.id = u.id INNER JOIN odd ON odd.d = t.d "
+            "GROUP BY u.id",
+        ),
     },
     f"SELECT region FROM ({T}) x LEFT SEMI JOIN u ON x.region = u.id AND x.s = u.w": {
         0: ("region", "", f"SELECT region FROM ({T}) x LEFT SEMI JOIN u ON x.region = u.id AND (true OR x.s = u.w)"),

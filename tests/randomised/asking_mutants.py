@@ -31,6 +31,10 @@ FILTERED = view("SELECT region, c FROM (SELECT region, count(*) AS c FROM t0 GRO
 HAVING = view("SELECT region, count(*) AS c FROM t0 GROUP BY region HAVING count(*) > 1")
 JOINED = view("SELECT a.region, sum(b.v) AS s FROM t0 a JOIN t1 b ON a.id = b.id GROUP BY a.region")
 SUPPLIED = view("SELECT a.id, b.region FROM t0 a LEFT JOIN t1 b ON a.v = b.v")
+KEPT = view(
+    "SELECT a.region, b.region AS other FROM (SELECT region, count(*) AS c FROM t0 GROUP BY region) a "
+    "LEFT JOIN t1 b ON a.c = b.v"
+)
 ANTI_JOINED = view("SELECT a.region, count(*) AS c FROM t0 a LEFT ANTI JOIN t1 b ON a.id = b.id GROUP BY a.region")
 EXCEPT_ALL = view("SELECT region, v FROM t0 EXCEPT ALL SELECT region, v FROM t1")
 FULL_JOINED = view("SELECT coalesce(a.v, b.v) AS k, a.id, b.region FROM t0 a FULL JOIN t1 b ON a.v = b.v")
@@ -257,6 +261,7 @@ ASKING_MUTANTS: dict[str, Mutant] = {
     "an aggregate is taken for a key": Mutant((GROUPED,), reaching(every_column)),
     "a window function is taken for a key": Mutant((WINDOW,), reaching(every_column)),
     "the null-supplying side is taken for a key": Mutant((SUPPLIED,), reaching(every_column)),
+    "partners that a row may not find are taken for keys": Mutant((KEPT,), reaching(every_column)),
     "one side of a full join is taken for a key": Mutant((FULL_JOINED,), reaching(every_column)),
     "the literal of another branch is heard": Mutant((BRANCHES,), reaching(with_another_branch)),
     "a value of rows that went is looked for among those that came": Mutant(

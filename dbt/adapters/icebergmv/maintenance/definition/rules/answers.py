@@ -9,11 +9,12 @@ columns.
   columns that it names outside itself.
 - A term that reads the clock, which moved: FROM stays what it is, so all its columns are answered for CLOCK. The term
   stands for the rows that one value of the clock lets pass and the other may not (see moved_clock.py).
-- Join: the other side did not change, so all its columns are answered. A term of the condition that sees a column which
-  is not answered is left out, as long as an equality is left. That gives partners to rows that have none, so where the
-  join shows such rows only their own columns are answered, behind a FULL join those of the equalities that are left. A
-  row behind an outer join with NULL in place of the changed side appears or goes as the other row finds a partner among
-  the changed rows: an inner join shows it, and a semi join those that an anti join shows.
+- Join: the other side did not change, so all its columns are answered. A term of the condition may see a column which
+  is not answered. A join that shows every row of the asked side then stays as it is, and only the columns of that side
+  are answered: which partners a row finds is not known. Of any other join the term is left out, as long as an equality
+  is left; behind a FULL join only the columns of the equalities that are left are answered then. A row behind an outer
+  join with NULL in place of the changed side appears or goes as the other row finds a partner among the changed rows:
+  an inner join shows it, and a semi join those that an anti join shows.
 - Projection: an expression of answered columns is answered. GROUP BY and PARTITION BY: a group, or a window partition,
   changes when a row in it does, so behind these only what they are made by. DISTINCT keeps what is answered. An
   aggregate of all rows changes when one of them does: it answers nothing, but has no row where no row changed.
@@ -202,6 +203,9 @@ def joined_answers(
             own = frozenset(slot + shift for slot in slots)
             unknown = [t for t in terms if not t.is_known(own, mine)]
             question, is_left = sources.relation.questions[o], sources is left
+            if unknown and kind not in ("SEMI", "ANTI") and side == ("LEFT" if is_left else "RIGHT"):
+                answered[o], questions[o] = own, question
+                continue
             if unknown and (not _still_joins(terms, unknown, mine, theirs) or (kind == "ANTI" and is_left)):
                 continue
             if kind in ("SEMI", "ANTI"):
@@ -213,7 +217,7 @@ def joined_answers(
             elif side == ("RIGHT" if is_left else "LEFT"):
                 answered[o], edit = theirs, "inner join"
             else:
-                answered[o], edit = own if unknown and side else own | theirs, None
+                answered[o], edit = own | theirs, None
             for term in unknown:
                 question = question if term.node is None else question.with_edit("all rows", term.node)
             questions[o] = question if edit is None else question.with_edit(edit, join)
