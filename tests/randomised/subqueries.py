@@ -101,7 +101,26 @@ def scalar_subquery(b: Builder, depth: int) -> Relation:
         )
         if name not in outer.text:
             return Relation(f"SELECT h.{b.key}, h.{b.group}, h.{b.measure} FROM {text}", tables)
+    if kind == "uncorrelated":
+        return ending(b, _body(b, outer, inner, _compared(b, outer, inner, subquery)))
     return ending(b, _body(b, outer, inner, f"{measure} < {subquery}"))
+
+
+def _compared(b: Builder, outer: Source, inner: Source, subquery: str) -> str:
+    """Return a condition whose outcome is another one for some rows only, where the value of a subquery changes."""
+    key, measure = f"{outer.alias}.{b.key}", f"{outer.alias}.{b.measure}"
+    first, last = (f"(SELECT {f}({inner.alias}.{b.key}) FROM {inner.text})" for f in ("min", "max"))
+    b.note("a bound that a subquery gives, subquery changed", inner.tables - outer.tables)
+    condition = b.one_of(
+        f"{measure} < {subquery}",
+        f"{measure} >= {subquery} - 1",
+        f"{key} >= {last}",
+        f"{key} = {last}",
+        f"{key} BETWEEN {first} AND {last}",
+        f"NOT ({key} > {first} AND {measure} < {subquery})",
+        f"CASE WHEN {measure} > {subquery} THEN {key} IS NULL ELSE {key} < {last} END",
+    )
+    return f"{b.predicate(outer.alias)} AND {condition}" if b.choices.chance(0.3) else condition
 
 
 def set_operation(b: Builder, depth: int) -> Relation:

@@ -12,6 +12,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.cte_copies import Copies, with_copies
 from dbt.adapters.icebergmv.maintenance.definition.date_units import units_are_literals
 from dbt.adapters.icebergmv.maintenance.definition.determinism import names_collation
+from dbt.adapters.icebergmv.maintenance.definition.moved_values import MovedTerm, moved_terms
 from dbt.adapters.icebergmv.maintenance.definition.on_demand import OnDemand
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.parts import Part, blocks_of, scalar_subqueries
@@ -66,10 +67,11 @@ class Asked:
 
     `references` are those of this text, and `origins` says of which reference of the view's text each is a copy, or the
     same. `reach` holds the references whose changed rows can be asked what they reach; `scalars` those that only scalar
-    subqueries read: as long as the value of one of these is the same, nothing is reached. `blocks` has the FROM and
-    WHERE that read a reference: where they give no row over its changed rows, nothing is reached either. No row depends
-    on those in `ruled_out`. `shared` has the expression through which alone a reference of the view's text is read, if
-    it is used several times and its columns lead to such of the view.
+    subqueries read: as long as the value of one of these is the same, nothing is reached. `moved` has, for some of
+    them, the term of a WHERE which holds the subquery: only rows for which it is another one are reached. `blocks` has
+    the FROM and WHERE that read a reference: where they give no row over its changed rows, nothing is reached either.
+    No row depends on those in `ruled_out`. `shared` has the expression through which alone a reference of the view's
+    text is read, if it is used several times and its columns lead to such of the view.
     """
 
     sql: str
@@ -77,6 +79,7 @@ class Asked:
     origins: Mapping[int, int] = field(default_factory=dict)
     reach: Mapping[int, Reach] = field(default_factory=dict)
     scalars: Mapping[int, tuple[Part, ...]] = field(default_factory=dict)
+    moved: Mapping[int, MovedTerm] = field(default_factory=dict)
     blocks: Mapping[int, Part] = field(default_factory=dict)
     ruled_out: frozenset[int] = frozenset()
     shared: Mapping[int, SharedCte] = field(default_factory=dict)
@@ -151,8 +154,10 @@ def asked(sql: str, references: tuple[TableReference, ...], known: Known) -> Ask
     relation = track(parsed.tree, scope_of(parsed, copies.sql, replace(known, columns=columns)))
     reach, ruled_out = reach_of(relation, found, parsed, copies.sql), frozenset(o.index for o in relation.ruled_out)
     scalars, blocks = scalar_subqueries(parsed, found), blocks_of(parsed, copies.sql)
+    questions = {o.index: question for o, question in relation.questions.items() if not o.uses}
+    moved = moved_terms(parsed, copies.sql, scalars, questions) if scalars else {}
     shared = _shared(sql, references, known) if len(found) > len(references) else {}
-    return Asked(copies.sql, found, origins, reach, scalars, blocks, ruled_out, shared)
+    return Asked(copies.sql, found, origins, reach, scalars, moved, blocks, ruled_out, shared)
 
 
 def _shared(sql: str, references: tuple[TableReference, ...], known: Known) -> Mapping[int, SharedCte]:

@@ -39,6 +39,7 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     ask,
     count_keys,
     described,
+    literals_of,
     none_of,
     rows_of,
     values_of,
@@ -282,9 +283,21 @@ class Questions:
         """
         if any(self._is_same(subquery, index, run) for subquery in self.asked.scalars.get(index, ())):
             return ()
+        if index in self.asked.moved and index in self.asked.reach:
+            answer = self._between_values(index, run)
+            if answer is not None:
+                return answer
         if index in self.asked.reach:
             return self.reached(index, run, that_pass=that_pass)
         return self._without_rows(index, run)
+
+    def _between_values(self, index: int, run: Spark) -> Answer | None:
+        """Return what the value of a scalar subquery reaches that changed; None where nobody can say the value."""
+        moved = self.asked.moved[index]
+        values = self._texts.of_subquery(moved.subquery, index)
+        found = None if values is None else literals_of(*values, run)
+        question = None if found is None else self._texts.between_values(index, moved, *found)
+        return None if question is None else self._keys_of(question, index, run)
 
     def _without_rows(self, index: int, run: Spark) -> Answer | None:
         """Return that a reference reaches nothing if no row of its table changed."""
@@ -356,14 +369,16 @@ class Questions:
         If no column is answered, ask for any row. None where nobody can say it.
         """
         question = self.question(index, that_pass=that_pass)
+        return None if question is None else self._keys_of(question, index, run)
+
+    def _keys_of(self, question: str, index: int, run: Spark) -> Answer | None:
+        """Return the keys that a question about a reference gives."""
         types = {c.name.lower(): c for c in self.columns}
         reach = self.asked.reach[index]
         keys, literals = (
             [c for c in (types.get(name.lower()) for name in names) if c and internal_form(c.type, "") is not None]
             for names in (reach.columns, reach.literals)
         )
-        if question is None:
-            return None
         if self.only_whether or not (keys or literals):
             return none_of(f"SELECT 1 FROM (\n{question}\n)", run)
         joined = self._join_keys(self.asked.origins.get(index, index))

@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
+from dbt.adapters.icebergmv.maintenance.definition.moved_values import MovedTerm
 from dbt.adapters.icebergmv.maintenance.definition.parts import Part
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, part_of, splice
 from dbt.adapters.icebergmv.maintenance.planning.cost import is_compared_behind
@@ -99,6 +100,16 @@ class QuestionTexts:
             return None
         (with_now, text_now), (with_before, text_before) = self._part(subquery, now), self._part(subquery, before)
         return f"({with_now}{text_now})", f"({with_before}{text_before})"
+
+    def between_values(self, index: int, moved: MovedTerm, now: str, before: str) -> str | None:
+        """Return the definition over the rows for which a term is true with one of two values of its subquery alone.
+
+        The values are SQL. All other references are read as while this one is asked.
+        """
+        texts = self._texts(index, "now", self.asked.reach[index].emptied)
+        if texts is None:
+            return None
+        return splice(self.asked.sql, texts, (*moved.edits, moved.difference(self.asked.sql, texts, now, before)))
 
     def changed_rows(self, index: int) -> str | None:
         """Return the rows of a reference that changed, in its place; None where they cannot be read."""
