@@ -24,6 +24,7 @@ from typing import TypeAlias
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.moved_values import MovedTerm
 from dbt.adapters.icebergmv.maintenance.definition.parts import Part
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.lake import Spark
@@ -281,19 +282,26 @@ class Questions:
 
         A reference whose changed rows reach no column that is known reaches nothing if no row of it changed.
         """
-        if any(self._is_same(subquery, index, run) for subquery in self.asked.scalars.get(index, ())):
-            return ()
-        if index in self.asked.moved and index in self.asked.reach:
-            answer = self._between_values(index, run)
-            if answer is not None:
-                return answer
+        by_values = self._by_values(index, run)
+        if by_values is not None:
+            return by_values
         if index in self.asked.reach:
             return self.reached(index, run, that_pass=that_pass)
         return self._without_rows(index, run)
 
-    def _between_values(self, index: int, run: Spark) -> Answer | None:
-        """Return what the value of a scalar subquery reaches that changed; None where nobody can say the value."""
-        moved = self.asked.moved[index]
+    def _by_values(self, index: int, run: Spark) -> Answer | None:
+        """Return what a reference reaches that only scalar subqueries read; None where their values do not say it."""
+        moved = self.asked.moved.get(index)
+        for subquery in self.asked.scalars.get(index, ()):
+            is_same = self._is_same(subquery, index, run)
+            if is_same:
+                return ()
+            if is_same is False and moved is not None and moved.subquery == subquery:
+                return self._between_values(moved, index, run)
+        return None
+
+    def _between_values(self, moved: MovedTerm, index: int, run: Spark) -> Answer | None:
+        """Return what a scalar subquery reaches whose value changed; None where no literals of its values are known."""
         values = self._texts.of_subquery(moved.subquery, index)
         found = None if values is None else literals_of(*values, run)
         question = None if found is None else self._texts.between_values(index, moved, *found)
@@ -353,14 +361,17 @@ class Questions:
         is_cut_down = is_long and block is not None and block.filters
         return self.only_whether or is_cut_down or self._texts.is_read_by_a_part(index)
 
-    def _is_same(self, subquery: Part, index: int, run: Spark) -> bool:
-        """Return whether a scalar subquery has one value before and after the changes of a reference that it reads."""
+    def _is_same(self, subquery: Part, index: int, run: Spark) -> bool | None:
+        """Return whether a scalar subquery has one value before and after the changes of a reference that it reads.
+
+        None where nobody can say it.
+        """
         values = self._texts.of_subquery(subquery, index)
         if values is None:
-            return False
+            return None
         now, before = values
         rows = rows_of(f"{SAME_VALUE} FROM (SELECT {now} AS icebergmv_now, {before} AS icebergmv_before)", run)
-        return not isinstance(rows, NotListed) and bool(rows[0][0])
+        return None if isinstance(rows, NotListed) else bool(rows[0][0])
 
     def reached(self, index: int, run: Spark, *, that_pass: bool = False) -> Answer | None:
         """Ask what is in reach: all answered columns; if that is too much, fewer of them; in the end one of few values.
