@@ -7,14 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from unittest.mock import patch
 
+from dbt.adapters.icebergmv.maintenance.definition import moved_values
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Reach
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.parts import Part
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Questions
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import Run
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.planning.question_texts import A_ROW, QuestionTexts
+from dbt.adapters.icebergmv.maintenance.planning.scalar_values import SAME_VALUE
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from tests.randomised.mutants import Mutant, view
@@ -179,6 +181,16 @@ def always_the_same(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, 
     return answers_of(questions, to_ask, lambda sql: [(True,)] if sql.startswith(SAME_VALUE) else run(sql))
 
 
+def let_pass_once(condition: str) -> Mutant:
+    """Return a mutant with another idea of which rows a subquery of another value lets pass, or not any more."""
+
+    def ask(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, Answer]:
+        with patch.object(moved_values, "passes_once", lambda new, old: condition.format(new=new, old=old)):
+            return answers_of(questions, to_ask, run)
+
+    return Mutant((ABOVE,), Planner(ask=ask))
+
+
 def every_column(reach: Reach, of: ViewDefinition) -> Reach:
     return replace(reach, columns=tuple(c.name for c in of.columns or ()))
 
@@ -326,6 +338,10 @@ ASKING_MUTANTS: dict[str, Mutant] = {
     "the first use of a shared expression is followed": Mutant((SHARED,), asking(first_uses)),
     "the last use of a shared expression is followed": Mutant((SHARED,), asking(shown_elsewhere)),
     "rows that went are not asked of a shared expression": Mutant((SHARED,), Planner(ask=said(only_more))),
+    "rows that pass with the new value alone": let_pass_once("(({new}) AND NOT coalesce(({old}), false))"),
+    "rows that passed with the old value alone": let_pass_once("(({old}) AND NOT coalesce(({new}), false))"),
+    "a value that is NULL makes no difference": let_pass_once("(({new}) <> ({old}))"),
+    "rows that pass with both values": let_pass_once("(({new}) AND ({old}))"),
     "a scalar subquery is always the same": Mutant((ABOVE,), Planner(ask=always_the_same)),
     "a total that fewer rows make is none": Mutant((TOTAL,), Planner(ask=said(only_more))),
 }

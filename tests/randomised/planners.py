@@ -21,7 +21,7 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import Table
 from dbt.adapters.icebergmv.maintenance.lake import Limit, Spark
 from dbt.adapters.icebergmv.maintenance.planning import key_queries, question_texts
 from dbt.adapters.icebergmv.maintenance.planning.asker import Asker, one_by_one
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import SAME_VALUE, Questions, clock_answer
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.dynamic_filtering import DynamicFiltering
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValues, Run, evaluated
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_OF_ONE, Answer
@@ -36,6 +36,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.question_texts import A_ROW
 from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
+from dbt.adapters.icebergmv.maintenance.planning.scalar_values import SAME_VALUE
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
 from dbt.adapters.icebergmv.maintenance.planning.write import Write

@@ -24,8 +24,6 @@ from typing import TypeAlias
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.moved_values import MovedTerm
-from dbt.adapters.icebergmv.maintenance.definition.parts import Part
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.asker import Asker
@@ -40,14 +38,13 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     ask,
     count_keys,
     described,
-    literals_of,
     none_of,
-    rows_of,
     values_of,
 )
 from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts
 from dbt.adapters.icebergmv.maintenance.planning.regions import to_output
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import is_appended
+from dbt.adapters.icebergmv.maintenance.planning.scalar_values import SAME, moved_rows
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
@@ -58,10 +55,6 @@ from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 
 _AskOne: TypeAlias = Callable[[int, Asker], Answer | None]
-
-_AS_TEXT = "CAST(icebergmv_now AS string) <=> CAST(icebergmv_before AS string)"
-SAME_VALUE = f"SELECT icebergmv_now <=> icebergmv_before AND {_AS_TEXT}"
-"""Whether two values are one, -0.0 and 0.0 apart. Where a subquery reads a row around it, Spark refuses to say it."""
 
 MANY_COMPARED = 20_000
 """To compare more rows takes longer than to ask first whether FROM and WHERE leave any."""
@@ -282,30 +275,12 @@ class Questions:
 
         A reference whose changed rows reach no column that is known reaches nothing if no row of it changed.
         """
-        by_values = self._by_values(index, run)
-        if by_values is not None:
-            return by_values
+        moved = moved_rows(self._texts, index, run)
+        if moved is not None:
+            return () if moved == SAME else self._keys_of(moved, index, run)
         if index in self.asked.reach:
             return self.reached(index, run, that_pass=that_pass)
         return self._without_rows(index, run)
-
-    def _by_values(self, index: int, run: Spark) -> Answer | None:
-        """Return what a reference reaches that only scalar subqueries read; None where their values do not say it."""
-        moved = self.asked.moved.get(index)
-        for subquery in self.asked.scalars.get(index, ()):
-            is_same = self._is_same(subquery, index, run)
-            if is_same:
-                return ()
-            if is_same is False and moved is not None and moved.subquery == subquery:
-                return self._between_values(moved, index, run)
-        return None
-
-    def _between_values(self, moved: MovedTerm, index: int, run: Spark) -> Answer | None:
-        """Return what a scalar subquery reaches whose value changed; None where no literals of its values are known."""
-        values = self._texts.of_subquery(moved.subquery, index)
-        found = None if values is None else literals_of(*values, run)
-        question = None if found is None else self._texts.between_values(index, moved, *found)
-        return None if question is None else self._keys_of(question, index, run)
 
     def _without_rows(self, index: int, run: Spark) -> Answer | None:
         """Return that a reference reaches nothing if no row of its table changed."""
@@ -360,18 +335,6 @@ class Questions:
         is_long = rows_to_ask(base) >= self.many_compared and not is_appended(base)
         is_cut_down = is_long and block is not None and block.filters
         return self.only_whether or is_cut_down or self._texts.is_read_by_a_part(index)
-
-    def _is_same(self, subquery: Part, index: int, run: Spark) -> bool | None:
-        """Return whether a scalar subquery has one value before and after the changes of a reference that it reads.
-
-        None where nobody can say it.
-        """
-        values = self._texts.of_subquery(subquery, index)
-        if values is None:
-            return None
-        now, before = values
-        rows = rows_of(f"{SAME_VALUE} FROM (SELECT {now} AS icebergmv_now, {before} AS icebergmv_before)", run)
-        return None if isinstance(rows, NotListed) else bool(rows[0][0])
 
     def reached(self, index: int, run: Spark, *, that_pass: bool = False) -> Answer | None:
         """Ask what is in reach: all answered columns; if that is too much, fewer of them; in the end one of few values.

@@ -14,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Doma
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
-from dbt.adapters.icebergmv.maintenance.sql.rendering import LONG_LIST, identifier, literal_or_null
+from dbt.adapters.icebergmv.maintenance.sql.rendering import LONG_LIST, identifier
 
 MOST_KEYS = LONG_LIST
 """So many keys are literals in a predicate. More values of one column are one text."""
@@ -28,9 +28,6 @@ MOST_COLLECTED = 10_000
 
 _MOST_TRIED = 3
 """So many columns are asked for by themselves whether they have few enough values. Each is a question."""
-
-_EXACT_AS_TEXT = ("decimal", "double", "float")
-"""Types of which no Domain holds a value, but whose text leads back to it."""
 
 _MOST_TERMS = 2000
 """Beyond this many terms Spark takes seconds to plan the predicate of a region."""
@@ -158,24 +155,6 @@ def described(query: str, run: Spark) -> tuple[Column, ...] | None:
     """Return the columns of a query as Spark sees them; None where it does not."""
     rows = rows_of(describe_query(query), run)
     return None if isinstance(rows, NotListed) else tuple(Column(str(r[0]), stored_type(str(r[1]))) for r in rows)
-
-
-def literals_of(now: str, before: str, run: Spark) -> tuple[str, str] | None:
-    """Return two values of one type as literals; None where Spark does not say them, or no literal is exactly one."""
-    names = ("icebergmv_now", "icebergmv_before")
-    both = f"SELECT {now} AS {names[0]}, {before} AS {names[1]}"
-    columns = rows_of(describe_query(both), run)
-    types = set[str]() if isinstance(columns, NotListed) else {str(column[1]) for column in columns}
-    spark_type = types.pop() if len(types) == 1 else ""
-    is_text = spark_type.startswith(_EXACT_AS_TEXT)
-    form = "CAST({} AS string)" if is_text else internal_form(spark_type, "{}")
-    if form is None:
-        return None
-    values = rows_of(f"SELECT {', '.join(map(form.format, names))} FROM ({both})", run)
-    if isinstance(values, NotListed) or not are_texts_known(values):
-        return None
-    now, before = (literal_or_null(value_of(v), "string" if is_text else spark_type) for v in values[0])
-    return f"CAST({now} AS {spark_type})", f"CAST({before} AS {spark_type})"
 
 
 def values_of(query: str, run: Spark, most: int = MOST_KEYS) -> Domain | NotListed:
