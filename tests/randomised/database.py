@@ -85,8 +85,11 @@ class Database:
         return {name: _spark_type(str(kind)) for name, kind, *_ in described}
 
     def rows(self, query: str) -> Bag:
-        """Return the rows of a query as a bag."""
-        return sorted(map(repr, self._execute(to_duckdb(query))))
+        """Return the rows of a query as a bag.
+
+        Of equal zeros DuckDB puts any in place of a group. Spark puts 0.0.
+        """
+        return sorted(repr(tuple(map(_positive_zero, row))) for row in self._execute(to_duckdb(query)))
 
     def written(self, statements: Iterable[str], columns: Iterable[str]) -> Bag:
         """Return these columns of the storage table's branch after the statements; the stored rows stay as they are."""
@@ -141,6 +144,10 @@ class Database:
                     raise
                 self._buckets[missing[1]] = _bucket_of(*missing[1].split(":", 2))
                 self._define_bucket()
+
+
+def _positive_zero(value: object) -> object:
+    return value + 0.0 if isinstance(value, float) else value
 
 
 def _spark_type(duckdb_type: str) -> str:

@@ -110,7 +110,7 @@ def _compared(b: Builder, outer: Source, inner: Source, subquery: str) -> str:
     """Return a condition whose outcome is another one for some rows only, where the value of a subquery changes."""
     key, measure = f"{outer.alias}.{b.key}", f"{outer.alias}.{b.measure}"
     first, last = (f"(SELECT {f}({inner.alias}.{b.key}) FROM {inner.text})" for f in ("min", "max"))
-    b.note("a bound that a subquery gives, subquery changed", inner.tables - outer.tables)
+    b.note("a bound that a subquery gives, subquery changed", inner.tables)
     condition = b.one_of(
         f"{measure} < {subquery}",
         f"{measure} >= {subquery} - 1",

@@ -13,7 +13,7 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import NotListed, a
 from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
-from dbt.adapters.icebergmv.maintenance.sql.rendering import literal_or_null
+from dbt.adapters.icebergmv.maintenance.sql.rendering import literal
 
 _Values: TypeAlias = tuple[str, str]
 """The SQL of a value as it is now, and as it was."""
@@ -53,7 +53,10 @@ def _is_same(values: _Values, run: Spark) -> bool | None:
 
 
 def _literals(values: _Values, run: Spark) -> _Values | None:
-    """Return two values of one type as literals; None where Spark does not say them, or no literal is exactly one."""
+    """Return two values of one type as literals; None where Spark does not say them, or no literal is exactly one.
+
+    NULL stays the subquery that gives it: Spark fails to say to Iceberg what `x > NULL OR x IS NULL` means.
+    """
     columns = rows_of(describe_query(_both(values)), run)
     types = set[str]() if isinstance(columns, NotListed) else {str(column[1]) for column in columns}
     spark_type = types.pop() if len(types) == 1 else ""
@@ -64,8 +67,12 @@ def _literals(values: _Values, run: Spark) -> _Values | None:
     rows = rows_of(f"SELECT {form.format(_NOW)}, {form.format(_BEFORE)} FROM ({_both(values)})", run)
     if isinstance(rows, NotListed) or not are_texts_known(rows):
         return None
-    now, before = (literal_or_null(value_of(v), "string" if is_text else spark_type) for v in rows[0])
-    return f"CAST({now} AS {spark_type})", f"CAST({before} AS {spark_type})"
+    found = (value_of(value) for value in rows[0])
+    now, before = (
+        sql if value is None else f"CAST({literal(value, 'string' if is_text else spark_type)} AS {spark_type})"
+        for value, sql in zip(found, values, strict=True)
+    )
+    return now, before
 
 
 def _both(values: _Values) -> str:
