@@ -86,10 +86,10 @@ def test_ambiguous_name_over_a_join_in_parentheses_tracks_nothing(join: str) -> 
 
 
 @pytest.mark.parametrize("at", ["TIMESTAMP AS OF 9999999999", "FOR SYSTEM_TIME AS OF 1700000000"])
-def test_time_travel_by_number_is_not_a_pin(at: str) -> None:
+def test_time_travel_by_number_is_read_as_it_is_written(at: str) -> None:
     definition = analysed_over_tables(f"SELECT d FROM t {at}")
     assert definition.always_full is not None
-    assert not any(r.pinned for r in definition.references)
+    assert all(r.pinned for r in definition.references)
 
 
 @pytest.mark.parametrize(

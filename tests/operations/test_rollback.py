@@ -95,7 +95,7 @@ def test_over_a_changed_select_the_next_refresh_is_full(stage: Stage) -> None:
     before = next(v for v in versions(stage) if v.obstacle is None)
     assert back(stage, before.version_id)[0].next_refresh == "full"
     result, _ = stage.refresh(replace(COUNTED, sql=f"{COUNTED.sql} HAVING count(*) > 0"))
-    assert (result.kind, result.reason) == ("full", "the SELECT changed")
+    assert (result.kind, result.reason) == ("full", "it was rolled back to rows of another SELECT")
 
 
 def test_rows_of_another_select_keep_their_age_and_say_why_they_are_not_compared(stage: Stage) -> None:

@@ -71,8 +71,13 @@ def changed_entries(io: FileIO, manifests: Iterable[ManifestFile], snapshot_id: 
 
 def live_files(io: FileIO, manifests: Iterable[ManifestFile]) -> Iterator[DataFile]:
     """Yield the data and delete files that manifests hold, opening one manifest after the other."""
+    return (entry.data_file for entry in live_entries(io, manifests))
+
+
+def live_entries(io: FileIO, manifests: Iterable[ManifestFile]) -> Iterator[ManifestEntry]:
+    """Yield the entries of the data and delete files that manifests hold, opening one manifest after the other."""
     for manifest in _at_hand(io, manifests):
-        yield from (e.data_file for e in _entries(io, manifest) if e.status != ManifestEntryStatus.DELETED)
+        yield from (e for e in _entries(io, manifest) if e.status != ManifestEntryStatus.DELETED)
 
 
 def fetch_changes(io: FileIO, snapshots: Iterable[Snapshot]) -> None:
@@ -140,11 +145,13 @@ def _read_entries(io: FileIO, manifest: ManifestFile) -> list[ManifestEntry]:
 
 
 def _inherit(entry: ManifestEntry, manifest: ManifestFile) -> ManifestEntry:
-    """Return the entry with what the manifest alone knows. Iceberg spec, "Snapshot ID Inheritance".
+    """Return the entry with what the manifest alone knows. Iceberg spec, "Sequence Number Inheritance" and so on.
 
     PyIceberg has the same, but as a private function.
     """
     if entry.snapshot_id is None and manifest.added_snapshot_id is not None:
         entry.snapshot_id = manifest.added_snapshot_id
+    if entry.sequence_number is None and entry.status == ManifestEntryStatus.ADDED:
+        entry.sequence_number = manifest.sequence_number
     entry.data_file.spec_id = manifest.partition_spec_id
     return entry

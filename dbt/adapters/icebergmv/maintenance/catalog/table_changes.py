@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntryStatus, ManifestFile
+from pyiceberg.manifest import DataFile, ManifestContent, ManifestEntry, ManifestEntryStatus, ManifestFile
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
@@ -25,6 +25,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.manifests import (
     changed_entries,
     fetch_changes,
     fetch_manifests,
+    live_entries,
     live_files,
     manifests_of,
     partition_key,
@@ -296,13 +297,18 @@ def _difference(table: Table, start: Snapshot, target: Snapshot) -> tuple[list[C
     """Return the files that one of two unconnected snapshots holds more often, and all that either holds.
 
     Deletion vectors share a file, so one path may name several of them; paths on both sides are compared with what
-    distinguishes their contents. A data file may be in a table twice.
+    distinguishes their contents. A data file may be in a table twice. Deletes count for older files alone, so a file
+    that was taken out and came again is another one (Iceberg spec, "Scan Planning").
     """
-    before, after = ([*_live_files(table, snapshot)] for snapshot in (start, target))
-    files = {_file_key(f): f for f in (*after, *before)}
-    now, then = Counter(map(_file_key, after)), Counter(map(_file_key, before))
+    before, after = ([*live_entries(table.io, manifests_of(table.io, snapshot))] for snapshot in (start, target))
+    files = {_entry_key(e): e.data_file for e in (*after, *before)}
+    now, then = Counter(map(_entry_key, after)), Counter(map(_entry_key, before))
     changed = [(file, now[key] > then[key]) for key, file in files.items() if now[key] != then[key]]
-    return changed, [*before, *after]
+    return changed, [e.data_file for e in (*before, *after)]
+
+
+def _entry_key(entry: ManifestEntry) -> tuple[object, ...]:
+    return (entry.sequence_number or 0, *_file_key(entry.data_file))
 
 
 def _file_key(file: DataFile) -> tuple[object, ...]:

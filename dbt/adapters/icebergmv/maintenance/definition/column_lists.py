@@ -16,9 +16,14 @@ _COUNTING = ("group", "having", "qualify", "limit", "offset")
 def reads_by_shape(nodes: Nodes) -> bool:
     """Return whether a column that the SELECT does not name may still matter, by its place or by being there.
 
-    NATURAL JOIN and PIVOT look at every column, and so does `*` that is compared, made one value or renamed by place. A
-    `*` of nothing but queries has the columns that their lists give.
+    NATURAL JOIN and PIVOT look at every column, and so does `*` that is compared, grouped by, made one value or renamed
+    by place. A `*` of nothing but queries has the columns that their lists give.
     """
+    groups_by_all = any(group.args.get("all") for group in nodes.of(exp.Group))
+    return _compares_all(nodes) or (groups_by_all and any(_read_by(star) != frozenset() for star in _stars(nodes)))
+
+
+def _compares_all(nodes: Nodes) -> bool:
     if nodes.have(exp.Pivot) or any(str(j.args.get("method")).upper() == "NATURAL" for j in nodes.of(exp.Join)):
         return True
     renamed = [a for a in nodes.of(exp.TableAlias) if a.columns]
@@ -44,7 +49,7 @@ def read_in_full(nodes: Nodes) -> frozenset[int] | None:
     `*` reads the tables beside it in its FROM, and in `name.*` those of that name. A subquery or a common table
     expression that it reads has a list of its own.
     """
-    if reads_by_shape(nodes):
+    if _compares_all(nodes):
         return None
     found: set[int] = set()
     for star in _stars(nodes):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
@@ -15,6 +16,10 @@ from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 DIALECT = "spark"
+
+_LONG_COMMENT = re.compile(r"--[^\r\n]*\\\n")
+_SWALLOWS = "Spark takes the line behind a comment that ends in a backslash for a part of the comment"
+
 _FAILURES = (SqlglotError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What sqlglot raises on text that it does not understand. Spark may well understand it."""
 
@@ -101,7 +106,12 @@ def tokens_of(sql: str) -> Sequence[Token] | None:
 
 @lru_cache(maxsize=64)
 def _tokens(sql: str) -> tuple[Token, ...]:
-    """Return the tokens of the text, which several steps of one inspection look at. Raises what sqlglot raises."""
+    """Return the tokens of the text, which several steps of one inspection look at. Raises what sqlglot raises.
+
+    Raises ValueError where a comment may be longer for Spark than for sqlglot.
+    """
+    if _LONG_COMMENT.search(sql):
+        raise ValueError(_SWALLOWS)
     return tuple(sqlglot.tokenize(sql, dialect=DIALECT))
 
 
@@ -149,15 +159,25 @@ def _takes_an_alias(clause: exp.Expr) -> bool:
 
 
 def definition_hash(sql: str) -> str:
-    """Return a hash of the SQL that does not change with white space and comments."""
+    """Return a hash of the SQL that does not change with white space and comments.
+
+    Between two strings, white space counts: 'it''s' has a quote in it, 'it' 's' has none.
+    """
     tokens = tokens_of(sql)
     texts = [sql] if tokens is None else [f"{t.token_type.name}:{t.text}" for t in tokens]
+    for n, (one, other) in enumerate(pairwise(tokens or ()), start=1):
+        if one.token_type == other.token_type == TokenType.STRING and one.end + 1 == other.start:
+            texts[n] = f"QUOTE {texts[n]}"
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
 
 
 def single_statement(sql: str) -> str:
-    """Return the SQL without white space around it and semicolons at its end."""
-    tokens = list(tokens_of(sql) or ())
+    """Return the SQL without white space around it and semicolons at its end.
+
+    Nor with a comment at its end that ends in a backslash: the next line of a text around it would be part of it.
+    """
+    tokens = list(tokens_of(sql.strip()) or ())
+    sql = sql.strip()
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         sql = sql[: tokens.pop().start]
-    return sql.strip()
+    return sql[: tokens[-1].end + 1] if tokens and sql.endswith("\\") else sql.strip()

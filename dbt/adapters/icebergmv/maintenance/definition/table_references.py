@@ -21,8 +21,9 @@ CTE_USE = "icebergmv_use"
 class TableReference:
     """One occurrence of a table, in the order of the text. Occurrences of one table differ by `index`.
 
-    `start` and `end` delimit the name (end exclusive). `pinned` marks `VERSION AS OF <number>` written by the user:
-    such an occurrence never changes. `has_alias` says whether a table alias follows.
+    `start` and `end` delimit the name (end exclusive). `pinned` marks VERSION or TIMESTAMP AS OF, written by the user:
+    with the number of a snapshot the occurrence never changes, with anything else the query is opaque. `has_alias` says
+    whether a table alias follows.
     """
 
     index: int
@@ -68,12 +69,10 @@ def find_references(query: exp.Expr, default_namespace: str) -> References:
             used.add(id(cte))
             continue
         parts = [p for p in table.parts if isinstance(p, exp.Identifier)]
-        pinned = False
         version = table.args.get("version")
         if version is not None:
             by_version = str(version.this).upper() == "VERSION"
-            pinned = by_version and isinstance(version.expression, exp.Literal) and version.expression.is_int
-            if not pinned:
+            if not by_version or not isinstance(version.expression, exp.Literal) or not version.expression.is_int:
                 opaque = opaque or f"{table.name} is read at a branch, a tag or a time"
         if any("start" not in p.meta for p in parts):
             opaque = opaque or f"the place of {table.name} in the SQL cannot be found"
@@ -88,7 +87,7 @@ def find_references(query: exp.Expr, default_namespace: str) -> References:
                 start=parts[0].meta["start"],
                 end=parts[-1].meta["end"] + 1,
                 has_alias=bool(table.alias),
-                pinned=pinned,
+                pinned=version is not None,
             )
         )
     return References(tuple(found), opaque)

@@ -20,7 +20,7 @@ from dbt.adapters.icebergmv.maintenance.planning.write import DISTRIBUTION_KEY, 
 from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
-from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, NewView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_OF
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
@@ -48,6 +48,10 @@ def make_storage(lake: Lake, settled: Settled) -> None:
             before = lake.catalog.table(name[1], name[2])
     with alone(lake, name, before):
         lake.spark(_create_statement(settled, settled.stored_names, query_of(settled), partitioning_of(settled)))
+        made = lake.catalog.table(name[1], name[2])
+        gone = sorted(_no_longer_asked(settled.view, made) - storage_properties(settled).keys())
+        if gone:
+            lake.spark(statements.unset_table_properties(name, gone))
         order_rows(lake, settled.view.request.config, settled.view.storage)
 
 
@@ -131,14 +135,24 @@ def alter_storage(lake: Lake, view: LostView | RefreshedView) -> None:
     config, storage = view.request.config, view.storage
     if storage is None:
         return
-    had = view.state.config.get("tblproperties")
-    gone = sorted((had.keys() if isinstance(had, dict) else set()) - config.tblproperties.keys())
+    gone = sorted(_no_longer_asked(view, storage))
     new = {k: v for k, v in config.tblproperties.items() if storage.properties.get(k) != v}
     if new:
         lake.spark(statements.set_table_properties(config.storage_table, new))
     if gone:
         lake.spark(statements.unset_table_properties(config.storage_table, gone))
     order_rows(lake, config, storage)
+
+
+def _no_longer_asked(view: NewView | LostView | RefreshedView, storage: Table | None) -> set[str]:
+    """Return the properties of a table that the model asked for at the last refresh and does not ask for now.
+
+    CREATE OR REPLACE keeps them.
+    """
+    had = None if isinstance(view, NewView) or storage is None else view.state.config.get("tblproperties")
+    if storage is None or not isinstance(had, dict):
+        return set()
+    return (had.keys() & storage.properties.keys()) - view.request.config.tblproperties.keys()
 
 
 def order_rows(lake: Lake, config: ViewConfig, before: Table | None) -> None:

@@ -103,8 +103,8 @@ class BaseTables:
         return self._known[name]
 
     def columns_of(self, reference: TableReference) -> tuple[ColumnInfo, ...] | None:
-        """Return the columns of the base table of a reference."""
-        return self.of(reference).columns
+        """Return the columns of the base table of a reference; None at a snapshot of its own, which may have others."""
+        return None if reference.pinned else self.of(reference).columns
 
     def not_expanded(self, name: TableName, reason: str) -> None:
         """Note why a plain view stays a name in the SQL."""

@@ -145,6 +145,8 @@ class _RecordedView(_Inspected):
             return self.request.rebuild_reason
         if self.state.partial is not None:
             return f"the last run was built with {self.state.partial}"
+        if not self.state.definition_hash:
+            return "it was rolled back to rows of another SELECT"
         return ", ".join(self.changes.rebuild) or None
 
 
@@ -245,8 +247,8 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
         is_table = isinstance(view, TableView) or (view is None and catalog.table(namespace, name) is not None)
         why = "its table has no readable state of a refresh" if isinstance(view, TableView) else "first build"
         return NewView(*known, view, is_table, why, looked_at=moment)
-    is_partial = state.partial is not None or request.partial is not None
-    changes = ConfigurationChanges() if is_partial else configuration_changes(request.config, state)
+    is_of_no_model = state.partial is not None or request.partial is not None or not state.definition_hash
+    changes = ConfigurationChanges() if is_of_no_model else configuration_changes(request.config, state)
     stored = (
         stored_of(view, state, storage) if recorded_layout(state) == request.config.layout else "it has another layout"
     )

@@ -6,18 +6,24 @@ from collections.abc import Set
 
 from pyiceberg.schema import Schema
 
+from dbt.adapters.icebergmv.maintenance.status.base_tables import shape
+
 
 def changed_meaning(before: Schema, now: Schema, mentions: Set[str], by_shape: bool) -> str | None:
     """Return why the SELECT, whose words are `mentions` (lower case), may mean something else now; None if it cannot.
 
     A name that the SELECT mentions gives other values if it now means another field or another type. A new column of a
-    name that it mentions may catch a name that meant an alias. What `*` means is known from the columns of the result,
-    unless the SELECT reads `by_shape`.
+    name that it mentions may catch a name that meant an alias, and a name whose column went may mean one. A column that
+    can no longer be NULL could be at the last refresh. What `*` means is known from the columns of the result, unless
+    the SELECT reads `by_shape`.
     """
-    if by_shape and [f.field_id for f in before.fields] != [f.field_id for f in now.fields]:
-        return "gained, lost or moved a column, and the SELECT looks at all of them"
+    if by_shape and [*map(shape, before.fields)] != [*map(shape, now.fields)]:
+        return "gained, lost, moved or renamed a column, and the SELECT looks at all of them"
     every_column = "*" in mentions
-    had = {f.name.lower(): f for f in before.fields}
+    had, has = ({f.name.lower(): f for f in schema.fields} for schema in (before, now))
+    gone = next((f for name, f in had.items() if name in mentions and name not in has), None)
+    if gone is not None:
+        return f"lost its column {gone.name}, a name that the SELECT mentions"
     for field in now.fields:
         name = field.name.lower()
         old = had.get(name)
@@ -28,4 +34,6 @@ def changed_meaning(before: Schema, now: Schema, mentions: Set[str], by_shape: b
             return f"has another column behind the name {field.name}"
         elif (name in mentions or every_column) and old.field_type != field.field_type:
             return f"has another type for its column {field.name}: {field.field_type}, and was {old.field_type}"
+        elif (name in mentions or every_column) and field.required and not old.required:
+            return f"has no NULL in its column {field.name} any more"
     return None
