@@ -18,6 +18,12 @@ from sqlglot.tokens import Token, TokenType
 DIALECT = "spark"
 
 _LONG_COMMENT = re.compile(r"--[^\r\n]*\\\n")
+_PREDICATES = (exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike, exp.RegexpILike, exp.SimilarTo)
+_WORDS = (
+    *(TokenType.IN, TokenType.NOT, TokenType.BETWEEN, TokenType.LIKE, TokenType.ILIKE, TokenType.RLIKE),
+    TokenType.SIMILAR_TO,
+)
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 _SWALLOWS = "Spark takes the line behind a comment that ends in a backslash for a part of the comment"
 
 _FAILURES = (SqlglotError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -50,11 +56,13 @@ def parse(sql: str) -> ParsedSql | NotParsed:
     """Return the first statement of the text, or why sqlglot cannot parse it. No text raises an error."""
     try:
         tokens = _tokens(sql)
-        parsed = ParsedSql(_with_fields(_tree(sql, tokens)), tokens)
+        parsed = ParsedSql(_with_calls(_with_fields(_tree(sql, tokens))), tokens)
     except _FAILURES as error:
         return NotParsed(str(error).splitlines()[0] if str(error) else type(error).__name__)
     if _has_condition_that_is_an_alias(parsed):
         return NotParsed("Spark takes WHERE (name) for an alias of the table before it: leave out the parentheses")
+    if _compares_predicates(parsed):
+        return NotParsed("Spark takes a = b IN (...) for (a = b) IN (...), so with LIKE and BETWEEN: use parentheses")
     return parsed
 
 
@@ -83,6 +91,47 @@ def _with_fields(tree: exp.Expr) -> exp.Expr:
             read: exp.Expr = exp.Column(this=name, table=relation)
             column.replace(reduce(lambda struct, field: exp.Dot(this=struct, expression=field), fields, read))
     return tree
+
+
+def _with_calls(tree: exp.Expr) -> exp.Expr:
+    """Return the tree with any(x), an aggregate of Spark, as a call. It is a part of LIKE ANY alone."""
+    for node in list(tree.find_all(exp.Any)):
+        if not isinstance(node.parent, _PREDICATES):
+            node.replace(exp.Anonymous(this="any", expressions=[node.this.unnest()]))
+    return tree
+
+
+def _compares_predicates(parsed: ParsedSql) -> bool:
+    """Return whether a predicate is an operand of a comparison, without parentheses, which Spark reads otherwise.
+
+    sqlglot puts parentheses around the operands of `<=>`, so there the tokens decide. A call, such as rlike(a, b), is
+    no predicate.
+    """
+    around = [_around(predicate) for predicate in parsed.tree.find_all(*_PREDICATES) if "start" not in predicate.meta]
+    if any(isinstance(node, _COMPARISONS) for node in around):
+        return True
+    if not any(isinstance(node, exp.Paren) and isinstance(node.parent, exp.NullSafeEQ) for node in around):
+        return False
+    operators = [n for n, t in enumerate(parsed.tokens) if t.token_type == TokenType.NULLSAFE_EQ]
+    return any(_is_before_a_predicate(n + 1, parsed.tokens) for n in operators)
+
+
+def _around(predicate: exp.Expr) -> exp.Expr | None:
+    around = predicate.parent
+    while isinstance(around, exp.Not):
+        around = around.parent
+    return around
+
+
+def _is_before_a_predicate(operand: int, tokens: Sequence[Token]) -> bool:
+    """Return whether an operand that begins at a token is followed by a predicate, or is not in parentheses."""
+    depth = 0
+    for n, token in enumerate(tokens[operand:], start=operand + 1):
+        depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
+        if depth <= 0:
+            kinds = {t.token_type for t in tokens[n : n + 1]}
+            return token.token_type != TokenType.R_PAREN or not kinds.isdisjoint(_WORDS)
+    return True
 
 
 def parse_expression(sql: str) -> exp.Expr:

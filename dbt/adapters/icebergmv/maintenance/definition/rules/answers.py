@@ -45,6 +45,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import FUNCTIONS, known_of, written_name
 
 _NOT_OF_ONE_ROW = (exp.AggFunc, exp.Window, exp.UDTF, exp.Star, exp.Lambda)
+_TAKES_A_UNIT = (exp.DateTrunc, exp.TimestampTrunc)
 
 Answered = Mapping[Occurrence, frozenset[int]]
 """The slots of FROM that are answered, by occurrence."""
@@ -74,6 +75,8 @@ def _slots(expression: exp.Expr, names: Names) -> frozenset[int] | None:
     if isinstance(expression, exp.Column):
         slot = names.sources.resolve(expression)
         return frozenset({slot}) if slot is not None else frozenset() if names.is_outer(expression) else None
+    if isinstance(expression, _TAKES_A_UNIT) and not names.scope.units_are_literals:
+        return None  # A column that gives the unit is not in the tree.
     if isinstance(expression, _NOT_OF_ONE_ROW) or (isinstance(expression, exp.Func) and not _is_of_one_row(expression)):
         return None
     return _union(_slots(part, names) for part in expression.iter_expressions())

@@ -79,12 +79,21 @@ def _own(table: exp.Table, select: exp.Select, terms: Iterable[exp.Expr], source
     passed = [term for term in terms if _is_of(term, own, sources)]
     where = select.args.get("where")
     is_there = where is not None and any(_rejects_null(t) and _is_of(t, own, sources) for t in conjuncts(where.this))
+    may_be_absent = _is_null_supplied(table, select) and not is_there
     for slot in (sources.slots[i] for i in sorted(own)):
         itself, tracks = frozenset([Track(occurrence, slot.column.name)]), slot.column.tracks
-        shows_itself = itself <= tracks or (is_there and null_supplied(itself) <= tracks)
+        shows_itself = not may_be_absent and (itself <= tracks or (is_there and null_supplied(itself) <= tracks))
         others = frozenset(t for t in tracks if t.occurrence != occurrence and not t.is_of_literal)
         if others and shows_itself:
             yield Filter(occurrence, alias, slot.column.name, frozenset(FilterTerm(id(t)) for t in passed), others)
+
+
+def _is_null_supplied(table: exp.Table, select: exp.Select) -> bool:
+    """Return whether an outer join of this FROM may show NULL in place of the columns of an item."""
+    joins = select.args.get("joins") or []
+    place = next((n for n, join in enumerate(joins, start=1) if join.this is table), 0)
+    sides = [str(join.args.get("side") or "").upper() for join in joins]
+    return (place > 0 and sides[place - 1] in ("LEFT", "FULL")) or any(s in ("RIGHT", "FULL") for s in sides[place:])
 
 
 def _tables(select: exp.Select) -> list[exp.Table]:

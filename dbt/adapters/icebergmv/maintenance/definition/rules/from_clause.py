@@ -11,7 +11,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.answers import answerin
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources, sources_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import with_generated
-from dbt.adapters.icebergmv.maintenance.definition.rules.joins import joined
+from dbt.adapters.icebergmv.maintenance.definition.rules.joins import joined, unknown_join
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Deltas, Scope, TrackedRelation
 
@@ -73,6 +73,8 @@ def _joins(sources: Sources, joins: list[exp.Join], scope: Scope, track: TrackQu
 def _lateral(sources: Sources, join: exp.Join, scope: Scope, track: TrackQuery) -> Sources:
     """Return the sources after `LATERAL f(x)`, or after a LATERAL subquery, through which its tables are untracked."""
     lateral = join.this
+    if join.args.get("pivots") or lateral.args.get("pivots"):
+        return unknown_join(sources, "PIVOT over a join")
     if not isinstance(lateral.this, exp.Subquery):
         found = _with_generated(sources, lateral, scope)
         # ON looks at each row that is generated. Where it does not read what is answered, it may let others pass.

@@ -47,6 +47,9 @@ def joined(left: Sources, right: Sources, join: exp.Join, scope: Scope) -> Sourc
     """Return the sources after one more relation is joined."""
     side, kind, method = (str(join.args.get(a) or "").upper() for a in ("side", "kind", "method"))
     both = _side_by_side(left, right)
+    if join.args.get("pivots") or join.this.args.get("pivots"):
+        # Spark pivots the whole join, and behind a comma the right side alone.
+        return unknown_join(both, "PIVOT over a join")
     if kind not in _KNOWN_KINDS or method not in _KNOWN_METHODS:
         return unknown_join(both, f"{method or kind} JOIN")
     shared = _shared_names(left, right, join, natural=method == "NATURAL")
