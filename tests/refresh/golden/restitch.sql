@@ -36,6 +36,7 @@ CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`region`, `total`) COMMENT '' TBLPRO
   'icebergmv.view-sql-hash' = '0000000000000002',
   'icebergmv.stale-read-behavior' = 'use_stitching',
   'icebergmv.clock' = '{}',
+  'icebergmv.default-namespace' = 'ns',
   'icebergmv.full-seconds' = '1.5',
   'icebergmv.full-rows' = '3',
   'icebergmv.vain-questions' = '',

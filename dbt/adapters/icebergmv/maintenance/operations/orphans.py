@@ -15,19 +15,18 @@ from datetime import datetime, timezone
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo, summary_count
-from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, first_line
+from dbt.adapters.icebergmv.maintenance.errors import first_line
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.publish import drop_with_files, staging_name
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import load_storage
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     STORAGE_OF,
-    STORAGE_UUID,
     is_storage_table,
-    storage_table_of,
     view_of_storage,
 )
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY
+from dbt.adapters.icebergmv.maintenance.status.storage_readers import all_views, folded, knows
 from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
 from dbt.adapters.icebergmv.maintenance.status.time_spans import ago
 
@@ -70,7 +69,7 @@ def loose_storage(
         if (reason := _why_loose(catalog, name, table)) is not None
     }
     # Every view of the catalog is read only where there is something to lose.
-    views = list(_all_views(catalog)) if found else []
+    views = list(all_views(catalog)) if found else []
     return tuple(
         _judged(name, table, reason, _why_not_owned(catalog, name, table, views) or _why_young(table, older_than, now))
         for name, (table, reason) in sorted(found.items())
@@ -105,7 +104,7 @@ def _why_not_dropped(catalog: CatalogReader, name: TableName, loose: LooseStorag
         return "it was dropped meanwhile"
     if _changed_at(table) != loose.changed_at or _why_loose(catalog, name, table) is None:
         return "it changed meanwhile"
-    return _why_not_owned(catalog, name, table, list(_all_views(catalog)))
+    return _why_not_owned(catalog, name, table, list(all_views(catalog)))
 
 
 def _storage_tables(catalog: CatalogReader, schemas: Iterable[str]) -> Iterator[tuple[TableName, Table]]:
@@ -124,29 +123,13 @@ def _why_loose(catalog: CatalogReader, name: TableName, table: Table) -> str | N
     owner = view_of_storage(table.properties, name[:2])
     if owner is None:
         return _NO_OWNER
-    if _folded(owner) == _folded(name):
+    if folded(owner) == folded(name):
         # People query this table itself.
         return None
     view = found_view(catalog, owner)
     if view is None:
         return "its view is gone"
-    return None if _knows(view, name, table) else "its view reads another table"
-
-
-def _all_views(catalog: CatalogReader) -> Iterator[tuple[str, ViewInfo | None]]:
-    """Yield the views of a catalog; None for one whose metadata file is lost, or cannot be read."""
-    for schema in catalog.namespaces():
-        for entry in catalog.entries(schema):
-            if entry.kind != "view":
-                continue
-            shown = show((catalog.name, schema, entry.name))
-            try:
-                view = catalog.view(schema, entry.name)
-            except CatalogUnavailable:
-                yield shown, None
-            else:
-                if view is not None:
-                    yield shown, view
+    return None if knows(view, name, table) else "its view reads another table"
 
 
 def _why_not_owned(
@@ -164,9 +147,9 @@ def _why_not_owned(
             return f"{shown} cannot be read, so it is not known what it reads"
         if not view.sql:
             return f"{shown} has no SQL for Spark, so it is not known what it reads"
-        if _knows(view, name, table):
+        if knows(view, name, table):
             return f"{shown} reads it"
-    if STATE_KEY in table.properties and _folded(name) != _folded(staging_name(owner)):
+    if STATE_KEY in table.properties and folded(name) != folded(staging_name(owner)):
         return "it was a materialized view itself (layout table). Drop it by hand if nobody queries it"
     return None
 
@@ -174,19 +157,6 @@ def _why_not_owned(
 def _why_young(table: Table, older_than: int, now: datetime) -> str | None:
     age = int(now.timestamp() - table.metadata.last_updated_ms / 1000)
     return f"it changed {ago(max(age, 0))}: a refresh may be building it" if age < older_than else None
-
-
-def _knows(view: ViewInfo, name: TableName, table: Table) -> bool:
-    """Return whether a view records a table, under any name, as its storage, or has its name anywhere in its SQL."""
-    recorded = storage_table_of(view.properties, (name[0], view.namespace))
-    is_recorded = recorded is not None and _folded(recorded) == _folded(name)
-    is_same = view.properties.get(STORAGE_UUID) == str(table.metadata.table_uuid)
-    return is_recorded or is_same or name[2].lower() in view.sql.lower()
-
-
-def _folded(name: TableName) -> tuple[str, str]:
-    """Return schema and name as a catalog may store them."""
-    return (name[1].lower(), name[2].lower())
 
 
 def _judged(name: TableName, table: Table, reason: str, kept: str | None) -> LooseStorage:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyiceberg.table import Table
+
 from dbt.adapters.icebergmv.maintenance.catalog.reader import table_columns
 from dbt.adapters.icebergmv.maintenance.definition.clustering import SortColumn, parse_cluster_by
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
@@ -21,10 +23,12 @@ from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
 )
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.planning.kept_columns import keeps
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, describe, other_columns
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
+from dbt.adapters.icebergmv.maintenance.status.base_tables import shape
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
@@ -99,6 +103,20 @@ def order_of(config: ViewConfig, columns: Sequence[Column]) -> tuple[SortColumn,
                 f"cluster_by has {sort.column}, which is {types[sort.column]}. Name a column of one value."
             )
     return order
+
+
+def is_as_planned(settled: Settled, storage: Table) -> bool:
+    """Return whether a storage table has the columns that a plan was made for, and they hold what it expects.
+
+    Rows are written by the places of columns, and another refresh may have made the table anew meanwhile.
+    """
+    names = [field.name for field in storage.schema().fields]
+    if names != [*settled.stored_names] or not keeps(storage, settled.hidden, settled.view.definition):
+        return False
+    before = settled.view.storage
+    if settled.makes_storage or before is None:
+        return True
+    return [*map(shape, storage.schema().fields)] == [*map(shape, before.schema().fields)]
 
 
 def coarser_partitioning(settled: Settled, stored: StoredRows) -> tuple[PartitionField, ...] | None:

@@ -217,7 +217,8 @@ def _delete_mode(view: Inspection, plan: Overwrite, start: StoredRows) -> Delete
     """
     few_files = (start.count("total-delete-files") or 0) < MOST_DELETE_FILES
     of_keys = all(any(domain.is_discrete for _, domain in disjunct.constraints) for disjunct in plan.region)
-    by_files = of_keys and few_files and (start.row_count or 0) >= MANY_ROWS
+    # Format 1 has no delete files.
+    by_files = of_keys and few_files and (start.row_count or 0) >= MANY_ROWS and start.table.metadata.format_version > 1
     mode: DeleteMode = "merge-on-read" if by_files else "copy-on-write"
     is_told = start.table.properties.get(DELETE_MODE_KEY, "copy-on-write") == mode
     return None if is_told or DELETE_MODE_KEY in view.request.config.tblproperties else mode

@@ -20,6 +20,7 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, New
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import has_moved, sql_hash
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX, ViewState, view_of_storage
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE, StaleReadBehavior
+from dbt.adapters.icebergmv.maintenance.status.storage_readers import may_be_read
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, is_view_table
 from dbt.adapters.icebergmv.maintenance.status.view_config import VERSIONS_KEPT
@@ -193,6 +194,16 @@ def drop_if_ours(lake: Lake, table: TableName, view: TableName) -> None:
     found = lake.catalog.table(table[1], table[2])
     if found is not None and table != view and view_of_storage(found.properties) == view:
         drop_with_files(lake, table, found)
+
+
+def drop_unless_read(lake: Lake, table: TableName, view: TableName) -> None:
+    """Drop a table that was made for a view, unless other views read it: they do until they are refreshed.
+
+    It is an orphan then, which `drop_orphaned_storage_tables` drops.
+    """
+    found = lake.catalog.table(table[1], table[2])
+    if found is not None and not may_be_read(lake.catalog, table, found):
+        drop_if_ours(lake, table, view)
 
 
 def drop_with_files(lake: Lake, name: TableName, table: Table) -> None:

@@ -28,7 +28,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.shortcomings import recorded_con
 from dbt.adapters.icebergmv.maintenance.refresh.state_after import moved
 from dbt.adapters.icebergmv.maintenance.refresh.static_stitching import leave
 from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage
-from dbt.adapters.icebergmv.maintenance.refresh.written import NotMerged, iso
+from dbt.adapters.icebergmv.maintenance.refresh.written import NotMerged, check_appended, iso
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,
     LostView,
@@ -129,6 +129,7 @@ def _write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Re
 def _alter_only(lake: Lake, settled: Unchanged, reads: ReadPlan) -> RefreshResult:
     """Apply changed properties and comments, and record ids that moved; the rows stay as they are."""
     view, reason = settled.view, settled.plan.reason
+    check_appended(lake, view)
     say(lake, view, reads)
     alter_storage(lake, view)
     streaks = streaks_after(settled.effort, settled.plan, 0.0)

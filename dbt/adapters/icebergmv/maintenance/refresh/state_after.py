@@ -62,13 +62,16 @@ def state_of_rows(settled: Settled, storage: TableName, recording: Recording) ->
         partial=partial,
         views=() if partial else view.views,
         clock={} if partial else _clock(view),
+        default_namespace=request.default_namespace,
     )
 
 
 def moved(view: RefreshedView, config: Mapping[str, object] | None = None) -> ViewState:
     """Return the recorded state with what base tables, views and clock are now, and a new configuration if given."""
     config = view.state.config if config is None else config
-    return replace(view.state, base_tables=_base_tables(view), views=view.views, config=config, clock=_clock(view))
+    namespace = view.request.default_namespace
+    state = replace(view.state, base_tables=_base_tables(view), views=view.views, default_namespace=namespace)
+    return replace(state, config=config, clock=_clock(view))
 
 
 def recorded_with(view: Inspection, started_at: str, text: str) -> dict[str, str]:

@@ -21,7 +21,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_stora
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView, as_written
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import sql_hash
 from dbt.adapters.icebergmv.maintenance.status.session_settings import check_session
-from dbt.adapters.icebergmv.maintenance.stitching.current_rows import current_rows
+from dbt.adapters.icebergmv.maintenance.stitching.current_rows import CurrentRows, current_rows
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan, reader_guard
 
 _REASON = "refresh_on_run is false"
@@ -30,13 +30,16 @@ _REASON = "refresh_on_run is false"
 def leave(lake: Lake, view: RefreshedView, reads: ReadPlan) -> RefreshResult:
     """Apply changed configuration, and stitch what is to be stitched; the stored rows stay as they are."""
     behavior, config = view.state.stale_read_behavior, view.request.config
+    reason, unpinned = _REASON, _not_pinned(as_written(view))
     if config.stale_read_behavior == "use_stitching":
-        return _restitch(lake, view, reads)
+        if unpinned is None:
+            return _restitch(lake, view, reads)
+        reason = f"{_REASON}, nor stitched: {unpinned}"
     if view.redefined is not None:
         # The stored rows are those of the former SQL of a view, which only a refresh replaces.
-        return nothing_done(view, f"{_REASON}; {view.redefined}", behavior)
+        return nothing_done(view, f"{reason}; {view.redefined}", behavior)
     if not view.changes:
-        return nothing_done(view, _REASON, behavior)
+        return nothing_done(view, reason, behavior)
     if not view.state.base_tables:
         # A rollback to rows of which it is not recorded what they were computed from: nothing can be watched.
         reads = ReadPlan("use_data_table")
@@ -44,7 +47,18 @@ def leave(lake: Lake, view: RefreshedView, reads: ReadPlan) -> RefreshResult:
     alter_storage(lake, view)
     state = replace(view.state, config=recorded_config(view, reads))
     behavior = layout_of(config).republish(lake, view, reads, state)
-    return nothing_done(view, f"{_REASON}; {', '.join(view.changes.alter)}", behavior)
+    return nothing_done(view, f"{reason}; {', '.join(view.changes.alter)}", behavior)
+
+
+def _not_pinned(view: RefreshedView) -> str | None:
+    """Return what the SELECT reads that cannot be read at the snapshot of the run; None where it can be, all of it."""
+    return view.definition.always_full or next((b.base.untrackable for b in view.status.base_tables), None)
+
+
+def _guard(view: RefreshedView, rows: CurrentRows) -> str | None:
+    """Return the condition on a reader's session under which stored rows and literals mean the same there."""
+    asked = [reader_guard(view), r"length('\\') = 1" if "\\" in rows.query else None]
+    return " AND ".join(condition for condition in asked if condition is not None) or None
 
 
 def _restitch(lake: Lake, view: RefreshedView, reads: ReadPlan) -> RefreshResult:
@@ -52,7 +66,7 @@ def _restitch(lake: Lake, view: RefreshedView, reads: ReadPlan) -> RefreshResult
     if view.status.has_moved:
         check_session(lake, config.settings)
     rows = current_rows(lake, view, at_once=False)
-    query = rows.where(reader_guard(view))
+    query = rows.where(_guard(view, rows))
     if sql_hash(query) == sql_hash(view.found.sql) and not view.changes:
         reason = rows.plan.reason if isinstance(rows.plan, NoOp) else f"stitched already ({rows.plan.reason})"
         return nothing_done(view, reason, view.state.stale_read_behavior)

@@ -70,7 +70,7 @@ def commit_on_branch(lake: Lake, start: StoredRows, written_by: Callable[[str], 
         head = start.snapshot_id
         for statement in written_by(branch):
             lake.spark(statement)
-            head = _head_after(lake, storage, branch, head, writes=statement.startswith("INSERT"))
+            head = _head_after(lake, start, branch, head, writes=statement.startswith("INSERT"))
         _fast_forward(lake, storage, branch)
     except BaseException as error:
         with suppress(Exception):
@@ -85,15 +85,15 @@ def commit_on_branch(lake: Lake, start: StoredRows, written_by: Callable[[str], 
     return StoredRows(storage, table, written.snapshot_id)
 
 
-def _head_after(lake: Lake, storage: TableName, branch: str, before: int, *, writes: bool) -> int:
+def _head_after(lake: Lake, start: StoredRows, branch: str, before: int, *, writes: bool) -> int:
     """Return the snapshot of a branch after a statement, which makes one at most, and always where it writes rows.
 
-    Raises RefreshConflict where it is not on top of the one before, and InvalidConfig where rows were written aside
-    (`spark.wap.id`). Iceberg looks for the branch when it plans a
-    statement; if the branch is dropped while the job runs, the commit makes it again, on top of main
+    Raises RefreshConflict where it is not on top of the one before, or rows came under other columns than those of the
+    start, and InvalidConfig where rows were written aside (`spark.wap.id`). Iceberg looks for the branch when it plans
+    a statement; if the branch is dropped while the job runs, the commit makes it again, on top of main
     (SnapshotUtil.latestSnapshot): over rows of another refresh, or without what an earlier statement did.
     """
-    metadata = load_storage(lake, storage).metadata
+    storage, metadata = start.name, load_storage(lake, start.name).metadata
     ref = metadata.refs.get(branch)
     head = None if ref is None else metadata.snapshot_by_id(ref.snapshot_id)
     if writes and head is not None and head.snapshot_id == before:
@@ -102,6 +102,8 @@ def _head_after(lake: Lake, storage: TableName, branch: str, before: int, *, wri
             "is true. Unset one of the two."
         )
     if head is None or before not in (head.snapshot_id, head.parent_snapshot_id):
+        raise lost_race(storage)
+    if writes and head.schema_id != start.table.metadata.current_schema_id:
         raise lost_race(storage)
     return head.snapshot_id
 

@@ -21,7 +21,13 @@ from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_part
 from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, Rows
 from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.refresh.made_table import REPLACES, made_again, made_table
-from dbt.adapters.icebergmv.maintenance.refresh.publish import drop_backup, drop_if_ours, out_of_the_way, staging_name
+from dbt.adapters.icebergmv.maintenance.refresh.publish import (
+    drop_backup,
+    drop_if_ours,
+    drop_unless_read,
+    out_of_the_way,
+    staging_name,
+)
 from dbt.adapters.icebergmv.maintenance.refresh.shortcomings import recorded_config
 from dbt.adapters.icebergmv.maintenance.refresh.state_after import Recording, recorded_with, state_of_rows, state_option
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
@@ -210,7 +216,7 @@ def _tidy(lake: Lake, view: Inspection) -> None:
 def _drop_replaced(lake: Lake, table: Table | None, view: TableName) -> None:
     replaced = None if table is None else table.properties.get(REPLACES)
     if replaced is not None:
-        drop_if_ours(lake, parse_name(replaced), view)
+        drop_unless_read(lake, parse_name(replaced), view)
 
 
 def _describe(lake: Lake, view: Inspection) -> None:

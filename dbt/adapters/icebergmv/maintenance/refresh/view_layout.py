@@ -7,11 +7,12 @@ from time import monotonic
 from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
-from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_partitioning
+from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_partitioning, is_as_planned
 from dbt.adapters.icebergmv.maintenance.planning.write import ReplaceAll
 from dbt.adapters.icebergmv.maintenance.refresh.publish import (
     drop_backup,
     drop_if_ours,
+    drop_unless_read,
     is_table_in_the_way,
     publish_view,
     record,
@@ -28,6 +29,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.state_after import (
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
     drop_unneeded_branches,
     load_storage,
+    lost_race,
     write_storage,
 )
 from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage, make_storage, partition_otherwise
@@ -85,7 +87,7 @@ def _drop_left(lake: Lake, view: LostView | RefreshedView, stored: StoredRows) -
     found = lake.catalog.table(had[1], had[2])
     uuid = None if found is None else found.metadata.table_uuid
     if str(uuid) == view.state.storage_uuid and uuid != stored.table.metadata.table_uuid:
-        drop_if_ours(lake, had, view.request.view)
+        drop_unless_read(lake, had, view.request.view)
 
 
 def _recorded_with(settled: Settled, start: StoredRows, recording: Recording) -> dict[str, str]:
@@ -98,6 +100,8 @@ def _start(settled: Settled, lake: Lake) -> StoredRows:
     """Return the rows to build on: those that the view pins, unless the table was made anew."""
     view, storage = settled.view, settled.view.request.config.storage_table
     table = load_storage(lake, storage)
+    if not is_as_planned(settled, table):
+        raise lost_race(storage)
     if isinstance(view, RefreshedView) and not settled.makes_storage:
         return StoredRows(storage, table, view.state.storage_snapshot_id)
     head = table.metadata.current_snapshot_id

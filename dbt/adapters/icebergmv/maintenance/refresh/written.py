@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField, stored_partitioning
-from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, first_line
+from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, RefreshConflict, first_line
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED, WHY_NOT
 from dbt.adapters.icebergmv.maintenance.planning.plan import Merge
@@ -16,7 +16,9 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.write import distribution_of, write_of
 from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import commit_on_branch
+from dbt.adapters.icebergmv.maintenance.sql.names import show
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
 from dbt.adapters.icebergmv.maintenance.status.session_settings import check_session
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
@@ -51,6 +53,7 @@ def write_plan(lake: Lake, settled: Settled, start: StoredRows, options: Mapping
         yield from statements.write_rows(start.name, branch, write, distributed)
         # Threads share a session: a hook of another model may have changed it while these rows were computed.
         check_session(lake, settled.view.request.config.settings)
+        check_appended(lake, settled.view)
 
     try:
         return commit_on_branch(lake, start, written_by)
@@ -62,6 +65,23 @@ def write_plan(lake: Lake, settled: Settled, start: StoredRows, options: Mapping
         if isinstance(settled.plan, Merge):
             raise NotMerged(error) from error
         raise
+
+
+def check_appended(lake: Lake, view: Inspection) -> None:
+    """Refuse what was read of new rows where the columns of their table changed meanwhile.
+
+    An incremental scan is the one read of a base table that gives the columns of the moment. Raises RefreshConflict.
+    """
+    for base in view.status.stale:
+        source = base.base.source
+        if source is None or base.change.appended_since is None:
+            continue
+        now = lake.catalog.table(*source.storage[1:])
+        if now is None or now.metadata.current_schema_id != source.table.metadata.current_schema_id:
+            raise RefreshConflict(
+                f"the columns of {show(source.storage)} changed while its new rows were read. "
+                "Nothing was published; run again."
+            )
 
 
 def with_grain(settled: Settled, stored: StoredRows, coarser: Sequence[PartitionField]) -> Settled:

@@ -17,8 +17,8 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
 def definition_in_full(state: ViewState, catalog: str) -> str:
     """Return the recorded SELECT with every table named by catalog, namespace and name.
 
-    The namespace of a bare name is that of the table or view which the last refresh read for it. Raises NotReadable
-    when that is not known.
+    The namespace of a bare name is the default one of the last refresh. Where that is not recorded, it is that of the
+    only table or view of the name which it read. Raises NotReadable when that is not known.
     """
     if not state.definition:
         raise NotReadable("it was rolled back to rows of another SELECT than its model has. Run the model.")
@@ -29,13 +29,14 @@ def definition_in_full(state: ViewState, catalog: str) -> str:
     if references.opaque is not None:
         raise NotReadable(f"{references.opaque}, so its tables are not all known. Query the view itself.")
     read = {b.name for b in state.base_tables} | {v.name for v in state.views}
-    return splice(state.definition, {r: _in_full(r, catalog, read) for r in references.tables})
+    default = state.default_namespace
+    return splice(state.definition, {r: _in_full(r, catalog, default, read) for r in references.tables})
 
 
-def _in_full(reference: TableReference, catalog: str, read: set[TableName]) -> str:
-    catalog = reference.catalog or catalog
-    if reference.namespace:
-        return qualified(catalog, reference.namespace, reference.name)
+def _in_full(reference: TableReference, catalog: str, default: str, read: set[TableName]) -> str:
+    catalog, namespace = reference.catalog or catalog, reference.namespace or default
+    if namespace:
+        return qualified(catalog, namespace, reference.name)
     namespaces = {n[1] for n in read if (n[0], n[2]) == (catalog, reference.name)}
     if len(namespaces) != 1:
         raise NotReadable(

@@ -76,8 +76,9 @@ class ViewState:
     holds; empty where that is a plain read of the storage table. `stale_read_behavior` is the one that readers get,
     which may be less than was asked for. `clock` holds what the clock functions that it reads gave; states of former
     versions have none. `full_seconds` is how long the last full refresh took to write its rows, and `full_rows` how
-    many its base tables had, where that is known. `streaks` say what did not pay at the last refreshes. Times are ISO
-    8601 in UTC.
+    many its base tables had, where that is known. `streaks` say what did not pay at the last refreshes. Names without a
+    namespace meant tables of `default_namespace`; states of former versions do not say it (empty). Times are ISO 8601
+    in UTC.
     """
 
     definition: str
@@ -101,6 +102,7 @@ class ViewState:
     full_seconds: float | None = None
     full_rows: int | None = None
     streaks: Streaks = field(default_factory=dict)
+    default_namespace: str = ""
 
     @property
     def last_full(self) -> FullRefresh | None:
@@ -136,6 +138,7 @@ class ViewState:
             PREFIX + "view-sql-hash": self.view_sql_hash,
             PREFIX + "stale-read-behavior": self.stale_read_behavior,
             PREFIX + "clock": json.dumps(dict(self.clock), sort_keys=True),
+            PREFIX + "default-namespace": self.default_namespace,
         }
         if self.full_seconds is not None:
             properties[PREFIX + "full-seconds"] = f"{self.full_seconds:.1f}"
@@ -230,6 +233,7 @@ def parse_state(recorded: Mapping[str, str]) -> ViewState:
         full_seconds=float(seconds) if (seconds := recorded.get(PREFIX + "full-seconds")) else None,
         full_rows=int(rows) if (rows := recorded.get(PREFIX + "full-rows")) else None,
         streaks=from_json(recorded.get(_STREAKS_KEY, "")),
+        default_namespace=recorded.get(PREFIX + "default-namespace", ""),
     )
 
 

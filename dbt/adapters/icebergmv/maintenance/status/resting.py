@@ -67,6 +67,7 @@ def resting_view(catalog: CatalogReader, request: RefreshRequest, now: datetime)
             return None
         if (
             not _is_as_asked(config, state)
+            or state.default_namespace not in ("", request.default_namespace)
             or not _is_whole(catalog, found, state)
             or _is_redefined(catalog, request, state)
         ):

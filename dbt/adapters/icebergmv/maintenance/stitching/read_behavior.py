@@ -121,7 +121,8 @@ def read_text(inspection: Inspection, plan: ReadPlan, state: ViewState, stored: 
     """
     config = inspection.request.config
     is_static = plan.behavior == "use_stitching" and not config.refresh_on_run
-    if plan.behavior == "use_data_table" or is_static or not _live(inspection):
+    # Without a table that is known to be live, a SELECT may read one that the analysis does not see.
+    if plan.behavior == "use_data_table" or is_static or (not plan.always_definition and not _live(inspection)):
         return stored.query
     reader = Reader(
         view=inspection.request.view,

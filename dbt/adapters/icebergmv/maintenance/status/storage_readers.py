@@ -1,0 +1,46 @@
+"""Which views of a catalog read a storage table, or may?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pyiceberg.table import Table
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_UUID, storage_table_of
+
+
+def all_views(catalog: CatalogReader) -> Iterator[tuple[str, ViewInfo | None]]:
+    """Yield the views of a catalog; None for one whose metadata file is lost, or cannot be read."""
+    for schema in catalog.namespaces():
+        for entry in catalog.entries(schema):
+            if entry.kind != "view":
+                continue
+            shown = show((catalog.name, schema, entry.name))
+            try:
+                view = catalog.view(schema, entry.name)
+            except CatalogUnavailable:
+                yield shown, None
+            else:
+                if view is not None:
+                    yield shown, view
+
+
+def may_be_read(catalog: CatalogReader, name: TableName, table: Table) -> bool:
+    """Return whether some view of the catalog reads a storage table, or cannot be read itself."""
+    return any(view is None or not view.sql or knows(view, name, table) for _, view in all_views(catalog))
+
+
+def knows(view: ViewInfo, name: TableName, table: Table) -> bool:
+    """Return whether a view records a table, under any name, as its storage, or has its name anywhere in its SQL."""
+    recorded = storage_table_of(view.properties, (name[0], view.namespace))
+    is_recorded = recorded is not None and folded(recorded) == folded(name)
+    is_same = view.properties.get(STORAGE_UUID) == str(table.metadata.table_uuid)
+    return is_recorded or is_same or name[2].lower() in view.sql.lower()
+
+
+def folded(name: TableName) -> tuple[str, str]:
+    """Return schema and name as a catalog may store them."""
+    return (name[1].lower(), name[2].lower())
