@@ -193,7 +193,11 @@ def test_column_list_binds_by_position() -> None:
     assert expanded("SELECT * FROM v", v=listed) == (
         "SELECT * FROM (SELECT CAST(`icebergmv_view`.`n` AS bigint) AS `n`, `icebergmv_view`.`a`, `icebergmv_view`.`b`"
         " FROM (\n"
-        "SELECT count(*), d, d FROM `lake`.`ns`.`t` GROUP BY d\n) AS `icebergmv_view`(`n`, `a`, `b`)) AS `v`"
+        "SELECT count(*), d, d FROM `lake`.`ns`.`t` GROUP BY d\n) AS `icebergmv_view`(`n`, `a`, `b`) "
+        "WHERE IF((typeof(`icebergmv_view`.`n`) = typeof(CAST(NULL AS bigint)) "
+        "OR typeof(`icebergmv_view`.`n`) IN ('tinyint', 'smallint', 'int')), true, "
+        "raise_error('A value of v does not fit into the type that the view was made with. "
+        "Make it again, or run its model.'))) AS `v`"
     )
 
 

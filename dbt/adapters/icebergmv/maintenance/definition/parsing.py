@@ -94,11 +94,23 @@ def _with_fields(tree: exp.Expr) -> exp.Expr:
 
 
 def _with_calls(tree: exp.Expr) -> exp.Expr:
-    """Return the tree with any(x), an aggregate of Spark, as a call. It is a part of LIKE ANY alone."""
+    """Return the tree with any(x), an aggregate of Spark, as a call. It is a part of LIKE ANY alone.
+
+    And without each WHERE that lets all rows pass, or else raises an error: IF(condition, true, raise_error(...)).
+    """
+    for where in list(tree.find_all(exp.Where)):
+        if isinstance(where.this, exp.If) and _is_true_or_raises(where.this):
+            where.pop()
     for node in list(tree.find_all(exp.Any)):
         if not isinstance(node.parent, _PREDICATES):
             node.replace(exp.Anonymous(this="any", expressions=[node.this.unnest()]))
     return tree
+
+
+def _is_true_or_raises(condition: exp.If) -> bool:
+    other = condition.args.get("false")
+    raises = isinstance(other, exp.Anonymous) and str(other.this).lower() == "raise_error"
+    return raises and condition.args.get("true") == exp.true()
 
 
 def _compares_predicates(parsed: ParsedSql) -> bool:

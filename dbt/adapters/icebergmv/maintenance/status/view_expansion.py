@@ -36,10 +36,14 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import (
 )
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified
+from dbt.adapters.icebergmv.maintenance.sql.type_checks import all_or_error, keeps_its_value
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ExpandedView, ViewState
 
 DEPTH_LIMIT = 16
+_OTHER_TYPES = (
+    "A value of the view {} does not fit into the type it was made with. Make the view again, or run its model."
+)
 SIZE_LIMIT = 50_000
 """Characters of an expanded view: two views that read each other's base twice double the text at every level."""
 _INNER_ALIAS = "icebergmv_view"
@@ -214,12 +218,13 @@ def _as_recorded(view: ViewInfo, sql: str, expansion: _Expansion) -> str:
     if query is None:
         raise _StaysAName("its SQL cannot be analysed")
     below, surplus = _columns_of(query, sql, view, expansion)
-    listed = []
+    listed, checked = [], []
     for column, ddl, actual in zip(view.columns, view.types, below, strict=True):
         quoted, same = identifier(column.name), actual is not None and actual.type == column.type
         # A bare name might mean a column of a query around it.
         read = f"{identifier(_INNER_ALIAS)}.{quoted}"
         listed.append(read if same else f"CAST({read} AS {ddl}) AS {quoted}")
+        checked += [] if same else [keeps_its_value(read, ddl)]
     as_named = all(b is not None and b.name == n for b, n in zip(below, names, strict=True))
     as_named = as_named and all(map(_has_its_own_name, query.selects))
     as_named = as_named and len({n.lower() for n in (*names, *surplus)}) == len(below) + len(surplus)
@@ -228,7 +233,8 @@ def _as_recorded(view: ViewInfo, sql: str, expansion: _Expansion) -> str:
         # Their own names distinguish them from columns that a `*` comes to mean.
         given = (*names, *(f"{_INNER_ALIAS}_{i}" for i in range(len(surplus))))
         alias += f"({', '.join(map(identifier, given))})"
-    return f"(SELECT {', '.join(listed)} FROM (\n{sql}\n) AS {alias})"
+    as_created = f" WHERE {all_or_error(checked, _OTHER_TYPES.format(view.name))}" if checked else ""
+    return f"(SELECT {', '.join(listed)} FROM (\n{sql}\n) AS {alias}{as_created})"
 
 
 def _has_its_own_name(item: exp.Expr) -> bool:

@@ -11,18 +11,7 @@ from pyiceberg.types import DecimalType, IcebergType, StringType, UUIDType
 
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, string_literal
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type, spark_type
-
-_SOURCES = {
-    "int": ("tinyint", "smallint", "bigint"),
-    "bigint": ("tinyint", "smallint", "int"),
-    "float": ("double",),
-    "double": ("float",),
-}
-"""Types whose values are taken where they fit. Iceberg stores the short ones as int; it widens int and float."""
-
-_NO_TEXT = "^(array|map|struct|binary|variant)"
-_SHORT = "(?<=[:<,])(tinyint|smallint)(?=[,>])"
-"""The types of parts that are stored as int, as `typeof` shows them; the name of a field has a colon behind it."""
+from dbt.adapters.icebergmv.maintenance.sql.type_checks import NO_TEXT, SOURCES, has_type
 
 
 def as_stored(column: str, type_: IcebergType) -> str:
@@ -30,19 +19,17 @@ def as_stored(column: str, type_: IcebergType) -> str:
     value, ddl = f"v.{identifier(column)}", ddl_type(type_)
     message = f"A value of {column} does not fit into {spark_type(type_)}. Run dbt to give the view its new type."
     refused = f"IF({value} IS NULL, NULL, raise_error({string_literal(message)}))"
-    shown = f"typeof({value})" if type_.is_primitive else f"regexp_replace(typeof({value}), '{_SHORT}', 'int')"
-    is_same = f"{shown} = typeof(CAST(NULL AS {ddl}))"
-    return f"IF({is_same}, CAST({value} AS {ddl}), {_of_another_type(value, type_, ddl, refused)})"
+    return f"IF({has_type(value, ddl)}, CAST({value} AS {ddl}), {_of_another_type(value, type_, ddl, refused)})"
 
 
 def _of_another_type(value: str, type_: IcebergType, ddl: str, refused: str) -> str:
     """Return a value of another type than the stored one: under that where none of it is lost, else `refused`."""
     if isinstance(type_, (StringType, UUIDType)):
-        return f"IF(typeof({value}) RLIKE '{_NO_TEXT}', {refused}, CAST({value} AS {ddl}))"
+        return f"IF(typeof({value}) RLIKE '{NO_TEXT}', {refused}, CAST({value} AS {ddl}))"
     if isinstance(type_, DecimalType):
         is_number = f"typeof({value}) LIKE 'decimal(%,{type_.scale})'"
-    elif ddl in _SOURCES:
-        is_number = f"typeof({value}) IN ({', '.join(map(string_literal, _SOURCES[ddl]))})"
+    elif ddl in SOURCES:
+        is_number = f"typeof({value}) IN ({', '.join(map(string_literal, SOURCES[ddl]))})"
     else:
         return refused
     cast = f"try_cast({value} AS {ddl})"
