@@ -41,9 +41,7 @@ from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ExpandedView, ViewState
 
 DEPTH_LIMIT = 16
-_OTHER_TYPES = (
-    "A value of the view {} does not fit into the type it was made with. Make the view again, or run its model."
-)
+_OTHER_TYPES = "A value of {} does not fit into the type that the view was made with. Make it again, or run its model."
 SIZE_LIMIT = 50_000
 """Characters of an expanded view: two views that read each other's base twice double the text at every level."""
 _INNER_ALIAS = "icebergmv_view"
