@@ -59,6 +59,10 @@ KEPT = {
         "SELECT t.v FROM t LEFT JOIN u ON t.d = u.d WHERE u.w > 3 AND coalesce(u.id, 1) = 1",
         ["1 u.d (u.w > 3, coalesce(u.id, 1) = 1): d#0"],
     ),
+    "an outer join with an equality that NULL passes, of which another term lets no NULL pass": (
+        "SELECT t.v FROM t LEFT JOIN u ON t.d = u.d WHERE u.d <=> t.d AND u.w > 3",
+        ["1 u.d (u.w > 3): d#0"],
+    ),
     "a term above groups, on what they show": (
         "SELECT q.r, q.s FROM (SELECT t.region AS r, u.w AS year, u.id, sum(t.v) AS s FROM t JOIN u ON t.d = u.d "
         "GROUP BY t.region, u.w, u.id) q WHERE q.year = 2024 AND (id > 3 OR q.year < id) AND s > 3",
@@ -76,6 +80,12 @@ KEPT = {
 }
 NOTHING_KEPT = {
     "the null-supplying side": "SELECT t.v FROM t LEFT JOIN u ON t.d = u.d WHERE coalesce(u.w, 4) > 3 OR u.w IS NULL",
+    "the null-supplying side, of which WHERE lets NULL pass": (
+        "SELECT t.v FROM t LEFT JOIN u ON t.d = u.d WHERE u.d <=> t.d AND coalesce(u.w, 4) > 3"
+    ),
+    "the left side of a RIGHT JOIN, of which WHERE lets NULL pass": (
+        "SELECT t.v FROM u RIGHT JOIN t ON t.d = u.d WHERE u.d <=> t.d AND coalesce(u.w, 4) > 3"
+    ),
     "a term of ON of the null-supplying side": (
         "SELECT t.v FROM t LEFT JOIN u ON t.d = u.d AND u.w > 3 WHERE u.w IS NULL"
     ),

@@ -93,3 +93,66 @@ def test_the_first_of_three_parts_may_be_a_schema(sql: str) -> None:
     tree, written = parse_query(sql), sqlglot.parse_one(sql, dialect=DIALECT)
     assert tree == written
     assert not analysed(sql).rewritable
+
+
+LONG_COMMENTS = [
+    "SELECT d FROM t -- from C:\\\nWHERE v > 1",
+    "SELECT d FROM t -- a\\\\\n",
+    "SELECT '--\\\n' AS x FROM t",
+]
+
+
+@pytest.mark.parametrize("sql", LONG_COMMENTS)
+def test_a_comment_that_ends_in_a_backslash_may_be_longer_for_spark(sql: str) -> None:
+    found = parse(sql)
+    assert isinstance(found, NotParsed)
+    assert "backslash" in found.reason
+    assert definition_hash(sql) != definition_hash(sql.replace("\\\n", "\n"))
+
+
+def test_a_comment_at_the_end_swallows_nothing() -> None:
+    assert single_statement("SELECT d FROM t -- from C:\\in\\") == "SELECT d FROM t"
+    assert single_statement("SELECT d FROM t -- from C:\\in\\\n ") == "SELECT d FROM t"
+    assert single_statement("SELECT d FROM t -- from here\n") == "SELECT d FROM t -- from here"
+
+
+def test_the_hash_knows_a_doubled_quote_from_two_texts() -> None:
+    assert definition_hash("SELECT 'it''s' AS c") != definition_hash("SELECT 'it' 's' AS c")
+    assert definition_hash("SELECT 'it' 's' AS c") == definition_hash("SELECT 'it'  's' AS c")
+    assert definition_hash('SELECT "a""b" AS c') != definition_hash('SELECT "a" "b" AS c')
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_understood"),
+    [
+        ("a = b IN (1, 2)", False),
+        ("a = b NOT IN (SELECT 1)", False),
+        ("a <=> b IN (1)", False),
+        ("a <=> (b) IN (1)", False),
+        ("a <=> f(b) NOT BETWEEN 1 AND 2", False),
+        ("a > b LIKE 'x'", False),
+        ("a BETWEEN b AND c = d", False),
+        ("a LIKE 'x' <> b", False),
+        ("a = (b IN (1))", True),
+        ("a <=> (b IN (1))", True),
+        ("(a <=> b) AND (c IN (1) OR d LIKE 'x')", True),
+        ("a <=> b AND c BETWEEN 1 AND 2", True),
+        ("a = rlike(b, 'x')", True),
+        ("NOT a IN (1) AND a = b", True),
+    ],
+)
+def test_predicates_beside_comparisons(condition: str, *, is_understood: bool) -> None:
+    """Of `a = b IN (1)` Spark makes `(a = b) IN (1)`, and the parser `a = (b IN (1))`."""
+    found = parse(f"SELECT 1 AS one FROM t WHERE {condition}")
+    assert isinstance(found, ParsedSql if is_understood else NotParsed)
+
+
+def test_a_condition_that_is_true_or_an_error_is_none() -> None:
+    checked = parse("SELECT k FROM (SELECT k FROM t WHERE IF(k > 1, true, raise_error('x'))) s")
+    plain = parse("SELECT k FROM (SELECT k FROM t) s")
+    other = parse("SELECT k FROM (SELECT k FROM t WHERE IF(k > 1, false, raise_error('x'))) s")
+    assert isinstance(plain, ParsedSql)
+    assert isinstance(checked, ParsedSql)
+    assert isinstance(other, ParsedSql)
+    assert plain.tree == checked.tree
+    assert other.tree != plain.tree

@@ -38,6 +38,25 @@ REACHES = {
         1: ("id, s", "", "{sql}"),
     },
     "SELECT region, sum(v) OVER () AS s FROM t": {0: ("", "", "{sql}")},
+    # any() is an aggregate, also where the parser knows no name of it.
+    "SELECT any(v > 1) AS f FROM t": {0: ("", "", "{sql} HAVING count(1) > 0")},
+    "SELECT every(v > 1) AS f FROM t": {0: ("", "", "{sql} HAVING count(1) > 0")},
+    "SELECT region, any(v > 1) AS f FROM t GROUP BY ALL": {0: ("region", "", "{sql}")},
+    "SELECT region, every(v > 1) AS f FROM t GROUP BY ALL": {0: ("region", "", "{sql}")},
+    "SELECT DISTINCT any(v > 1) AS f FROM t": {0: ("", "", "{sql} HAVING count(1) > 0")},
+    # A column that is the unit of a period is not in the tree.
+    "SELECT t.id, date_trunc(u.id, t.ts) AS p FROM t LEFT JOIN u ON t.d = u.d": {
+        0: ("id", "", "{sql}"),
+        1: ("id", "", "SELECT t.id, date_trunc(u.id, t.ts) AS p FROM t INNER JOIN u ON t.d = u.d"),
+    },
+    "SELECT t.id FROM t JOIN u ON t.d = u.d WHERE trunc(t.d, region) = t.d": {
+        0: ("id", "", "SELECT t.id FROM t JOIN u ON t.d = u.d WHERE (true OR trunc(t.d, region) = t.d)"),
+        1: ("id", "", "SELECT t.id FROM t JOIN u ON t.d = u.d WHERE (true OR trunc(t.d, region) = t.d)"),
+    },
+    # Spark pivots all of a join; the parser, its right side.
+    "SELECT * FROM t JOIN u ON t.d = u.d PIVOT (sum(w) FOR region IN ('x', 'y'))": {},
+    "SELECT d, x FROM (SELECT id, d FROM t) a JOIN (SELECT id AS i, region, w FROM u, odd) c ON a.id = c.i "
+    "PIVOT (sum(w) FOR region IN ('x' AS x))": {},
     # Only the terms are left out that see more than what is answered.
     f"SELECT region FROM ({T}) x WHERE s > 3 AND region > 'a'": {
         0: ("region", "", f"SELECT region FROM ({T}) x WHERE (true OR s > 3) AND region > 'a'")

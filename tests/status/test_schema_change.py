@@ -28,6 +28,8 @@ BEFORE = Schema(
         ([(1, "id", LongType()), (2, "region", StringType())], "region", None),
         ([(2, "region", StringType()), (1, "id", IntegerType())], "* id", None),
         ([(1, "id", IntegerType())], "id", None),
+        ([(1, "id", IntegerType())], "id region", "lost its column region"),
+        ([(1, "id", IntegerType()), (2, "old", StringType())], "id region", "lost its column region"),
     ],
 )
 def test_changed_meaning(fields: list[tuple[int, str, object]], mentions: str, reason: str | None) -> None:
@@ -36,9 +38,25 @@ def test_changed_meaning(fields: list[tuple[int, str, object]], mentions: str, r
     assert found is None if reason is None else reason in (found or "")
 
 
+def test_a_column_that_was_null() -> None:
+    """NOT IN takes no NULL for granted, of a time when there were some."""
+    now = Schema(NestedField(1, "id", IntegerType(), required=True), NestedField(2, "region", StringType()))
+    assert "has no NULL in its column id" in (changed_meaning(BEFORE, now, frozenset(["id"]), by_shape=False) or "")
+    assert changed_meaning(BEFORE, now, frozenset(["region"]), by_shape=False) is None
+    assert changed_meaning(now, BEFORE, frozenset(["id"]), by_shape=False) is None
+
+
+@pytest.mark.parametrize("field", [NestedField(2, "area", StringType()), NestedField(2, "region", IntegerType())])
+def test_names_and_types_are_part_of_the_shape(field: NestedField) -> None:
+    now = Schema(NestedField(1, "id", IntegerType()), field)
+    assert changed_meaning(BEFORE, now, frozenset(["id"]), by_shape=True) is not None
+
+
 @pytest.mark.parametrize(
     "sql",
     [
+        # A column less may make one group of two.
+        "SELECT max(n) AS m FROM (SELECT *, count(*) AS n FROM t GROUP BY ALL) q",
         # A new column that both have is joined by, and NULL is not NULL.
         "SELECT v FROM t NATURAL JOIN u",
         # The columns that are not mentioned are grouped by.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names
+from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 
 _ANALYTICS = (exp.GroupingSets, exp.Rollup, exp.Cube)
 _ANALYTIC_ARGUMENTS = ("grouping_sets", "rollup", "cube")
@@ -38,7 +39,7 @@ def grouping_of(select: exp.Select, names: Names) -> Grouping | None:
     if group is None:
         return None
     if group.args.get("all"):
-        return Grouping(tuple(e for e in select.expressions if not e.find(exp.AggFunc)))
+        return Grouping(tuple(e for e in select.expressions if not any(map(_is_aggregate_call, e.walk()))))
     plain = [e for e in group.expressions if not isinstance(e, _ANALYTICS)]
     if group.args.get("rollup") or group.args.get("cube") or group.args.get("totals"):
         return Grouping((), tuple(_resolved(e, select, names) for e in _members_of_all(group)))
@@ -143,11 +144,17 @@ def has_grouping_sets(group: exp.Group) -> bool:
 
 
 def is_aggregate(node: exp.Expr) -> bool:
-    """Return whether a node is a call of an aggregate function that the parser knows; over a window it is none."""
+    """Return whether a node is a call of one of Spark's aggregate functions; over a window it is none."""
     call, place = node, node.parent
     while isinstance(place, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
         call, place = place, place.parent
-    return isinstance(node, exp.AggFunc) and not (isinstance(place, exp.Window) and place.this is call)
+    is_over = isinstance(place, exp.Window) and place.this is call
+    return not is_over and _is_aggregate_call(node)
+
+
+def _is_aggregate_call(node: exp.Expr) -> bool:
+    """Return whether a node calls an aggregate function, be it one that the parser does not know as such."""
+    return isinstance(node, exp.AggFunc) or (isinstance(node, exp.Anonymous) and known_of(written_name(node)).aggregate)
 
 
 def aggregates_all_rows(select: exp.Select) -> bool:

@@ -185,7 +185,7 @@ def _deltas(select: exp.Select, below: Deltas) -> Deltas:
     """A projection adds up row by row; grouping, windows and DISTINCT look at several rows at once."""
     if select.args.get("limit") or select.args.get("offset") or select.args.get("from_") is None:
         return Deltas()
-    calls = (call for e in select.expressions for call in e.find_all(exp.AggFunc))
+    calls = (node for e in select.expressions for node in e.walk())
     if select.args.get("group") is None and any(map(is_aggregate, calls)):
         return Deltas()
     if select.args.get("group") is not None or select.args.get("having") is not None:
@@ -221,7 +221,7 @@ def _lost(select: exp.Select, sources: Sources, columns: Sequence[TrackedColumn]
         reason = "a window that is not partitioned by a key of it in the SELECT list"
     elif select.args.get("group") is not None:
         reason = "GROUP BY without a key of it in the SELECT list"
-    elif any(e.find(exp.AggFunc) for e in select.expressions):
+    elif any(is_aggregate(node) for e in select.expressions for node in e.walk()):
         reason = "an aggregate over all rows"
     else:
         reason = "a SELECT list without a key of it"
