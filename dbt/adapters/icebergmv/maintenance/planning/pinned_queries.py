@@ -104,7 +104,8 @@ def read_pinned(
         empty = ", ".join(f"CAST(NULL AS {type_}) AS {column}" for column, type_ in types.items())
         return reference.named(f"(SELECT {empty} WHERE false)")
     pinned = f"{name} VERSION AS OF {source.version.snapshot_id}"
-    columns = _bridge(source.table_schema, source.snapshot_schema)
+    is_current = source.version.snapshot_id == source.table.metadata.current_snapshot_id
+    columns = _bridge(source.table_schema, source.snapshot_schema, hides_renamed=is_current)
     if wanted is None and columns is None:
         return pinned if source.storage[2] == reference.name else reference.named(pinned)
     return reference.named(_selected(pinned, columns, _in_own_terms(source, wanted), source, dialect))
@@ -151,11 +152,12 @@ def _partitioned_by(source: IcebergSource) -> list[tuple[str, str]]:
     return [(f.column, f.transform) for f in spec_fields(source.table.spec(), source.table_schema)]
 
 
-def _bridge(wanted: Schema, stored: Schema | None) -> str | None:
+def _bridge(wanted: Schema, stored: Schema | None, *, hides_renamed: bool = False) -> str | None:
     """Return a select list that shows a snapshot of an older schema under the current one; None when they are equal.
 
     Reading VERSION AS OF gives the columns of that snapshot; a live read gives today's, matched by field id. Schemas
-    that no select list can bridge are never read at a snapshot (bases.can_bridge).
+    that no select list can bridge are never read at a snapshot (bases.can_bridge). At the current snapshot Iceberg
+    looks for the columns of filters among those of today: `hides_renamed` keeps it from seeing filters on others.
     """
     if stored is None or [shape(f) for f in wanted.fields] == [shape(f) for f in stored.fields]:
         return None
@@ -166,5 +168,7 @@ def _bridge(wanted: Schema, stored: Schema | None) -> str | None:
         value = "NULL" if old is None else identifier(old.name)
         if old is None or old.field_type != field.field_type:
             value = f"CAST({value} AS {spark_type(field.field_type)})"
+        if hides_renamed and old is not None and old.name != field.name:
+            value = f"element_at(array({value}), 1)"
         items.append(f"{value} AS {name}")
     return ", ".join(items)
