@@ -76,16 +76,16 @@ def test_a_table_that_had_other_columns_at_the_snapshot_that_is_read(lake: LakeP
     snapshot = lake.sql(f"SELECT snapshot_id FROM {then}.snapshots")[0][0]
     lake.sql(f"CREATE OR REPLACE TABLE {then} USING iceberg AS SELECT date'2024-01-01' AS k")
     lake.model(
-        "pinned_then",
+        "then_read",
         f"select p.k, count(distinct l.w) as n from {days} l join {then} VERSION AS OF {snapshot} p on l.k = p.k "
         "group by p.k",
         refresh_policy="incremental",
     )
-    lake.run("--select", "pinned_then")
+    lake.run("--select", "then_read")
     for day in ("2024-01-01", "2024-01-02"):
         lake.sql(f"INSERT INTO {days} VALUES (date'{day}', 7)")
-        lake.run("--select", "pinned_then")
-        lake.assert_equals_definition("pinned_then")
+        lake.run("--select", "then_read")
+        lake.assert_equals_definition("then_read")
 
 
 def test_a_renamed_column_of_the_current_snapshot(lake: LakeProject) -> None:

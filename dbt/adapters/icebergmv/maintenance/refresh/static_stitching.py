@@ -52,7 +52,8 @@ def leave(lake: Lake, view: RefreshedView, reads: ReadPlan) -> RefreshResult:
 
 def _not_pinned(view: RefreshedView) -> str | None:
     """Return what the SELECT reads that cannot be read at the snapshot of the run; None where it can be, all of it."""
-    return view.definition.always_full or next((b.base.untrackable for b in view.status.base_tables), None)
+    unpinned = (base.base.untrackable for base in view.status.base_tables if base.base.source is None)
+    return view.definition.always_full or next(unpinned, None)
 
 
 def _guard(view: RefreshedView, rows: CurrentRows) -> str | None:
