@@ -242,6 +242,16 @@ def test_a_file_that_is_there_twice_after_an_unconnected_snapshot(table: Metadat
     assert found(table.since(start, "id")) == ({ids((1, 2))}, 1, "file")
 
 
+def test_a_file_that_came_again_is_another_one_after_an_unconnected_snapshot(table: MetadataTable) -> None:
+    """Deletes count for older files alone."""
+    table.commit(Operation.APPEND, [data("a", 1, 2), data("b", 3, 4)])
+    start = table.commit(Operation.DELETE, [deletes("p", about="a")])
+    lost = table.commit(Operation.DELETE, [], [data("a", 1, 2)])
+    table.commit(Operation.APPEND, [data("a", 1, 2)])
+    table.snapshots = [s for s in table.snapshots if s.snapshot_id != lost]
+    assert found(table.since(start, "id")) == ({ids((1, 2))}, 2, "file")
+
+
 def test_data_file_of_another_spec_than_its_deletes(table: MetadataTable) -> None:
     start = table.commit(Operation.APPEND, [data("a", 1, 2, ["x"], 1)])
     table.commit(Operation.DELETE, [deletes("x", about="a")])

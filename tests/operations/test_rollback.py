@@ -98,6 +98,19 @@ def test_over_a_changed_select_the_next_refresh_is_full(stage: Stage) -> None:
     assert (result.kind, result.reason) == ("full", "it was rolled back to rows of another SELECT")
 
 
+@pytest.mark.parametrize("on_change", ["continue", "fail"])
+def test_no_configuration_keeps_a_run_from_rows_of_another_select(stage: Stage, on_change: OnChange) -> None:
+    """The model did not change: on_configuration_change has nothing to decide."""
+    refreshed(stage, COUNTED, 1)
+    model = replace(COUNTED, sql=f"{COUNTED.sql} HAVING count(*) > 0")
+    refreshed(stage, model, 1)
+    back(stage, next(v for v in versions(stage) if v.obstacle is None).version_id)
+    view = inspect(stage.catalog, stage.request(model))
+    assert isinstance(view, RefreshedView)
+    assert not view.changes
+    assert outlook(view, on_change).next.kinds == ("full",)
+
+
 def test_rows_of_another_select_keep_their_age_and_say_why_they_are_not_compared(stage: Stage) -> None:
     stage.refresh(COUNTED)
     first = stage.catalog.views[VIEW[2]].properties
@@ -105,8 +118,8 @@ def test_rows_of_another_select_keep_their_age_and_say_why_they_are_not_compared
     refreshed(stage, replace(COUNTED, sql=f"{COUNTED.sql} HAVING count(*) > 0"), 1)
     done, _ = back(stage, 1)
     assert rolled_back_text(done).endswith(
-        "is full and brings it to now again; refresh_on_run: false keeps runs from it. "
-        "If its SELECT or its configuration was another one then, on_configuration_change decides."
+        "is full and brings it to now again; refresh_on_run: false keeps runs from it, unless its SELECT was another "
+        "one then. If its configuration was another one then, on_configuration_change decides."
     )
     found = stage.catalog.views[VIEW[2]].properties
     assert found["icebergmv.started-at"] == first["icebergmv.started-at"]

@@ -119,3 +119,12 @@ def test_a_view_that_is_a_table_is_ordered_once_it_is_there(stage: Stage) -> Non
     ]
     _, said = stage.refresh(configured(BY_TOTAL, layout="table"))
     assert orders(said) == []
+
+
+def test_properties_that_are_not_asked_for_any_more_go_with_the_former_columns(stage: Stage) -> None:
+    """CREATE OR REPLACE TABLE keeps them."""
+    stage.refresh(configured(ROWS, tblproperties={"my.x": "1", "write.spark.fanout.enabled": "true"}))
+    _, said = stage.refresh(configured(COUNTED, tblproperties={"my.y": "2"}))
+    assert [s for s in said if "UNSET" in s] == [
+        "ALTER TABLE `lake`.`ns`.`__mv_storage__sales` UNSET TBLPROPERTIES ('my.x')"
+    ]

@@ -63,6 +63,10 @@ class InvalidConfig(MaintenanceError):
     """A configuration value is not one the product knows."""
 
 
+class TableNotUnderstood(CatalogUnavailable):
+    """The metadata of a table hold something that PyIceberg does not know, such as a type of a newer Iceberg."""
+
+
 class StateUnreadable(MaintenanceError):
     """What is recorded with a materialized view cannot be used."""
 

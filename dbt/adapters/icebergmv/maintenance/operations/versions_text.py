@@ -24,10 +24,13 @@ def rolled_back_text(done: RolledBack) -> str:
         return f"{has} They were built with {done.partial}, so the next run refreshes the view in full."
     goes_on = done.next_refresh == "from there"
     following = "goes on from there, if refresh_policy lets it," if goes_on else "is full"
-    said = f"{has} The next refresh {following} and brings it to now again; refresh_on_run: false keeps runs from it."
+    said = f"{has} The next refresh {following} and brings it to now again; refresh_on_run: false keeps runs from it"
     if goes_on:
-        return said
-    return f"{said} If its SELECT or its configuration was another one then, on_configuration_change decides."
+        return f"{said}."
+    return (
+        f"{said}, unless its SELECT was another one then. "
+        "If its configuration was another one then, on_configuration_change decides."
+    )
 
 
 def _reason(version: Version) -> str:

@@ -17,7 +17,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import (
 )
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
-from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
+from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable, TableNotUnderstood
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.hidden_columns import shown
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import is_published
@@ -115,7 +115,10 @@ class BaseTables:
         catalog, namespace, table_name = name
         if catalog != self._catalog.name:
             return BaseTable(name, None, f"{show(name)} is not an Iceberg table of the catalog {self._catalog.name}")
-        table = self._catalog.table(namespace, table_name)
+        try:
+            table = self._catalog.table(namespace, table_name)
+        except TableNotUnderstood:
+            return BaseTable(name, None, f"the metadata of {show(name)} hold something that PyIceberg does not know")
         if table is not None:
             source = _current(table, name)
             if not can_bridge(source.table_schema, source.snapshot_schema):

@@ -39,6 +39,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
 )
 from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc, not_understood
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus, status_of
+from dbt.adapters.icebergmv.maintenance.status.storage_readers import view_stored_in
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, found_view, storage_found
 from dbt.adapters.icebergmv.maintenance.status.view_config import (
@@ -240,7 +241,7 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
         names = [c.name for c in definition.columns if not is_hidden(c.name)]
         parse_partition_by(request.config.partition_by or (), names)
         parse_cluster_by(request.config.cluster_by, names)
-    _refuse_foreign_storage(catalog, request, storage)
+    _refuse_foreign_storage(catalog, request, storage, is_new=view is None)
     status = status_of(definition, bases, state)
     known = (request, definition, bases, status, expanded.views, storage)
     if view is None or state is None:
@@ -366,8 +367,13 @@ def _refuse_without_views(catalog: CatalogReader, config: ViewConfig) -> None:
         )
 
 
-def _refuse_foreign_storage(catalog: CatalogReader, request: RefreshRequest, storage: Table | None) -> None:
-    """Refuse a table in place of the storage table that is nobody's storage, or another view's."""
+def _refuse_foreign_storage(
+    catalog: CatalogReader, request: RefreshRequest, storage: Table | None, *, is_new: bool
+) -> None:
+    """Refuse a table in place of the storage table that is nobody's storage, or another view's.
+
+    A view that was renamed keeps its storage table, and another view may get its name.
+    """
     if storage is None:
         return
     name, owner = show(request.config.storage_table), storage.properties.get(STORAGE_OF)
@@ -375,6 +381,9 @@ def _refuse_foreign_storage(catalog: CatalogReader, request: RefreshRequest, sto
     if owner is None:
         raise InvalidConfig(f"the table {name} is in the way of its storage table. {mend}, or rename that one.")
     if owner == show(request.view):
+        renamed = view_stored_in(storage, catalog) if is_new else None
+        if renamed is not None:
+            raise InvalidConfig(f"the table {name} is the storage table of {renamed}. {mend}.")
         return
     try:
         _, namespace, view_name = parse_name(owner)

@@ -33,6 +33,13 @@ def may_be_read(catalog: CatalogReader, name: TableName, table: Table) -> bool:
     return any(view is None or not view.sql or knows(view, name, table) for _, view in all_views(catalog))
 
 
+def view_stored_in(table: Table, catalog: CatalogReader) -> str | None:
+    """Return the name of a view that records a table as its storage; None if there is none."""
+    uuid = str(table.metadata.table_uuid)
+    views = ((shown, view) for shown, view in all_views(catalog) if view is not None)
+    return next((shown for shown, view in views if view.properties.get(STORAGE_UUID) == uuid), None)
+
+
 def knows(view: ViewInfo, name: TableName, table: Table) -> bool:
     """Return whether a view records a table, under any name, as its storage, or has its name anywhere in its SQL."""
     recorded = storage_table_of(view.properties, (name[0], view.namespace))

@@ -1,0 +1,47 @@
+"""A view gets another storage table, or another name, while others read the one that it had."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from integration.support.lake import LakeProject
+
+OTHER: list[dict[str, Any]] = [{"storage_table_prefix": "__mv_other__"}, {"layout": "table"}]
+
+
+@pytest.mark.parametrize("other", OTHER, ids=["prefix", "layout"])
+def test_views_above_read_the_former_table_until_they_are_run(lake: LakeProject, other: dict[str, Any]) -> None:
+    end = "_".join(other)
+    base, low, up = f"lake.{lake.schema}.base_{end}", f"low_{end}", f"up_{end}"
+    select = f"select d, sum(v) as v from {base} group by d"
+    lake.sql(f"CREATE TABLE {base} (d int, v int) USING iceberg PARTITIONED BY (d)")
+    lake.sql(f"INSERT INTO {base} VALUES (1, 1), (2, 2)")
+    lake.model(low, select)
+    lake.model(up, f"select d, v from {{{{ ref('{low}') }}}}", stale_read_behavior="use_stitching")
+    lake.run("--select", low, up)
+    lake.model(low, select, **other)
+    lake.run("--select", low)
+    assert sorted(lake.rows(up)) == [(1, 1), (2, 2)]
+    lake.run("--select", up)
+    lake.assert_equals_definition(low, up)
+    dropped = lake.dbt(
+        "run-operation", "drop_orphaned_storage_tables", "--args", "{dry_run: false, older_than: 0 seconds}"
+    )
+    assert dropped.success
+    assert lake.sql(f"SHOW TABLES IN lake.{lake.schema} LIKE '__mv_storage__{low}'") == []
+    lake.assert_equals_definition(up)
+
+
+def test_a_view_that_was_renamed_keeps_its_rows(lake: LakeProject) -> None:
+    base = f"lake.{lake.schema}.base_kept"
+    lake.sql(f"CREATE TABLE {base} USING iceberg AS SELECT 1 AS id")
+    lake.model("kept", f"select id from {base}")
+    lake.run("--select", "kept")
+    lake.sql(f"ALTER VIEW {lake.view('kept')} RENAME TO {lake.schema}.kept_by_hand")
+    assert "is the storage table of" in lake.fail("--select", "kept")
+    assert lake.sql(f"SELECT id FROM lake.{lake.schema}.kept_by_hand") == [(1,)]
+    lake.model("kept", f"select id from {base}", storage_table_prefix="__mv_new__")
+    lake.run("--select", "kept")
+    lake.assert_equals_definition("kept")
