@@ -75,7 +75,7 @@ def scalar_subquery(b: Builder, depth: int) -> Relation:
     outer, inner = b.source(depth - 1), b.source(depth - 1)
     tables = outer.tables | inner.tables
     value = f"{b.one_of('max', 'min', 'count', 'sum')}({inner.alias}.{b.measure})"
-    kind = b.one_of("correlated", "correlated", "uncorrelated")
+    kind = b.one_of("correlated", "uncorrelated")
     where = f" WHERE {_correlation(b, outer, inner, 'correlated scalar subquery')}" if kind == "correlated" else ""
     if kind == "correlated":
         # Spark takes only equalities here.
@@ -84,13 +84,13 @@ def scalar_subquery(b: Builder, depth: int) -> Relation:
     b.note(f"{kind} scalar subquery", tables if kind == "correlated" else outer.tables - inner.tables)
     b.note(f"{kind} scalar subquery, subquery changed", inner.tables - outer.tables)
     key, group, measure = (f"{outer.alias}.{c}" for c in b.columns)
-    if kind == "uncorrelated" and b.choices.chance(0.3):
+    if kind == "uncorrelated" and b.choices.chance(0.2):
         b.note("scalar subquery in HAVING, subquery changed", inner.tables - outer.tables)
         group_by = f"FROM {outer.text} GROUP BY {key}, {group} HAVING max({measure}) >= {subquery}"
         return Relation(f"SELECT {key}, {group}, count(*) AS {b.measure} {group_by}", tables)
-    if b.choices.chance(0.6):
+    if b.choices.chance(0.6 if kind == "correlated" else 0.2):
         return Relation(f"SELECT {key}, {group}, {subquery} AS {b.measure} FROM {outer.text}", tables)
-    if kind == "uncorrelated" and b.choices.chance(0.4):
+    if kind == "uncorrelated" and b.choices.chance(0.2):
         # A WITH between the whole query and the subquery, with the name of a table.
         b.note("scalar subquery over a hidden table, subquery changed", inner.tables - outer.tables)
         name, columns = b.one_of(*TABLES), ", ".join(f"{inner.alias}.{c}" for c in b.columns)
