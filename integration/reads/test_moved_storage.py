@@ -8,10 +8,14 @@ import pytest
 
 from integration.support.lake import LakeProject
 
-OTHER: list[dict[str, Any]] = [{"storage_table_prefix": "__mv_other__"}, {"layout": "table"}]
+OTHER: list[dict[str, Any]] = [
+    {"storage_table_prefix": "__mv_other__"},
+    {"storage_schema": "storage_of_others"},
+    {"layout": "table"},
+]
 
 
-@pytest.mark.parametrize("other", OTHER, ids=["prefix", "layout"])
+@pytest.mark.parametrize("other", OTHER, ids=["prefix", "schema", "layout"])
 def test_views_above_read_the_former_table_until_they_are_run(lake: LakeProject, other: dict[str, Any]) -> None:
     end = "_".join(other)
     base, low, up = f"lake.{lake.schema}.base_{end}", f"low_{end}", f"up_{end}"
@@ -20,7 +24,8 @@ def test_views_above_read_the_former_table_until_they_are_run(lake: LakeProject,
     lake.sql(f"INSERT INTO {base} VALUES (1, 1), (2, 2)")
     lake.model(low, select)
     lake.model(up, f"select d, v from {{{{ ref('{low}') }}}}", stale_read_behavior="use_stitching")
-    lake.run("--select", low, up)
+    lake.model(f"{low}_daily", select)
+    lake.run("--select", low, up, f"{low}_daily")
     lake.model(low, select, **other)
     lake.run("--select", low)
     assert sorted(lake.rows(up)) == [(1, 1), (2, 2)]
@@ -31,6 +36,7 @@ def test_views_above_read_the_former_table_until_they_are_run(lake: LakeProject,
     )
     assert dropped.success
     assert lake.sql(f"SHOW TABLES IN lake.{lake.schema} LIKE '__mv_storage__{low}'") == []
+    lake.assert_equals_definition(f"{low}_daily")
     lake.assert_equals_definition(up)
 
 

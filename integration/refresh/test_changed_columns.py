@@ -100,6 +100,23 @@ def test_a_renamed_column_of_the_current_snapshot(lake: LakeProject) -> None:
     lake.assert_equals_definition("renamed_view")
 
 
+def test_a_view_below_whose_columns_spark_casts_up(lake: LakeProject) -> None:
+    table, view = f"lake.{lake.schema}.cast_up_t", f"lake.{lake.schema}.cast_up_v"
+    lake.sql(
+        f"CREATE TABLE {table} USING iceberg AS SELECT cast(id as int) AS id, cast(id as double) AS x, "
+        "cast(id as decimal(20, 4)) AS m, cast(id as float) AS f FROM range(10)"
+    )
+    lake.sql(f"CREATE VIEW {view} AS SELECT id, x * 2 AS y, m, f FROM {table}")
+    lake.model("cast_up", f"select * from {view}")
+    lake.run("--select", "cast_up")
+    lake.sql(
+        f"CREATE OR REPLACE TABLE {table} USING iceberg AS SELECT cast(id as int) AS id, cast(id as int) AS x, "
+        "cast(id as decimal(10, 2)) AS m, cast(id as int) AS f FROM range(12)"
+    )
+    lake.run("--select", "cast_up")
+    lake.assert_equals_definition("cast_up")
+
+
 @pytest.mark.parametrize("reads", ["use_data_table", "use_stitching"])
 def test_a_view_below_whose_column_has_another_type_now(lake: LakeProject, reads: str) -> None:
     name = f"widened_{reads}"

@@ -74,3 +74,19 @@ def test_views_follow_the_bound(bounded: tuple[LakeProject, dict[str, str]]) -> 
         for view, kind in change[1].items():
             if kind == "overwrite":
                 assert int(found[view]["rows_affected"]) < 1500, found[view]
+
+
+def test_beside_a_branch_at_a_snapshot(lake: LakeProject) -> None:
+    table, limits = (f"lake.{lake.schema}.branch_{name}" for name in ("rows", "limits"))
+    lake.sql(f"CREATE TABLE {table} USING iceberg AS SELECT cast(id AS int) AS id, id % 5 AS k FROM range(100)")
+    lake.sql(f"CREATE TABLE {limits} USING iceberg AS SELECT 90 AS value")
+    snapshot = lake.sql(f"SELECT snapshot_id FROM {table}.snapshots")[0][0]
+    lake.model(
+        "beside_a_branch",
+        f"select id, k from {table} where id > (select max(value) from {limits}) "
+        f"union all select id, k from {table} version as of {snapshot}",
+    )
+    lake.run("--select", "beside_a_branch")
+    lake.sql(f"INSERT INTO {limits} VALUES (95)")
+    lake.run("--select", "beside_a_branch")
+    lake.assert_equals_definition("beside_a_branch")

@@ -10,6 +10,9 @@ HIDDEN_STATE = "icebergmv_state_"
 HIDDEN_KEY = "icebergmv_key_"
 """How the names of columns begin by which changes are followed (see hidden_keys.py)."""
 
+VIEW_ALIAS = "icebergmv_view"
+"""The name of the SQL of a view, where it is read in place of the view."""
+
 SIGN = "icebergmv_sign"
 """The column that says of a row of both versions of a table in which one it is: 1 the later one, -1 the former."""
 

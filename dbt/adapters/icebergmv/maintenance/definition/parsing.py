@@ -15,6 +15,8 @@ from sqlglot import Dialect, exp
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import VIEW_ALIAS
+
 DIALECT = "spark"
 
 _LONG_COMMENT = re.compile(r"--[^\r\n]*\\\n")
@@ -96,10 +98,10 @@ def _with_fields(tree: exp.Expr) -> exp.Expr:
 def _with_calls(tree: exp.Expr) -> exp.Expr:
     """Return the tree with any(x), an aggregate of Spark, as a call. It is a part of LIKE ANY alone.
 
-    And without each WHERE that lets all rows pass, or else raises an error: IF(condition, true, raise_error(...)).
+    And without the WHERE of ours around the SQL of a view, which lets all rows pass or raises an error.
     """
     for where in list(tree.find_all(exp.Where)):
-        if isinstance(where.this, exp.If) and _is_true_or_raises(where.this):
+        if isinstance(where.parent, exp.Select) and isinstance(where.this, exp.If) and _is_of_a_view(where.parent):
             where.pop()
     for node in list(tree.find_all(exp.Any)):
         if not isinstance(node.parent, _PREDICATES):
@@ -107,10 +109,10 @@ def _with_calls(tree: exp.Expr) -> exp.Expr:
     return tree
 
 
-def _is_true_or_raises(condition: exp.If) -> bool:
-    other = condition.args.get("false")
-    raises = isinstance(other, exp.Anonymous) and str(other.this).lower() == "raise_error"
-    return raises and condition.args.get("true") == exp.true()
+def _is_of_a_view(select: exp.Select) -> bool:
+    """Return whether a SELECT is the one that is put around the SQL of a view (see status/view_expansion.py)."""
+    from_ = select.args.get("from_")
+    return from_ is not None and isinstance(from_.this, exp.Subquery) and from_.this.alias == VIEW_ALIAS
 
 
 def _compares_predicates(parsed: ParsedSql) -> bool:
@@ -130,7 +132,7 @@ def _compares_predicates(parsed: ParsedSql) -> bool:
 
 def _around(predicate: exp.Expr) -> exp.Expr | None:
     around = predicate.parent
-    while isinstance(around, exp.Not):
+    while isinstance(around, (exp.Not, exp.Escape)):
         around = around.parent
     return around
 

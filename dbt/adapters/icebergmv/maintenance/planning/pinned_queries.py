@@ -167,7 +167,7 @@ def _bridge(wanted: Schema, stored: Schema | None, *, hides_renamed: bool = Fals
         old, name = before.get(field.field_id), identifier(field.name)
         value = "NULL" if old is None else identifier(old.name)
         if old is None or old.field_type != field.field_type:
-            value = f"CAST({value} AS {spark_type(field.field_type)})"
+            value = f"CAST({value} AS {ddl_type(field.field_type)})"
         if hides_renamed and old is not None and old.name != field.name:
             value = f"element_at(array({value}), 1)"
         items.append(f"{value} AS {name}")

@@ -35,7 +35,7 @@ def moved_rows(texts: QuestionTexts, index: int, run: Spark) -> str | None:
 
     None where there is no such subquery, or nobody can say its values.
     """
-    moved = texts.asked.moved.get(index)
+    moved = texts.asked.moved.get(index) if index in texts.asked.reach else None
     for subquery in texts.asked.scalars.get(index, ()):
         values = texts.of_subquery(subquery, index)
         is_same = None if values is None else _is_same(values, run)

@@ -202,7 +202,7 @@ def drop_unless_read(lake: Lake, table: TableName, view: TableName) -> None:
     It is an orphan then, which `drop_orphaned_storage_tables` drops.
     """
     found = lake.catalog.table(table[1], table[2])
-    if found is not None and not may_be_read(lake.catalog, table, found):
+    if found is not None and not may_be_read(lake.catalog, table, found, view):
         drop_if_ours(lake, table, view)
 
 

@@ -26,7 +26,8 @@ _SHORT = "(?<=[:<,])(tinyint|smallint)(?=[,>])"
 _UP: Mapping[str, tuple[str, ...]] = {
     "int": ("tinyint", "smallint"),
     "bigint": ("tinyint", "smallint", "int"),
-    "double": ("float",),
+    "float": ("tinyint", "smallint", "int", "bigint"),
+    "double": ("tinyint", "smallint", "int", "bigint", "float"),
     "timestamp": ("date", "timestamp_ntz"),
     "timestamp_ntz": ("date", "timestamp"),
 }
@@ -45,13 +46,13 @@ def has_type(value: str, ddl: str) -> str:
 
 def keeps_its_value(value: str, ddl: str) -> str:
     """Return the condition that a cast to a type keeps a value, by the type that the value has or by what it is."""
-    kind, decimal = ddl.lower(), re.match(r"decimal\(\d+, ?(\d+)\)", ddl, re.IGNORECASE)
+    kind, decimal = ddl.lower(), ddl.lower().startswith("decimal")
     if kind == "string":
         return f"NOT typeof({value}) RLIKE '{NO_TEXT}'"
     always = [has_type(value, ddl), *_one_of(value, _UP.get(kind, ()))]
     perhaps = _one_of(value, _WHOLE if decimal else _WHERE_IT_FITS.get(kind, ()))
     if decimal:
-        perhaps.append(f"typeof({value}) LIKE 'decimal(%,{decimal[1]})'")
+        perhaps.append(f"typeof({value}) LIKE 'decimal(%'")
     kept = f"({value} IS NULL OR try_cast({value} AS {ddl}) = {value})"
     return f"({' OR '.join([*always, *(f'({of_type} AND {kept})' for of_type in perhaps)])})"
 

@@ -381,7 +381,7 @@ def _refuse_foreign_storage(
     if owner is None:
         raise InvalidConfig(f"the table {name} is in the way of its storage table. {mend}, or rename that one.")
     if owner == show(request.view):
-        renamed = view_stored_in(storage, catalog) if is_new else None
+        renamed = view_stored_in(storage, catalog, request.view) if is_new else None
         if renamed is not None:
             raise InvalidConfig(f"the table {name} is the storage table of {renamed}. {mend}.")
         return

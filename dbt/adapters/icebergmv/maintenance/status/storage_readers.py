@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from pyiceberg.table import Table
@@ -28,24 +29,36 @@ def all_views(catalog: CatalogReader) -> Iterator[tuple[str, ViewInfo | None]]:
                     yield shown, view
 
 
-def may_be_read(catalog: CatalogReader, name: TableName, table: Table) -> bool:
-    """Return whether some view of the catalog reads a storage table, or cannot be read itself."""
-    return any(view is None or not view.sql or knows(view, name, table) for _, view in all_views(catalog))
+def may_be_read(catalog: CatalogReader, name: TableName, table: Table, owner: TableName) -> bool:
+    """Return whether some view of the catalog but the owner reads a storage table, or cannot be read itself."""
+    others = (view for shown, view in all_views(catalog) if shown != show(owner))
+    return any(view is None or not view.sql or knows(view, name, table) for view in others)
 
 
-def view_stored_in(table: Table, catalog: CatalogReader) -> str | None:
-    """Return the name of a view that records a table as its storage; None if there is none."""
+def view_stored_in(table: Table, catalog: CatalogReader, owner: TableName) -> str | None:
+    """Return the name of a view but the owner that records a table as its storage; None if there is none."""
     uuid = str(table.metadata.table_uuid)
-    views = ((shown, view) for shown, view in all_views(catalog) if view is not None)
+    views = ((shown, view) for shown, view in all_views(catalog) if view is not None and shown != show(owner))
     return next((shown for shown, view in views if view.properties.get(STORAGE_UUID) == uuid), None)
 
 
 def knows(view: ViewInfo, name: TableName, table: Table) -> bool:
-    """Return whether a view records a table, under any name, as its storage, or has its name anywhere in its SQL."""
+    """Return whether a view records a table, under any name, as its storage, or has its name anywhere in its SQL.
+
+    With another schema in front, it is that of another table.
+    """
     recorded = storage_table_of(view.properties, (name[0], view.namespace))
     is_recorded = recorded is not None and folded(recorded) == folded(name)
     is_same = view.properties.get(STORAGE_UUID) == str(table.metadata.table_uuid)
-    return is_recorded or is_same or name[2].lower() in view.sql.lower()
+    return is_recorded or is_same or _is_written(name, view.sql.lower())
+
+
+def _is_written(name: TableName, sql: str) -> bool:
+    """Return whether a text has the name of a table, but for those with another schema in front."""
+    word = re.escape(name[2].lower())
+    found = re.finditer(rf"(?:(?:`((?:[^`]|``)+)`|([\w$]+))\.)?`?(?<![\w$]){word}(?![\w$])", sql)
+    schemas = ((match[1] or match[2] or "").replace("``", "`") for match in found)
+    return any(name[1].lower().endswith(schema) for schema in schemas)
 
 
 def folded(name: TableName) -> tuple[str, str]:

@@ -18,6 +18,7 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
 from dbt.adapters.icebergmv.maintenance.definition.date_units import units_are_literals
 from dbt.adapters.icebergmv.maintenance.definition.determinism import unknown_function
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import VIEW_ALIAS
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import (
     definition_hash,
@@ -44,7 +45,6 @@ DEPTH_LIMIT = 16
 _OTHER_TYPES = "A value of {} does not fit into the type that the view was made with. Make it again, or run its model."
 SIZE_LIMIT = 50_000
 """Characters of an expanded view: two views that read each other's base twice double the text at every level."""
-_INNER_ALIAS = "icebergmv_view"
 _QUERY_COLUMNS = "spark.query-column-names"
 _SESSION_CATALOG = "spark_catalog"
 
@@ -220,16 +220,16 @@ def _as_recorded(view: ViewInfo, sql: str, expansion: _Expansion) -> str:
     for column, ddl, actual in zip(view.columns, view.types, below, strict=True):
         quoted, same = identifier(column.name), actual is not None and actual.type == column.type
         # A bare name might mean a column of a query around it.
-        read = f"{identifier(_INNER_ALIAS)}.{quoted}"
+        read = f"{identifier(VIEW_ALIAS)}.{quoted}"
         listed.append(read if same else f"CAST({read} AS {ddl}) AS {quoted}")
         checked += [] if same else [keeps_its_value(read, ddl)]
     as_named = all(b is not None and b.name == n for b, n in zip(below, names, strict=True))
     as_named = as_named and all(map(_has_its_own_name, query.selects))
     as_named = as_named and len({n.lower() for n in (*names, *surplus)}) == len(below) + len(surplus)
-    alias = identifier(_INNER_ALIAS)
+    alias = identifier(VIEW_ALIAS)
     if not as_named:
         # Their own names distinguish them from columns that a `*` comes to mean.
-        given = (*names, *(f"{_INNER_ALIAS}_{i}" for i in range(len(surplus))))
+        given = (*names, *(f"{VIEW_ALIAS}_{i}" for i in range(len(surplus))))
         alias += f"({', '.join(map(identifier, given))})"
     as_created = f" WHERE {all_or_error(checked, _OTHER_TYPES.format(view.name))}" if checked else ""
     return f"(SELECT {', '.join(listed)} FROM (\n{sql}\n) AS {alias}{as_created})"
