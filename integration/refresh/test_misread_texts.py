@@ -22,6 +22,9 @@ TABLES = {
     ),
     "q": ("f boolean", "(false)"),
     "n": ("k int, v bigint", "(1, 1), (2, 2)"),
+    "w": ("id bigint, k string, v bigint", "(1, '1', 0), (2, '01', 0), (3, '2', 7), (4, '-0', 0)"),
+    "x": ("id bigint, k string, u bigint", "(11, '1', 3), (12, '01', 4), (13, '2', 5)"),
+    "y": ("id bigint, k string, all bigint", "(1, 'a', 1), (2, 'a', 2), (3, 'b', null)"),
     "m": ("id bigint, k int", "(1, 1), (2, 2), (99, 5)"),
 }
 PARTITIONED = {"q": "PARTITIONED BY (f)", "n": "PARTITIONED BY (v)"}
@@ -44,6 +47,14 @@ VIEWS = {
     "compared_first": "select id, flag, flag2 from {p} where flag = flag2 in (select f from {q})",
     "long_comment": "select a.id, count(*) as n from {m} a join {n} b on a.k = b.k -- as in C:\\\n"
     " and a.id = b.v\ngroup by a.id",
+    "plus": "select +k as kk, count(distinct id) as n from {w} group by +k",
+    "plus_joined": "select b.k as bk, b.id as bid, a.v from {w} a join {x} b on a.k = +b.k",
+    "plus_window": "select id, k, count(*) over (partition by +k) as n from {w}",
+    "plus_branch": "select s, id from (select '01' as s, id from {w} union all select '2' as s, id from {x}) where s = +'1'",
+    "piped_text": "select cast(y as string) as ys, count(distinct id) as n from "
+    "(select id, k || v - 0.0 as y from {w}) group by y",
+    "joined_as": "select b.k as bk, b.id as bid, v as av from {w} as full join {x} b on v < b.u",
+    "grouped_all": "select k, count(*) as n from {y} group by all, k",
     "last_comment": "select id, k from {m} -- from C:\\in\\",
 }
 CHANGES: list[Change] = [
@@ -61,6 +72,9 @@ CHANGES: list[Change] = [
         ["insert into {f} values (5, 'b', 20)", "insert into {s} values (1, 'month')", "delete from {f} where id = 1"],
         {},
     ),
+    (["insert into {w} values (5, '01', 5)", "insert into {y} values (4, 'a', 2)"], {}),
+    (["update {w} set k = '3' where id = 4", "update {x} set u = 99 where id = 12"], {}),
+    (["delete from {w} where id = 5", "insert into {w} values (6, '-0', 0), (7, '0', 0)"], {}),
     (["delete from {s} where k = 1", "delete from {q} where f", "insert into {a} values (5, 1)"], {}),
 ]
 

@@ -16,6 +16,7 @@ from dbt.adapters.icebergmv.maintenance.definition.parsing import (
     single_statement,
     tokens_of,
 )
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence
 from tests.support.rule_tables import analysed
 
 NOT_UNDERSTOOD = ["SELECT 'open", "SELECT (", "", "SELECT map(d) AS m FROM t", "SELECT " + "(" * 5000]
@@ -157,3 +158,29 @@ def test_a_condition_that_is_true_or_an_error_is_none() -> None:
     assert isinstance(other, ParsedSql)
     assert plain.tree == checked.tree
     assert other.tree != plain.tree
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_understood"),
+    [
+        ("SELECT k || v - 0.0 AS x FROM t", False),
+        ("SELECT (k || v) - 0.0 AS x, k || (v + 1) AS y FROM t", True),
+        ("SELECT u.k FROM t AS FULL JOIN u ON v < w", False),
+        ("SELECT u.k FROM (SELECT 1 AS v) AS LEFT OUTER JOIN u ON v < w", False),
+        ("SELECT u.k AS left FROM t AS a FULL JOIN u ON v < w", True),
+        ("SELECT k, count(*) AS n FROM g GROUP BY all, k", False),
+        ("SELECT k, count(*) AS n FROM g GROUP BY distinct, k", False),
+        ("SELECT k, count(*) AS n FROM g GROUP BY `all`, k", True),
+        ("SELECT k, count(*) AS n FROM g GROUP BY ALL", True),
+    ],
+)
+def test_words_that_spark_reads_otherwise(sql: str, *, is_understood: bool) -> None:
+    assert isinstance(parse(sql), ParsedSql if is_understood else NotParsed)
+
+
+def test_a_plus_makes_a_number_of_a_text() -> None:
+    found = parse("SELECT +k AS kk, -k AS mk, 1 + k AS sum FROM t GROUP BY + k")
+    assert isinstance(found, ParsedSql)
+    assert [call.this for call in found.tree.find_all(exp.Anonymous)] == ["positive", "positive"]
+    definition = analysed("SELECT + region AS r, count(*) AS n FROM t GROUP BY + region")
+    assert not definition.tracks_of(Occurrence(0))

@@ -8,35 +8,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from itertools import pairwise
+from typing import ClassVar
 
 import sqlglot
-import sqlglot.dialects.spark  # loaded now, not inside the first refresh of a run
-from sqlglot import Dialect, exp
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import VIEW_ALIAS
+from dbt.adapters.icebergmv.maintenance.definition.misreadings import misreading
 
 DIALECT = "spark"
 
+
+class _Spark(Spark):
+    """Takes `+x` for positive(x), as Spark does: of a text that is a number. sqlglot leaves the sign out."""
+
+    class Parser(Spark.Parser):  # type: ignore[misc,valid-type]
+        UNARY_PARSERS: ClassVar = {
+            **Spark.Parser.UNARY_PARSERS,
+            TokenType.PLUS: lambda self: exp.Anonymous(this="positive", expressions=[self._parse_unary()]),
+        }
+
+
+_SPARK = _Spark()
 _LONG_COMMENT = re.compile(r"--[^\r\n]*\\\n")
-_PREDICATES = (exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike, exp.RegexpILike, exp.SimilarTo)
-_WORDS = (
-    *(TokenType.IN, TokenType.NOT, TokenType.BETWEEN, TokenType.LIKE, TokenType.ILIKE, TokenType.RLIKE),
-    TokenType.SIMILAR_TO,
-)
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 _SWALLOWS = "Spark takes the line behind a comment that ends in a backslash for a part of the comment"
 
 _FAILURES = (SqlglotError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 """What sqlglot raises on text that it does not understand. Spark may well understand it."""
-
-
-_CONDITIONS = (TokenType.WHERE, TokenType.HAVING, TokenType.QUALIFY)
-_MORE_TABLES = (
-    *(TokenType.JOIN, TokenType.INNER, TokenType.LEFT, TokenType.RIGHT, TokenType.FULL, TokenType.CROSS),
-    *(TokenType.NATURAL, TokenType.SEMI, TokenType.ANTI, TokenType.LATERAL, TokenType.COMMA),
-)
 
 
 @dataclass(frozen=True)
@@ -61,18 +62,15 @@ def parse(sql: str) -> ParsedSql | NotParsed:
         parsed = ParsedSql(_with_calls(_with_fields(_tree(sql, tokens))), tokens)
     except _FAILURES as error:
         return NotParsed(str(error).splitlines()[0] if str(error) else type(error).__name__)
-    if _has_condition_that_is_an_alias(parsed):
-        return NotParsed("Spark takes WHERE (name) for an alias of the table before it: leave out the parentheses")
-    if _compares_predicates(parsed):
-        return NotParsed("Spark takes a = b IN (...) for (a = b) IN (...), so with LIKE and BETWEEN: use parentheses")
-    return parsed
+    reason = misreading(parsed.tree, parsed.tokens)
+    return parsed if reason is None else NotParsed(reason)
 
 
 def _tree(sql: str, tokens: Sequence[Token]) -> exp.Expr:
     """Return the syntax tree of a text whose tokens are known. Raises what sqlglot raises."""
-    found = Dialect.get_or_raise(DIALECT).parser().parse(list(tokens), sql)
+    found = _SPARK.parser().parse(list(tokens), sql)
     only = found[0] if len(found) == 1 else None
-    return sqlglot.parse_one(sql, dialect=DIALECT) if only is None else only
+    return sqlglot.parse_one(sql, dialect=_SPARK) if only is None else only
 
 
 def _with_fields(tree: exp.Expr) -> exp.Expr:
@@ -104,7 +102,7 @@ def _with_calls(tree: exp.Expr) -> exp.Expr:
         if isinstance(where.parent, exp.Select) and isinstance(where.this, exp.If) and _is_of_a_view(where.parent):
             where.pop()
     for node in list(tree.find_all(exp.Any)):
-        if not isinstance(node.parent, _PREDICATES):
+        if not isinstance(node.parent, (exp.Like, exp.ILike)):
             node.replace(exp.Anonymous(this="any", expressions=[node.this.unnest()]))
     return tree
 
@@ -115,42 +113,9 @@ def _is_of_a_view(select: exp.Select) -> bool:
     return from_ is not None and isinstance(from_.this, exp.Subquery) and from_.this.alias == VIEW_ALIAS
 
 
-def _compares_predicates(parsed: ParsedSql) -> bool:
-    """Return whether a predicate is an operand of a comparison, without parentheses, which Spark reads otherwise.
-
-    sqlglot puts parentheses around the operands of `<=>`, so there the tokens decide. A call, such as rlike(a, b), is
-    no predicate.
-    """
-    around = [_around(predicate) for predicate in parsed.tree.find_all(*_PREDICATES) if "start" not in predicate.meta]
-    if any(isinstance(node, _COMPARISONS) for node in around):
-        return True
-    if not any(isinstance(node, exp.Paren) and isinstance(node.parent, exp.NullSafeEQ) for node in around):
-        return False
-    operators = [n for n, t in enumerate(parsed.tokens) if t.token_type == TokenType.NULLSAFE_EQ]
-    return any(_is_before_a_predicate(n + 1, parsed.tokens) for n in operators)
-
-
-def _around(predicate: exp.Expr) -> exp.Expr | None:
-    around = predicate.parent
-    while isinstance(around, (exp.Not, exp.Escape)):
-        around = around.parent
-    return around
-
-
-def _is_before_a_predicate(operand: int, tokens: Sequence[Token]) -> bool:
-    """Return whether an operand that begins at a token is followed by a predicate, or is not in parentheses."""
-    depth = 0
-    for n, token in enumerate(tokens[operand:], start=operand + 1):
-        depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
-        if depth <= 0:
-            kinds = {t.token_type for t in tokens[n : n + 1]}
-            return token.token_type != TokenType.R_PAREN or not kinds.isdisjoint(_WORDS)
-    return True
-
-
 def parse_expression(sql: str) -> exp.Expr:
     """Return the syntax tree of an expression of our own. Raises SqlglotError where sqlglot cannot parse it."""
-    return sqlglot.parse_one(sql, dialect=DIALECT)
+    return sqlglot.parse_one(sql, dialect=_SPARK)
 
 
 def parse_query(sql: str) -> exp.Query | None:
@@ -176,49 +141,6 @@ def _tokens(sql: str) -> tuple[Token, ...]:
     if _LONG_COMMENT.search(sql):
         raise ValueError(_SWALLOWS)
     return tuple(sqlglot.tokenize(sql, dialect=DIALECT))
-
-
-def _has_condition_that_is_an_alias(parsed: ParsedSql) -> bool:
-    """Return whether Spark, which reserves few words, takes a condition for an alias and a list of column names.
-
-    That is `FROM t WHERE (flag)`, and so with HAVING and QUALIFY: names alone in the parentheses, no operator behind
-    them, and before them a table without an alias. sqlglot takes a WHERE also where tables follow it.
-    """
-    kinds = [t.token_type for t in parsed.tokens]
-    starts = [n + 2 for n, (one, two) in enumerate(pairwise(kinds)) if one in _CONDITIONS and two == TokenType.L_PAREN]
-    if any(_has_tables_behind(kinds[start:]) for start in starts):
-        return True
-    found = parsed.tree.find_all(exp.Where, exp.Having, exp.Qualify) if starts else ()
-    return any(_are_names(clause.this) and _takes_an_alias(clause) for clause in found)
-
-
-def _has_tables_behind(kinds: Sequence[TokenType]) -> bool:
-    """Return whether a parenthesis that was opened before has no other in it, and tables follow it."""
-    parentheses = (n for n, kind in enumerate(kinds) if kind in (TokenType.L_PAREN, TokenType.R_PAREN))
-    end = next(parentheses, None)
-    return (
-        end is not None and kinds[end] == TokenType.R_PAREN and any(k in _MORE_TABLES for k in kinds[end + 1 : end + 2])
-    )
-
-
-def _are_names(condition: exp.Expr) -> bool:
-    names = condition.expressions if isinstance(condition, exp.Tuple) else [condition.this]
-    return isinstance(condition, (exp.Paren, exp.Tuple)) and all(
-        isinstance(name, (exp.Boolean, exp.Null)) or (isinstance(name, exp.Column) and not name.table) for name in names
-    )
-
-
-def _takes_an_alias(clause: exp.Expr) -> bool:
-    """Return whether the table before a clause could be followed by an alias."""
-    select = clause.parent
-    between = ("laterals",) if isinstance(clause, exp.Where) else ("laterals", "where", "group")
-    if not isinstance(select, exp.Select) or any(select.args.get(name) for name in between):
-        return False
-    last = (select.args.get("joins") or [select.args.get("from_")])[-1]
-    if last is None or last.args.get("using") or last.this.args.get("pivots"):
-        return False
-    # sqlglot gives ON true to a join that has no condition.
-    return last.args.get("on") in (None, exp.true()) and not last.this.alias
 
 
 def definition_hash(sql: str) -> str:

@@ -1,0 +1,126 @@
+"""Texts of which sqlglot's tree is not what Spark runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from sqlglot import exp
+from sqlglot.tokens import Token, TokenType
+
+_CONDITIONS = (TokenType.WHERE, TokenType.HAVING, TokenType.QUALIFY)
+_MORE_TABLES = (
+    *(TokenType.JOIN, TokenType.INNER, TokenType.LEFT, TokenType.RIGHT, TokenType.FULL, TokenType.CROSS),
+    *(TokenType.NATURAL, TokenType.SEMI, TokenType.ANTI, TokenType.LATERAL, TokenType.COMMA),
+)
+_PREDICATES = (exp.In, exp.Between, exp.Like, exp.ILike, exp.RegexpLike, exp.RegexpILike, exp.SimilarTo)
+_WORDS = (
+    *(TokenType.IN, TokenType.NOT, TokenType.BETWEEN, TokenType.LIKE, TokenType.ILIKE, TokenType.RLIKE),
+    TokenType.SIMILAR_TO,
+)
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
+_JOIN_WORDS = (
+    *(TokenType.LEFT, TokenType.RIGHT, TokenType.FULL, TokenType.INNER, TokenType.CROSS, TokenType.NATURAL),
+    *(TokenType.JOIN, TokenType.OUTER, TokenType.SEMI, TokenType.ANTI),
+)
+
+
+def misreading(tree: exp.Expr, tokens: Sequence[Token]) -> str | None:
+    """Return what Spark may take a parsed text for that the tree does not say; None if nothing is known of it."""
+    if _has_condition_that_is_an_alias(tree, tokens):
+        return "Spark takes WHERE (name) for an alias of the table before it: leave out the parentheses"
+    if _compares_predicates(tree, tokens):
+        return "Spark takes a = b IN (...) for (a = b) IN (...), and LIKE and BETWEEN so too: use parentheses"
+    if any(isinstance(pipe.expression, (exp.Add, exp.Sub)) for pipe in tree.find_all(exp.DPipe)):
+        return "Spark takes a || b + c for (a || b) + c: use parentheses"
+    if _has_join_word_for_an_alias(tokens):
+        return "Spark takes AS for an alias where the word of a join follows it: leave it out"
+    if any(group.args.get("all") is not None and group.expressions for group in tree.find_all(exp.Group)):
+        return "Spark takes ALL and DISTINCT before other columns of a GROUP BY for columns: use backticks"
+    return None
+
+
+def _has_join_word_for_an_alias(tokens: Sequence[Token]) -> bool:
+    """Return whether the type of a join follows AS, as in `FROM t AS LEFT JOIN u`."""
+    kinds = [token.token_type for token in tokens]
+    return any(
+        kind == TokenType.ALIAS and len(following) == 2 and all(word in _JOIN_WORDS for word in following)
+        for n, kind in enumerate(kinds)
+        if (following := kinds[n + 1 : n + 3])
+    )
+
+
+def _has_condition_that_is_an_alias(tree: exp.Expr, tokens: Sequence[Token]) -> bool:
+    """Return whether Spark, which reserves few words, takes a condition for an alias and a list of column names.
+
+    That is `FROM t WHERE (flag)`, and so with HAVING and QUALIFY: names alone in the parentheses, no operator behind
+    them, and before them a table without an alias. sqlglot takes a WHERE also where tables follow it.
+    """
+    kinds = [t.token_type for t in tokens]
+    starts = [n + 2 for n, (one, two) in enumerate(pairwise(kinds)) if one in _CONDITIONS and two == TokenType.L_PAREN]
+    if any(_has_tables_behind(kinds[start:]) for start in starts):
+        return True
+    found = tree.find_all(exp.Where, exp.Having, exp.Qualify) if starts else ()
+    return any(_are_names(clause.this) and _takes_an_alias(clause) for clause in found)
+
+
+def _has_tables_behind(kinds: Sequence[TokenType]) -> bool:
+    """Return whether a parenthesis that was opened before has no other in it, and tables follow it."""
+    parentheses = (n for n, kind in enumerate(kinds) if kind in (TokenType.L_PAREN, TokenType.R_PAREN))
+    end = next(parentheses, None)
+    return (
+        end is not None and kinds[end] == TokenType.R_PAREN and any(k in _MORE_TABLES for k in kinds[end + 1 : end + 2])
+    )
+
+
+def _are_names(condition: exp.Expr) -> bool:
+    names = condition.expressions if isinstance(condition, exp.Tuple) else [condition.this]
+    return isinstance(condition, (exp.Paren, exp.Tuple)) and all(
+        isinstance(name, (exp.Boolean, exp.Null)) or (isinstance(name, exp.Column) and not name.table) for name in names
+    )
+
+
+def _takes_an_alias(clause: exp.Expr) -> bool:
+    """Return whether the table before a clause could be followed by an alias."""
+    select = clause.parent
+    between = ("laterals",) if isinstance(clause, exp.Where) else ("laterals", "where", "group")
+    if not isinstance(select, exp.Select) or any(select.args.get(name) for name in between):
+        return False
+    last = (select.args.get("joins") or [select.args.get("from_")])[-1]
+    if last is None or last.args.get("using") or last.this.args.get("pivots"):
+        return False
+    # sqlglot gives ON true to a join that has no condition.
+    return last.args.get("on") in (None, exp.true()) and not last.this.alias
+
+
+def _compares_predicates(tree: exp.Expr, tokens: Sequence[Token]) -> bool:
+    """Return whether a predicate is an operand of a comparison, without parentheses, which Spark reads otherwise.
+
+    sqlglot puts parentheses around the operands of `<=>`, so there the tokens decide. A call, such as rlike(a, b), is
+    no predicate.
+    """
+    around = [_around(predicate) for predicate in tree.find_all(*_PREDICATES) if "start" not in predicate.meta]
+    if any(isinstance(node, _COMPARISONS) for node in around):
+        return True
+    if not any(isinstance(node, exp.Paren) and isinstance(node.parent, exp.NullSafeEQ) for node in around):
+        return False
+    operators = [n for n, t in enumerate(tokens) if t.token_type == TokenType.NULLSAFE_EQ]
+    return any(_is_before_a_predicate(n + 1, tokens) for n in operators)
+
+
+def _around(predicate: exp.Expr) -> exp.Expr | None:
+    around = predicate.parent
+    while isinstance(around, (exp.Not, exp.Escape)):
+        around = around.parent
+    return around
+
+
+def _is_before_a_predicate(operand: int, tokens: Sequence[Token]) -> bool:
+    """Return whether an operand that begins at a token is followed by a predicate, or is not in parentheses."""
+    depth = 0
+    for n, token in enumerate(tokens[operand:], start=operand + 1):
+        depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
+        if depth <= 0:
+            kinds = {t.token_type for t in tokens[n : n + 1]}
+            return token.token_type != TokenType.R_PAREN or not kinds.isdisjoint(_WORDS)
+    return True
