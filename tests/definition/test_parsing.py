@@ -183,4 +183,4 @@ def test_a_plus_makes_a_number_of_a_text() -> None:
     assert isinstance(found, ParsedSql)
     assert [call.this for call in found.tree.find_all(exp.Anonymous)] == ["positive", "positive"]
     definition = analysed("SELECT + region AS r, count(*) AS n FROM t GROUP BY + region")
-    assert not definition.tracks_of(Occurrence(0))
+    assert all(track.function for tracks in definition.tracks_of(Occurrence(0)).values() for track in tracks)
