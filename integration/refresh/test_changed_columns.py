@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from integration.support.following import filled
 from integration.support.lake import LakeProject
 
 T = ("id bigint, k bigint, x bigint", "(1, 10, 100), (2, 20, 200), (3, 30, 3)")
@@ -55,10 +56,7 @@ CASES = {
 def test_the_view_is_its_select(lake: LakeProject, case: str) -> None:
     tables, select, changes = CASES[case]
     name = f"columns_{[*CASES].index(case)}"
-    names = {table: f"lake.{lake.schema}.{name}_{table}" for table in tables}
-    for table, (columns, rows) in tables.items():
-        lake.sql(f"CREATE TABLE {names[table]} ({columns}) USING iceberg")
-        lake.sql(f"INSERT INTO {names[table]} VALUES {rows}")
+    names = filled(lake, f"{name}_", tables)
     lake.model(name, select.format(**names))
     lake.run("--select", name)
     for change in changes:

@@ -5,6 +5,7 @@ Groups, windows and joins take them for one value. What is shown of them, as a t
 
 from __future__ import annotations
 
+from integration.support.following import filled
 from integration.support.lake import LakeProject
 
 TABLES = {
@@ -61,10 +62,7 @@ CHANGES = [
 
 
 def test_views_follow_and_are_full_where_nothing_says_what_is_reached(lake: LakeProject) -> None:
-    names = {name: f"lake.{lake.schema}.{name}" for name in TABLES}
-    for name, (columns, rows) in TABLES.items():
-        lake.sql(f"CREATE TABLE {names[name]} ({columns}) USING iceberg")
-        lake.sql(f"INSERT INTO {names[name]} VALUES {rows}")
+    names = filled(lake, "", TABLES)
     for view, sql in VIEWS.items():
         lake.model(view, sql.format(**names), refresh_policy="incremental")
     lake.run("--select", *VIEWS)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from integration.support.following import Change, assert_follows
+from integration.support.following import Change, assert_follows, filled
 from integration.support.lake import LakeProject
 
 TABLES = {
@@ -80,10 +80,7 @@ CHANGES: list[Change] = [
 
 
 def test_rows_are_those_of_spark(lake: LakeProject) -> None:
-    tables = {name: f"lake.{lake.schema}.misread_{name}" for name in TABLES}
-    for name, (columns, rows) in TABLES.items():
-        lake.sql(f"CREATE TABLE {tables[name]} ({columns}) USING iceberg {PARTITIONED.get(name, '')}")
-        lake.sql(f"INSERT INTO {tables[name]} VALUES {rows}")
+    tables = filled(lake, "misread_", TABLES, PARTITIONED)
     for name, sql in VIEWS.items():
         lake.model(name, sql.format(**tables), refresh_policy="incremental")
     lake.run("--select", *VIEWS)

@@ -30,6 +30,17 @@ def built(
     return names
 
 
+def filled(
+    lake: LakeProject, prefix: str, tables: Mapping[str, tuple[str, str]], partitioned: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Make tables, each given by its columns and rows, and some by a partitioning too; return their names."""
+    names = {name: f"lake.{lake.schema}.{prefix}{name}" for name in tables}
+    for name, (columns, rows) in tables.items():
+        lake.sql(f"CREATE TABLE {names[name]} ({columns}) USING iceberg {(partitioned or {}).get(name, '')}")
+        lake.sql(f"INSERT INTO {names[name]} VALUES {rows}")
+    return names
+
+
 def among(change: Change, views: Collection[str]) -> Change:
     """Return a change with what is said of some of the views alone."""
     statements, kinds = change

@@ -8,6 +8,9 @@ from itertools import pairwise
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
+from dbt.adapters.icebergmv.maintenance.definition.clauses import closing
+from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
+
 _CONDITIONS = (TokenType.WHERE, TokenType.HAVING, TokenType.QUALIFY)
 _MORE_TABLES = (
     *(TokenType.JOIN, TokenType.INNER, TokenType.LEFT, TokenType.RIGHT, TokenType.FULL, TokenType.CROSS),
@@ -27,15 +30,16 @@ _JOIN_WORDS = (
 
 def misreading(tree: exp.Expr, tokens: Sequence[Token]) -> str | None:
     """Return what Spark may take a parsed text for that the tree does not say; None if nothing is known of it."""
-    if _has_condition_that_is_an_alias(tree, tokens):
+    nodes = Nodes(tree)
+    if _has_condition_that_is_an_alias(nodes, tokens):
         return "Spark takes WHERE (name) for an alias of the table before it: leave out the parentheses"
-    if _compares_predicates(tree, tokens):
+    if _compares_predicates(nodes, tokens):
         return "Spark takes a = b IN (...) for (a = b) IN (...), and LIKE and BETWEEN so too: use parentheses"
-    if any(isinstance(pipe.expression, (exp.Add, exp.Sub)) for pipe in tree.find_all(exp.DPipe)):
+    if any(isinstance(pipe.expression, (exp.Add, exp.Sub)) for pipe in nodes.of(exp.DPipe)):
         return "Spark takes a || b + c for (a || b) + c: use parentheses"
     if _has_join_word_for_an_alias(tokens):
         return "Spark takes AS for an alias where the word of a join follows it: leave it out"
-    if any(group.args.get("all") is not None and group.expressions for group in tree.find_all(exp.Group)):
+    if any(group.args.get("all") is not None and group.expressions for group in nodes.of(exp.Group)):
         return "Spark takes ALL and DISTINCT before other columns of a GROUP BY for columns: use backticks"
     return None
 
@@ -50,7 +54,7 @@ def _has_join_word_for_an_alias(tokens: Sequence[Token]) -> bool:
     )
 
 
-def _has_condition_that_is_an_alias(tree: exp.Expr, tokens: Sequence[Token]) -> bool:
+def _has_condition_that_is_an_alias(nodes: Nodes, tokens: Sequence[Token]) -> bool:
     """Return whether Spark, which reserves few words, takes a condition for an alias and a list of column names.
 
     That is `FROM t WHERE (flag)`, and so with HAVING and QUALIFY: names alone in the parentheses, no operator behind
@@ -60,7 +64,7 @@ def _has_condition_that_is_an_alias(tree: exp.Expr, tokens: Sequence[Token]) -> 
     starts = [n + 2 for n, (one, two) in enumerate(pairwise(kinds)) if one in _CONDITIONS and two == TokenType.L_PAREN]
     if any(_has_tables_behind(kinds[start:]) for start in starts):
         return True
-    found = tree.find_all(exp.Where, exp.Having, exp.Qualify) if starts else ()
+    found: list[exp.Expr] = nodes.of(exp.Where, exp.Having, exp.Qualify) if starts else []
     return any(_are_names(clause.this) and _takes_an_alias(clause) for clause in found)
 
 
@@ -93,13 +97,13 @@ def _takes_an_alias(clause: exp.Expr) -> bool:
     return last.args.get("on") in (None, exp.true()) and not last.this.alias
 
 
-def _compares_predicates(tree: exp.Expr, tokens: Sequence[Token]) -> bool:
+def _compares_predicates(nodes: Nodes, tokens: Sequence[Token]) -> bool:
     """Return whether a predicate is an operand of a comparison, without parentheses, which Spark reads otherwise.
 
     sqlglot puts parentheses around the operands of `<=>`, so there the tokens decide. A call, such as rlike(a, b), is
     no predicate.
     """
-    around = [_around(predicate) for predicate in tree.find_all(*_PREDICATES) if "start" not in predicate.meta]
+    around = [_around(predicate) for predicate in nodes.of(*_PREDICATES) if "start" not in predicate.meta]
     if any(isinstance(node, _COMPARISONS) for node in around):
         return True
     if not any(isinstance(node, exp.Paren) and isinstance(node.parent, exp.NullSafeEQ) for node in around):
@@ -117,10 +121,5 @@ def _around(predicate: exp.Expr) -> exp.Expr | None:
 
 def _is_before_a_predicate(operand: int, tokens: Sequence[Token]) -> bool:
     """Return whether an operand that begins at a token is followed by a predicate, or is not in parentheses."""
-    depth = 0
-    for n, token in enumerate(tokens[operand:], start=operand + 1):
-        depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
-        if depth <= 0:
-            kinds = {t.token_type for t in tokens[n : n + 1]}
-            return token.token_type != TokenType.R_PAREN or not kinds.isdisjoint(_WORDS)
-    return True
+    closed = closing(operand, tokens) if tokens[operand].token_type == TokenType.L_PAREN else None
+    return closed is None or any(token.token_type in _WORDS for token in tokens[closed + 1 : closed + 2])

@@ -30,6 +30,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clock import (
 )
 from dbt.adapters.icebergmv.maintenance.definition.cte_copies import with_copies
 from dbt.adapters.icebergmv.maintenance.definition.determinism import names_collation
+from dbt.adapters.icebergmv.maintenance.definition.moved_values import passes_once
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import term_span
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
@@ -137,7 +138,7 @@ def _asked_sql(text: _Text, term: _Term, clocks: tuple[Clock, Clock]) -> str:
         text.sql,
         [
             *literals([c for c in text.calls if c.start < term.start], now),
-            TextEdit(term.start, term.end, f"((({new}) OR ({old})) AND NOT (({new}) <=> ({old})))"),
+            TextEdit(term.start, term.end, passes_once(new, old)),
             *literals([c for c in text.calls if c.start >= term.end], before),
         ],
     )

@@ -98,11 +98,11 @@ def _with_calls(tree: exp.Expr) -> exp.Expr:
 
     And without the WHERE of ours around the SQL of a view, which lets all rows pass or raises an error.
     """
-    for where in list(tree.find_all(exp.Where)):
-        if isinstance(where.parent, exp.Select) and isinstance(where.this, exp.If) and _is_of_a_view(where.parent):
-            where.pop()
-    for node in list(tree.find_all(exp.Any)):
-        if not isinstance(node.parent, (exp.Like, exp.ILike)):
+    for node in list(tree.find_all(exp.Where, exp.Any)):
+        if isinstance(node, exp.Where):
+            if isinstance(node.parent, exp.Select) and isinstance(node.this, exp.If) and _is_of_a_view(node.parent):
+                node.pop()
+        elif not isinstance(node.parent, (exp.Like, exp.ILike)):
             node.replace(exp.Anonymous(this="any", expressions=[node.this.unnest()]))
     return tree
 
@@ -161,8 +161,8 @@ def single_statement(sql: str) -> str:
 
     Nor with a comment at its end that ends in a backslash: the next line of a text around it would be part of it.
     """
-    tokens = list(tokens_of(sql.strip()) or ())
     sql = sql.strip()
+    tokens = list(tokens_of(sql) or ())
     while tokens and tokens[-1].token_type == TokenType.SEMICOLON:
         sql = sql[: tokens.pop().start]
     return sql[: tokens[-1].end + 1] if tokens and sql.endswith("\\") else sql.strip()

@@ -26,7 +26,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     view_of_storage,
 )
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY
-from dbt.adapters.icebergmv.maintenance.status.storage_readers import all_views, folded, knows
+from dbt.adapters.icebergmv.maintenance.status.storage_readers import all_views, folded, knows, why_needed
 from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
 from dbt.adapters.icebergmv.maintenance.status.time_spans import ago
 
@@ -142,13 +142,9 @@ def _why_not_owned(
     if not (views or catalog.shows_all_views):
         # It was made where there are views: this profile may not see them.
         return f"no view of the catalog {catalog.name} can be seen with this profile, so it is not known who reads it"
-    for shown, view in views:
-        if view is None:
-            return f"{shown} cannot be read, so it is not known what it reads"
-        if not view.sql:
-            return f"{shown} has no SQL for Spark, so it is not known what it reads"
-        if knows(view, name, table):
-            return f"{shown} reads it"
+    needed = why_needed(views, name, table)
+    if needed is not None:
+        return needed
     if STATE_KEY in table.properties and folded(name) != folded(staging_name(owner)):
         return "it was a materialized view itself (layout table). Drop it by hand if nobody queries it"
     return None

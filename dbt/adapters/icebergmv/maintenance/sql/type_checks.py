@@ -49,16 +49,18 @@ def keeps_its_value(value: str, ddl: str) -> str:
     kind, decimal = ddl.lower(), ddl.lower().startswith("decimal")
     if kind == "string":
         return f"NOT typeof({value}) RLIKE '{NO_TEXT}'"
-    always = [has_type(value, ddl), *_one_of(value, _UP.get(kind, ()))]
-    perhaps = _one_of(value, _WHOLE if decimal else _WHERE_IT_FITS.get(kind, ()))
+    up, fits = _UP.get(kind, ()), _WHOLE if decimal else _WHERE_IT_FITS.get(kind, ())
+    always = [has_type(value, ddl), *([has_one_of(value, up)] if up else [])]
+    perhaps = [has_one_of(value, fits)] if fits else []
     if decimal:
         perhaps.append(f"typeof({value}) LIKE 'decimal(%'")
     kept = f"({value} IS NULL OR try_cast({value} AS {ddl}) = {value})"
     return f"({' OR '.join([*always, *(f'({of_type} AND {kept})' for of_type in perhaps)])})"
 
 
-def _one_of(value: str, types: Sequence[str]) -> list[str]:
-    return [f"typeof({value}) IN ({', '.join(map(string_literal, types))})"] if types else []
+def has_one_of(value: str, types: Sequence[str]) -> str:
+    """Return the condition that a value has one of some types."""
+    return f"typeof({value}) IN ({', '.join(map(string_literal, types))})"
 
 
 def all_or_error(conditions: Sequence[str], message: str) -> str:

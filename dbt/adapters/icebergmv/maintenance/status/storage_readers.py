@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pyiceberg.table import Table
 
@@ -31,8 +31,20 @@ def all_views(catalog: CatalogReader) -> Iterator[tuple[str, ViewInfo | None]]:
 
 def may_be_read(catalog: CatalogReader, name: TableName, table: Table, owner: TableName) -> bool:
     """Return whether some view of the catalog but the owner reads a storage table, or cannot be read itself."""
-    others = (view for shown, view in all_views(catalog) if shown != show(owner))
-    return any(view is None or not view.sql or knows(view, name, table) for view in others)
+    others = (found for found in all_views(catalog) if found[0] != show(owner))
+    return why_needed(others, name, table) is not None
+
+
+def why_needed(views: Iterable[tuple[str, ViewInfo | None]], name: TableName, table: Table) -> str | None:
+    """Return which of some views reads a storage table, or may; None if none does."""
+    for shown, view in views:
+        if view is None:
+            return f"{shown} cannot be read, so it is not known what it reads"
+        if not view.sql:
+            return f"{shown} has no SQL for Spark, so it is not known what it reads"
+        if knows(view, name, table):
+            return f"{shown} reads it"
+    return None
 
 
 def view_stored_in(table: Table, catalog: CatalogReader, owner: TableName) -> str | None:

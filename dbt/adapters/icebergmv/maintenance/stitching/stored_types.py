@@ -11,7 +11,7 @@ from pyiceberg.types import DecimalType, IcebergType, StringType, UUIDType
 
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, string_literal
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type, spark_type
-from dbt.adapters.icebergmv.maintenance.sql.type_checks import NO_TEXT, SOURCES, has_type
+from dbt.adapters.icebergmv.maintenance.sql.type_checks import NO_TEXT, SOURCES, has_one_of, has_type
 
 
 def as_stored(column: str, type_: IcebergType) -> str:
@@ -29,7 +29,7 @@ def _of_another_type(value: str, type_: IcebergType, ddl: str, refused: str) -> 
     if isinstance(type_, DecimalType):
         is_number = f"typeof({value}) LIKE 'decimal(%,{type_.scale})'"
     elif ddl in SOURCES:
-        is_number = f"typeof({value}) IN ({', '.join(map(string_literal, SOURCES[ddl]))})"
+        is_number = has_one_of(value, SOURCES[ddl])
     else:
         return refused
     cast = f"try_cast({value} AS {ddl})"
