@@ -121,6 +121,12 @@ def test_order_dependent(aggregate: str) -> None:
     assert analysed_over_tables(f"SELECT d, {aggregate} AS f FROM t GROUP BY d").full_when_changed is not None
 
 
+def test_isnull_where_it_is_no_call_is_not_understood() -> None:
+    assert isinstance(parse("SELECT d isnull FROM t"), NotParsed)
+    assert isinstance(parse("SELECT d FROM t WHERE v notnull"), NotParsed)
+    assert isinstance(parse("SELECT isnull(v) AS none, isnotnull(v) AS some FROM t WHERE v IS NOT NULL"), ParsedSql)
+
+
 def test_parser_that_fails_in_its_own_way() -> None:
     assert analysed_over_tables("SELECT d FROM t |> LIMIT 4").always_full is not None
 

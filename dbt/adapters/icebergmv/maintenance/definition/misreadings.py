@@ -39,6 +39,8 @@ def misreading(tree: exp.Expr, tokens: Sequence[Token]) -> str | None:
         return "Spark takes a || b + c for (a || b) + c: use parentheses"
     if _has_join_word_for_an_alias(tokens):
         return "Spark takes AS for an alias where the word of a join follows it: leave it out"
+    if _has_null_test_that_is_no_call(tokens):
+        return "Spark takes isnull and notnull behind an expression for an alias: write IS NULL, or AS"
     if any(group.args.get("all") is not None and group.expressions for group in nodes.of(exp.Group)):
         return "Spark takes ALL and DISTINCT before other columns of a GROUP BY for columns: use backticks"
     return None
@@ -51,6 +53,14 @@ def _has_join_word_for_an_alias(tokens: Sequence[Token]) -> bool:
         kind == TokenType.ALIAS and len(following) == 2 and all(word in _JOIN_WORDS for word in following)
         for n, kind in enumerate(kinds)
         if (following := kinds[n + 1 : n + 3])
+    )
+
+
+def _has_null_test_that_is_no_call(tokens: Sequence[Token]) -> bool:
+    kinds = [token.token_type for token in tokens]
+    return any(
+        kind in (TokenType.ISNULL, TokenType.NOTNULL) and kinds[n : n + 1] != [TokenType.L_PAREN]
+        for n, kind in enumerate(kinds, start=1)
     )
 
 
