@@ -217,7 +217,7 @@ REACHES = {
     },
     # A subquery over other tables follows from the columns that it takes from outside.
     "SELECT d, (SELECT max(w) FROM u) AS m FROM t": {1: ("d", "", "{sql}")},
-    "SELECT d, (SELECT max(w) FROM u WHERE u.id = t.id) AS m FROM t": {1: ("d, m", "", "{sql}")},
+    "SELECT d, (SELECT max(w) FROM u WHERE u.id = t.id) AS m FROM t": {1: ("d", "", "{sql}")},
     f"SELECT region FROM ({T}) x WHERE EXISTS (SELECT 1 FROM u WHERE u.w = x.s)": {
         0: ("region", "", f"SELECT region FROM ({T}) x WHERE (true OR EXISTS (SELECT 1 FROM u WHERE u.w = x.s))"),
         1: ("region", "", "{sql}"),

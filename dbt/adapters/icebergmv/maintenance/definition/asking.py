@@ -13,6 +13,7 @@ from dbt.adapters.icebergmv.maintenance.definition.cte_copies import Copies, wit
 from dbt.adapters.icebergmv.maintenance.definition.date_units import units_are_literals
 from dbt.adapters.icebergmv.maintenance.definition.determinism import names_collation
 from dbt.adapters.icebergmv.maintenance.definition.moved_values import MovedTerm, moved_terms
+from dbt.adapters.icebergmv.maintenance.definition.name_scopes import NameScopes
 from dbt.adapters.icebergmv.maintenance.definition.on_demand import OnDemand
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.parts import Part, blocks_of, scalar_subqueries
@@ -53,6 +54,9 @@ class Reach:
     The question is the SQL over the changed rows alone, with `edits`, and with the references in `emptied` read as
     empty (see rules/answers.py). Where it gives no row, nothing is reached; without `columns` it says no more. The
     columns in `literals` are answered too, but show one value: they say which branch of a UNION is reached.
+
+    No column is answered that has a subquery. Of `(k = 1 AND x = 'a') OR (k = 2 AND x = 'b')`, with a correlated
+    subquery for x, Spark puts the constants into the two copies of it, takes them for one all the same, and loses rows.
     """
 
     columns: tuple[str, ...]
@@ -153,7 +157,8 @@ def asked(sql: str, references: tuple[TableReference, ...], known: Known) -> Ask
     columns = {r.index: known.columns.get(origins[r.index]) for r in found}
     relation = track(parsed.tree, scope_of(parsed, copies.sql, replace(known, columns=columns)))
     reach, ruled_out = reach_of(relation, found, parsed, copies.sql), frozenset(o.index for o in relation.ruled_out)
-    scalars, blocks = scalar_subqueries(parsed, found), blocks_of(parsed, copies.sql)
+    scopes = NameScopes(columns)
+    scalars, blocks = scalar_subqueries(parsed, found, scopes), blocks_of(parsed, copies.sql, scopes)
     questions = {o.index: question for o, question in relation.questions.items() if not o.uses}
     moved = moved_terms(parsed, copies.sql, scalars, questions) if scalars else {}
     shared = _shared(sql, references, known) if len(found) > len(references) else {}
@@ -254,7 +259,7 @@ def _reach(
     edits = text_edits(parsed, sql, question.edits)
     if edits is None:
         return None
-    answered = [c for c in relation.columns or () if occurrence in c.answered]
+    answered = [c for c in relation.columns or () if occurrence in c.answered and not c.has_subquery]
     columns = tuple(c.name for c in answered if c.literal_of(occurrence) is None)
     literals = tuple(c.name for c in answered if tells_apart(c, occurrence, relation))
     return Reach(columns, edits, frozenset(o.index for o in question.emptied), literals)

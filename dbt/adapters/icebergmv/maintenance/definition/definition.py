@@ -196,7 +196,7 @@ def analyse(
         sql=sql,
         references=references.tables,
         columns=followed.columns,
-        always_full=references.opaque or volatility(nodes, tokens, known.columns.values()),
+        always_full=references.opaque or volatility(nodes, tokens, known.columns),
         full_when_changed=depends,
         sorted_lists=None if depends is None else sorted_lists(parsed, depends),
         occurrences=relation.occurrences - relation.ruled_out,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.definition.name_scopes import NameScopes
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import FUNCTIONS, known_of
@@ -20,8 +21,6 @@ _ICEBERG_FUNCTIONS = frozenset(["bucket", "truncate", "years", "months", "days",
 _METADATA_COLUMNS = frozenset(
     ["_file", "_pos", "_partition", "_spec_id", "_deleted", "_row_id", "_last_updated_sequence_number", "_metadata"]
 )
-_GENERATED_COLUMNS = frozenset(["col", "pos", "key", "value", "id"])
-_GENERATED = re.compile(r"col\d+$")
 COLLATION = re.compile(r"\bcollat(e|ion)\b", re.IGNORECASE)
 """Is in the words of a SELECT, or of a type, that has equal texts which can be told apart."""
 
@@ -42,11 +41,16 @@ _GRAMMAR_WORDS = """
 _GRAMMAR = frozenset(_GRAMMAR_WORDS.split())
 
 
-def volatility(nodes: Nodes, tokens: Sequence[Token], tables: Iterable[tuple[ColumnInfo, ...] | None]) -> str | None:
-    """Return why a new evaluation may differ although no table changed, or None when it cannot."""
-    known = list(tables)
-    columns = {c.name.lower() for table in known for c in table or ()}
-    for name, called_empty in _names(tokens, columns):
+def volatility(
+    nodes: Nodes, tokens: Sequence[Token], tables: Mapping[int, tuple[ColumnInfo, ...] | None]
+) -> str | None:
+    """Return why a new evaluation may differ although no table changed, or None when it cannot.
+
+    `tables` are the columns of each reference.
+    """
+    scopes = NameScopes(tables)
+    columns = {c.name.lower() for table in tables.values() for c in table or ()}
+    for name, called_empty in (*_names(tokens), *((n, True) for n in _functions_named_as_columns(nodes, scopes))):
         function = known_of(name)
         if function.volatile or (called_empty and function.volatile_without_arguments):
             return f"{name}() gives a new value at every run"
@@ -61,7 +65,7 @@ def volatility(nodes: Nodes, tokens: Sequence[Token], tables: Iterable[tuple[Col
                 return f"the metadata column {name} changes when files are rewritten"
     if nodes.have(exp.TableSample):
         return "TABLESAMPLE picks other rows at every run"
-    return unknown_function(nodes, tokens) or (None if None in known else _variable(nodes, columns))
+    return unknown_function(nodes, tokens) or _variable(nodes, scopes)
 
 
 def order_dependence(query: exp.Expr, tokens: Sequence[Token]) -> str | None:
@@ -116,10 +120,18 @@ def _closed(tokens: Sequence[Token], opened: int) -> int:
     return len(tokens)
 
 
-def _names(tokens: Sequence[Token], columns: set[str]) -> Iterable[tuple[str, bool]]:
+def _functions_named_as_columns(nodes: Nodes, scopes: NameScopes) -> Iterator[str]:
+    """Yield the names of functions that sqlglot takes for columns, which no table of their own FROM has."""
+    for column in nodes.of(exp.Column):
+        if len(column.parts) == 1 and known_of(column.name).without_parentheses and not scopes.is_own(column):
+            yield column.name.lower()
+
+
+def _names(tokens: Sequence[Token]) -> Iterator[tuple[str, bool]]:
     """Yield the lower-case names of functions that the text calls, and whether each is called without arguments.
 
-    The tokens are read, not the tree: sqlglot maps several functions to one node.
+    The tokens are read, not the tree: sqlglot maps several functions to one node. A name that is quoted, or hidden by a
+    column, is a column in the tree.
     """
     for token, following, after in zip(tokens, [*tokens[1:], None], [*tokens[2:], None, None], strict=False):
         name = token.text.lower()
@@ -128,10 +140,8 @@ def _names(tokens: Sequence[Token], columns: set[str]) -> Iterable[tuple[str, bo
             continue
         if following is not None and following.token_type == TokenType.L_PAREN:
             yield name, after is not None and after.token_type == TokenType.R_PAREN
-        elif function.without_parentheses:
-            is_quoted = token.token_type == TokenType.IDENTIFIER
-            if name not in columns or not (is_quoted or function.hidden_by_column):
-                yield name, True
+        elif function.without_parentheses and not function.hidden_by_column:
+            yield from [(name, True)] if token.token_type != TokenType.IDENTIFIER else []
 
 
 def unknown_function(nodes: Nodes, tokens: Sequence[Token]) -> str | None:
@@ -147,27 +157,18 @@ def unknown_function(nodes: Nodes, tokens: Sequence[Token]) -> str | None:
             continue
         return _user_defined(str(call.this))
     # Functions of other databases that the parser knows and Spark does not: here they can only be user-defined.
-    for name, _ in _names(tokens, set()):
+    for name, _ in _names(tokens):
         if name.upper() in exp.FUNCTION_BY_NAME and name not in FUNCTIONS and name not in _GRAMMAR:
             return _user_defined(name)
     return None
 
 
-def _variable(nodes: Nodes, columns: set[str]) -> str | None:
-    """Return which name is a session variable: no table, alias or lambda of the query offers it."""
+def _variable(nodes: Nodes, scopes: NameScopes) -> str | None:
+    """Return which name is a session variable: no table, alias or lambda around it offers it."""
     if nodes.have(exp.Pivot):
         return None
-    offered = columns | _GENERATED_COLUMNS
-    offered |= {name.name.lower() for alias in nodes.of(exp.TableAlias) for name in alias.columns}
-    offered |= {alias.alias.lower() for alias in nodes.of(exp.Alias)}
-    offered |= {name.name.lower() for aliases in nodes.of(exp.Aliases) for name in aliases.expressions}
-    offered |= {argument.name.lower() for call in nodes.of(exp.Lambda) for argument in call.expressions}
-    sources = {t.alias_or_name.lower() for t in nodes.of(exp.Table, exp.Subquery, exp.CTE)}
     for column in nodes.of(exp.Column):
-        outermost = column.parts[0].name.lower()
-        if isinstance(column.this, exp.Star) or outermost in offered | sources or _GENERATED.match(outermost):
-            continue
-        if len(column.parts) == 1 or outermost in ("session", "system"):
+        if not isinstance(column.this, exp.Star) and not scopes.may_be_column(column):
             name = column.sql(dialect=DIALECT)
             return f"{name} is no column of a table that it reads: a misspelling, or a variable, which may change"
     return None

@@ -17,6 +17,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clauses import (
     parentheses_around,
 )
 from dbt.adapters.icebergmv.maintenance.definition.cte_copies import is_recursive
+from dbt.adapters.icebergmv.maintenance.definition.name_scopes import NameScopes
 from dbt.adapters.icebergmv.maintenance.definition.on_demand import OnDemand
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import text_edits
@@ -53,7 +54,7 @@ class Part:
     filters: bool = False
 
 
-def blocks_of(parsed: ParsedSql, sql: str) -> Mapping[int, Part]:
+def blocks_of(parsed: ParsedSql, sql: str, scopes: NameScopes) -> Mapping[int, Part]:
     """Return, for references, the FROM and WHERE that read them, where all that comes of their rows passes both.
 
     That is so for a table that is joined by INNER JOIN, or on the preserved side: it gives its SELECT rows that FROM
@@ -61,10 +62,10 @@ def blocks_of(parsed: ParsedSql, sql: str) -> Mapping[int, Part]:
     up before WHERE, so there it is not so. Without some terms of an AND, WHERE lets more rows pass, never fewer.
     """
     tables = (table for table in parsed.tree.find_all(exp.Table) if CTE_INDEX in table.meta)
-    return OnDemand({table.meta[CTE_INDEX]: partial(_block, table, parsed, sql) for table in tables})
+    return OnDemand({table.meta[CTE_INDEX]: partial(_block, table, parsed, sql, scopes) for table in tables})
 
 
-def _block(table: exp.Table, parsed: ParsedSql, sql: str) -> Part | None:
+def _block(table: exp.Table, parsed: ParsedSql, sql: str, scopes: NameScopes) -> Part | None:
     select = table.parent.parent if isinstance(table.parent, (exp.From, exp.Join)) else None
     if not isinstance(select, exp.Select) or table.args.get("joins") or not _all_passes(table, select):
         return None
@@ -74,7 +75,9 @@ def _block(table: exp.Table, parsed: ParsedSql, sql: str) -> Part | None:
     if first is None or behind is None or with_end is None or any(part.find(exp.Pivot) for part in read):
         return None
     has_star = any(part.find(exp.Star) for part in read)
-    tied, with_subqueries = _tied_terms(select), _terms_with_subqueries(select)
+    tied, with_subqueries = _tied_terms(select, scopes), _terms_with_subqueries(select)
+    if tied is None:
+        return None
     part = Part(
         tokens[first].start,
         tokens[behind - 1].end + 1,
@@ -109,31 +112,30 @@ def _terms_with_subqueries(select: exp.Select) -> list[exp.Expr]:
     return found if len(found) < len(terms) else []
 
 
-def _tied_terms(select: exp.Select) -> list[exp.Expr]:
-    """Return the terms of WHERE that read a row around a subquery.
+def _tied_terms(select: exp.Select, scopes: NameScopes) -> list[exp.Expr] | None:
+    """Return the terms of WHERE that may read a row around a subquery; None where something else of FROM may.
 
-    A term is known by a column whose qualifier is no name of the FROM.
+    Such a name would mean a variable of the session where the SELECT is asked alone, if there is one of that name.
     """
-    where = select.args.get("where")
-    if where is None or not _is_beside_a_row(select):
+    if not _is_beside_a_row(select):
         return []
-    read = [select.args["from_"].this, *(j.this for j in select.args.get("joins") or ())]
-    own = {item.alias_or_name.lower() for item in (*read, *(select.args.get("laterals") or ()))}
-    return [t for t in conjuncts(where.this) if any(c.table.lower() not in own for c in _qualified_in(t))]
+    where, others = select.args.get("where"), [part for part in _read_of(select) if not isinstance(part, exp.Where)]
+    if not all(_is_closed(part, select, scopes) for part in others):
+        return None
+    terms = [] if where is None else conjuncts(where.this)
+    return [term for term in terms if not _is_closed(term, select, scopes)]
 
 
-def _qualified_in(term: exp.Expr) -> Iterator[exp.Column]:
-    """Yield the columns with a qualifier in a term, those of subqueries in it left out."""
-    for node in term.walk(prune=lambda node: isinstance(node, exp.Query)):
-        if isinstance(node, exp.Column) and node.table:
-            yield node
+def _is_closed(node: exp.Expr, part: exp.Expr, scopes: NameScopes) -> bool:
+    """Return whether every name in a node surely means something in the part of the tree that holds it."""
+    return all(scopes.is_inside(column, part) for column in node.find_all(exp.Column) if not column.is_star)
 
 
 def _is_beside_a_row(select: exp.Select) -> bool:
-    """Return whether a SELECT is inside a subquery that is computed beside a row of another SELECT."""
+    """Return whether a SELECT is inside a subquery that is computed beside a row of another one, or of its FROM."""
     node: exp.Expr | None = select
     while node is not None:
-        if isinstance(node, (exp.Exists, exp.In)) or (isinstance(node, exp.Subquery) and _is_scalar(node)):
+        if isinstance(node, (exp.Exists, exp.In, exp.Lateral)) or (isinstance(node, exp.Subquery) and _is_scalar(node)):
             return True
         node = node.parent
     return False
@@ -157,13 +159,15 @@ def _reads_the_same(found: exp.Expr, select: exp.Select) -> bool:
     return all((found.args.get(a) or None) == (select.args.get(a) or None) for a in _READ)
 
 
-def scalar_subqueries(parsed: ParsedSql, references: tuple[TableReference, ...]) -> dict[int, tuple[Part, ...]]:
-    """Return, for references inside scalar subqueries, the places of these, outer ones first."""
+def scalar_subqueries(
+    parsed: ParsedSql, references: tuple[TableReference, ...], scopes: NameScopes
+) -> dict[int, tuple[Part, ...]]:
+    """Return, for references inside scalar subqueries that read no row around them, the places, outer ones first."""
     whole = Span(0, len(parsed.tokens))
     found: dict[int, tuple[Part, ...]] = {}
     for subquery in parsed.tree.find_all(exp.Subquery, bfs=False):
         query = subquery.this
-        if not isinstance(query, exp.Query) or not _is_scalar(subquery):
+        if not isinstance(query, exp.Query) or not _is_scalar(subquery) or not _is_closed(query, query, scopes):
             continue
         around, with_end = parentheses_around(query, whole, parsed.tokens), _end_of_with([query], query, parsed)
         if around is None or with_end is None:

@@ -27,7 +27,7 @@ class SparkFunction:
     without_parentheses: bool = False
     """Its bare name is a call."""
     hidden_by_column: bool = False
-    """Its bare name means a column where there is one of that name."""
+    """Its bare name is a column for sqlglot. It means one where FROM has a column of that name."""
     order_dependent: bool = False
     """The value depends on the order in which rows arrive; Spark marks these aggregates non-deterministic."""
     ordered_by_window: bool = False

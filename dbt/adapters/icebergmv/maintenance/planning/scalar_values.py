@@ -21,7 +21,7 @@ _Values: TypeAlias = tuple[str, str]
 _NOW, _BEFORE = "icebergmv_now", "icebergmv_before"
 _AS_TEXT = f"CAST({_NOW} AS string) <=> CAST({_BEFORE} AS string)"
 SAME_VALUE = f"SELECT {_NOW} <=> {_BEFORE} AND {_AS_TEXT}"
-"""Whether two values are one, -0.0 and 0.0 apart. Where a subquery reads a row around it, Spark refuses to say it."""
+"""Whether two values are one, -0.0 and 0.0 apart."""
 
 SAME: Literal[""] = ""
 """No row at all."""

@@ -118,11 +118,20 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
             required = not key.steps and names.sources.slots[key.slot].column.required
             column = TrackedColumn(expression.output_name, names.tracks(key), key.type, required)
             column = behind_windows(column, key, windows, names)
-        column = replace(column, answered=made.answers(expression), kind=kind_of(expression, names))
+        answered, kind = made.answers(expression), kind_of(expression, names)
+        column = replace(column, answered=answered, kind=kind, has_subquery=_has_subquery(expression, names))
         columns.append(literal or column)
         if isinstance(expression, exp.Alias):
             names = replace(names, aliases={expression.alias.lower(): None if hidden else key, **names.aliases})
     return tuple(columns)
+
+
+def _has_subquery(item: exp.Expr, names: Names) -> bool:
+    """Return whether a subquery is a part of an item, or of a column that it reads."""
+    slots = (names.sources.resolve(column) for column in item.find_all(exp.Column))
+    return item.find(exp.Query) is not None or any(
+        names.sources.slots[slot].column.has_subquery for slot in slots if slot is not None
+    )
 
 
 def _answering(select: exp.Select, sources: Sources, scope: Scope) -> Sources:

@@ -43,7 +43,11 @@ def track_set_operation(
         return TrackedRelation(None, occurrences, obstacles).cut(f"{words} over columns that are not known")
     questions = set_questions(node, left, right)
     columns = tuple(
-        replace(_matched(a, b), answered=_answered(a, b) & frozenset(questions))
+        replace(
+            _matched(a, b),
+            answered=_answered(a, b) & frozenset(questions),
+            has_subquery=a.has_subquery or b.has_subquery,
+        )
         for a, b in zip(left.columns, right.columns, strict=True)
     )
     deltas, ruled_out = _deltas(node, left.deltas, right.deltas), left.ruled_out | right.ruled_out

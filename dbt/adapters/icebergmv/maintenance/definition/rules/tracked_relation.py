@@ -67,7 +67,7 @@ class TrackedColumn:
     """A column of a relation. `type` is its Spark type where it is known; `required` that it is never NULL.
 
     `answered` holds the occurrences whose question (see Question) this column is an answer to. `kind` is that of its
-    values, as far as it is known (see exactness.py).
+    values, as far as it is known (see exactness.py). `has_subquery`: a subquery in a SELECT list is a part of it.
     """
 
     name: str
@@ -76,6 +76,7 @@ class TrackedColumn:
     required: bool = False
     answered: frozenset[Occurrence] = frozenset()
     kind: Kind | None = None
+    has_subquery: bool = False
 
     @property
     def exact(self) -> bool:

@@ -1,0 +1,172 @@
+"""Which SELECT offers a name: its own FROM, or that of a SELECT around it.
+
+Spark takes a name without parentheses for a column of its own FROM, then for a function such as `user`, then for an
+alias or a column of a SELECT around it, and last for a variable of the session.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import takewhile
+
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, cte_of
+
+
+@dataclass(frozen=True)
+class Offered:
+    """Names of columns, in lower case, and of the relations that have them. `is_all`: there are no other columns."""
+
+    columns: frozenset[str] = frozenset()
+    relations: frozenset[str] = frozenset()
+    is_all: bool = True
+
+    def __or__(self, other: Offered) -> Offered:
+        """Return what both offer."""
+        return Offered(self.columns | other.columns, self.relations | other.relations, self.is_all and other.is_all)
+
+    def has(self, column: exp.Column) -> bool:
+        """Return whether the first name of a column surely is one of these."""
+        parts = column.parts
+        return parts[0].name.lower() in (self.columns if len(parts) == 1 else self.columns | self.relations)
+
+
+_ANYTHING = Offered(is_all=False)
+_EXPLODES = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter)
+_GENERATED = Offered(frozenset({"col", "pos", "key", "value"}))
+
+
+class NameScopes:
+    """What the SELECTs of a tree offer to names, with the columns of each reference (None: not known)."""
+
+    def __init__(self, columns: Mapping[int, tuple[ColumnInfo, ...] | None]) -> None:
+        self._columns = columns
+        self._from: dict[int, Offered] = {}
+
+    def is_own(self, column: exp.Column) -> bool:
+        """Return whether a name surely means a column of the FROM of its own SELECT."""
+        select = column.find_ancestor(exp.Select, exp.SetOperation)
+        return isinstance(select, exp.Select) and self.of_from(select).has(column)
+
+    def is_inside(self, column: exp.Column, part: exp.Expr) -> bool:
+        """Return whether a name surely means what a part of the tree has: a column, an alias or an argument."""
+        return _is_argument(column) or any(self._of_scope(*found).has(column) for found in _around(column, part))
+
+    def may_be_column(self, column: exp.Column) -> bool:
+        """Return whether a name may mean a column, an alias or an argument, of its own SELECT or of one around it."""
+        scopes = (self._of_scope(*found) for found in _around(column, column.root()))
+        return _is_argument(column) or any(not found.is_all or found.has(column) for found in scopes)
+
+    def _of_scope(self, query: exp.Query, clause: exp.Expr) -> Offered:
+        """Return what a query offers to the names in one of its clauses, or in one item of its list."""
+        return self.of_from(query) | _aliases(query, clause) if isinstance(query, exp.Select) else self.of_query(query)
+
+    def of_from(self, select: exp.Select) -> Offered:
+        """Return what the FROM of a SELECT offers."""
+        if id(select) not in self._from:
+            self._from[id(select)] = _ANYTHING  # A recursive expression asks for itself.
+            clauses = (select.args.get("from_"), *(select.args.get("joins") or ()))
+            relations = [clause.this for clause in clauses if clause is not None]
+            self._from[id(select)] = self._of_all((*relations, *(select.args.get("laterals") or ())))
+        return self._from[id(select)]
+
+    def of_query(self, query: exp.Expr) -> Offered:
+        """Return the columns of a query, of which it may have more than one of a name."""
+        if isinstance(query, exp.SetOperation):
+            return self.of_query(query.left)
+        if isinstance(query, (exp.Subquery, exp.Paren)):
+            return self.of_query(query.this)
+        if not isinstance(query, exp.Select):
+            return _ANYTHING
+        found = Offered()
+        for item in query.expressions:
+            if item.is_star:
+                found |= Offered(self.of_from(query).columns, is_all=False)
+            elif isinstance(item, exp.Aliases):
+                found |= Offered(frozenset(name.name.lower() for name in item.expressions))
+            else:
+                found |= Offered(frozenset({item.output_name.lower()} - {""}), is_all=bool(item.output_name))
+        return found
+
+    def _of_all(self, relations: Iterable[exp.Expr]) -> Offered:
+        found = Offered()
+        for relation in relations:
+            found |= self._of_relation(relation) | self._of_all(j.this for j in relation.args.get("joins") or ())
+        return found
+
+    def _of_relation(self, relation: exp.Expr) -> Offered:
+        """Return the columns of one relation of a FROM, with its alias and the names of its schema and its catalog."""
+        qualifiers = {relation.alias_or_name}
+        if isinstance(relation, exp.Table):
+            qualifiers |= {relation.db, relation.catalog}
+        named = Offered(relations=frozenset(name.lower() for name in qualifiers if name))
+        if relation.args.get("pivots"):
+            return named | _ANYTHING
+        renamed = frozenset(name.lower() for name in relation.alias_column_names)
+        return named | (Offered(renamed) if renamed else self._columns_of(relation))
+
+    def _columns_of(self, relation: exp.Expr) -> Offered:
+        if isinstance(relation, exp.Lateral):
+            return _GENERATED if isinstance(relation.this, _EXPLODES) else self._columns_of(relation.this)
+        if isinstance(relation, exp.Subquery):
+            inside = relation.this
+            return self.of_query(inside) if isinstance(inside, exp.Query) else self._of_all([inside])
+        if not isinstance(relation, exp.Table):
+            return _ANYTHING
+        if CTE_INDEX in relation.meta:
+            columns = self._columns.get(relation.meta[CTE_INDEX])
+            return _ANYTHING if columns is None else Offered(frozenset(c.name.lower() for c in columns))
+        cte = cte_of(relation)
+        if cte is None:
+            return _ANYTHING
+        renamed = frozenset(name.lower() for name in cte.alias_column_names)
+        return Offered(renamed) if renamed else self.of_query(cte.this)
+
+
+def _around(column: exp.Column, part: exp.Expr) -> Iterator[tuple[exp.Query, exp.Expr]]:
+    """Yield the SELECTs and set operations up to a part whose columns a name in them sees, the innermost first.
+
+    With each comes the clause, or the item of the list, in which the name is.
+    A query in FROM sees no other relation of that FROM, unless it is lateral; a branch of a set operation, and a common
+    table expression, see nothing of the query that they are in.
+    """
+    below: exp.Expr = column
+    before, is_first = below, True
+    while below is not part and below.parent is not None:
+        node = below.parent
+        if isinstance(node, exp.SetOperation):
+            if not any(below is branch for branch in (node.this, node.expression)):
+                yield node, below
+            is_first = False
+        elif isinstance(node, exp.Select):
+            if is_first or not (isinstance(below, exp.With) or _is_relation(before, below)):
+                yield node, below
+            is_first = False
+        below, before = node, below
+
+
+def _is_relation(node: exp.Expr, clause: exp.Expr) -> bool:
+    """Return whether a node is what a clause of FROM adds to it, and sees nothing of it."""
+    is_added = isinstance(clause, (exp.From, exp.Join)) and clause.this is node
+    return is_added and not isinstance(node, exp.Lateral)
+
+
+def _aliases(select: exp.Select, clause: exp.Expr) -> Offered:
+    """Return the aliases that a clause sees; an item of the list those before it."""
+    seen = list(takewhile(lambda item: item is not clause, select.expressions))
+    named = {item.alias.lower() for item in seen if isinstance(item, exp.Alias)}
+    several = (item for item in seen if isinstance(item, exp.Aliases))
+    return Offered(frozenset(named | {name.name.lower() for item in several for name in item.expressions}))
+
+
+def _is_argument(column: exp.Column) -> bool:
+    """Return whether a name means an argument of a lambda around it."""
+    name, node = column.parts[0].name.lower(), column.parent
+    while node is not None and not isinstance(node, exp.Query):
+        if isinstance(node, exp.Lambda) and any(a.name.lower() == name for a in node.expressions):
+            return True
+        node = node.parent
+    return False
