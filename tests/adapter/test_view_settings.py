@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import fields
 
 import pytest
 from dbt.adapters.contracts.relation import RelationConfig
 from dbt.adapters.spark.impl import SparkConfig
-from dbt.artifacts.resources.v1.config import NodeConfig
 from dbt_common.events.base_types import EventMsg
 from dbt_common.events.event_manager_client import add_callback_to_manager, get_event_manager
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt.adapters.icebergmv.impl import IcebergMVConfig
 from dbt.adapters.icebergmv.view_settings import CHECKS, OF_OTHERS, check_settings
+from tests.support.view_models import OURS, model
 
-OURS = [f.name for f in fields(IcebergMVConfig)]
 WITHOUT_CHECK = {"storage_schema", "storage_table_prefix", "view_dialects"}
 """Any text will do, or the refresh itself says what it allows."""
-
-
-@dataclass
-class Node:
-    """What the check sees of a model."""
-
-    name: str
-    config: NodeConfig
-    original_file_path: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.original_file_path = f"models/{self.name}.sql"
-
-
-def model(name: str, materialized: str = "materialized_view", **config: Any) -> Any:
-    return Node(name, NodeConfig.from_dict({"materialized": materialized, **config}))
 
 
 def warnings_of(*models: RelationConfig) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
@@ -87,6 +88,19 @@ def test_the_catalog_may_have_had_another_name(lake: FiledLake) -> None:
 def test_a_table_that_people_query_itself_is_no_orphan(lake: FiledLake) -> None:
     store(lake, "totals", "lake.ns.totals")
     assert found(lake) == {}
+
+
+def test_a_table_that_was_made_anew_under_the_name_is_kept(lake: FiledLake) -> None:
+    """CREATE OR REPLACE keeps the mark of a storage table, as renaming it does."""
+    store(lake, "archive", "lake.ns.gone")
+    store(lake, "__mv_storage__gone", "lake.ns.gone")
+    rows = pa.table({"id": pa.array([1], pa.int64())})
+    lake.iceberg.load_table("ns.archive").append(rows)
+    lake.iceberg.load_table("ns.__mv_storage__gone").append(rows, snapshot_properties={STATE_KEY: "{}"})
+    assert {name: loose.kept for name, loose in found(lake).items()} == {
+        "archive": "its rows are not those of a refresh: it was made anew. Drop it by hand if nobody queries it",
+        "__mv_storage__gone": None,
+    }
 
 
 @pytest.mark.parametrize("model", ["gone", "a table", "a view"])

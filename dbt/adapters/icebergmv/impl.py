@@ -33,7 +33,12 @@ from dbt.adapters.icebergmv.freshness import last_modified
 from dbt.adapters.icebergmv.generic_tests import GenericTestsMixin
 from dbt.adapters.icebergmv.grants import BUILDING_COMMANDS, warn_of_grants
 from dbt.adapters.icebergmv.invocation import command
-from dbt.adapters.icebergmv.listing import list_relations, names_of_tables_to_open, rendered_storage_table
+from dbt.adapters.icebergmv.listing import (
+    deletes_files,
+    list_relations,
+    names_of_tables_to_open,
+    rendered_storage_table,
+)
 from dbt.adapters.icebergmv.maintenance.catalog.over_spark.reader import SparkReader
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ColumnInfo, table_columns
 from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
@@ -291,6 +296,12 @@ class IcebergMVAdapter(
         """Return the storage table behind a materialized view as quoted SQL, none when it has none."""
         reader = self.catalog_reader_of(relation.database)
         return _ask(lambda: rendered_storage_table(reader, str(relation.schema), str(relation.identifier)))
+
+    @available.parse(lambda *_, **__: False)
+    def deletes_files_of(self, relation: BaseRelation) -> bool:
+        """Return whether the storage table behind a materialized view is dropped with its files."""
+        reader = self.catalog_reader_of(relation.database)
+        return _ask(lambda: deletes_files(reader, str(relation.schema), str(relation.identifier)))
 
     def get_catalog(
         self, relation_configs: Iterable[RelationConfig], used_schemas: frozenset[tuple[str, str]]

@@ -15,6 +15,7 @@ from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     is_materialized_view,
     is_storage_table,
+    may_delete_files,
     storage_table_of,
     view_of_storage,
 )
@@ -107,6 +108,13 @@ def storage_table_name(reader: CatalogReader, namespace: str, name: str) -> Tabl
     if table is None or view_of_storage(table.properties, schema) not in {None, (*schema, name)}:
         return None
     return storage
+
+
+def deletes_files(reader: CatalogReader, namespace: str, name: str) -> bool:
+    """Return whether Iceberg deletes the files of the storage behind a materialized view when that is dropped."""
+    parts = storage_table_name(reader, namespace, name)
+    table = None if parts is None else reader.table(parts[1], parts[2])
+    return table is not None and may_delete_files(table.properties)
 
 
 def rendered_storage_table(reader: CatalogReader, namespace: str, name: str) -> str | None:

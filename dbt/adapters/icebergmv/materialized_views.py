@@ -60,6 +60,7 @@ from dbt.adapters.icebergmv.progress import Progress, stage_of
 from dbt.adapters.icebergmv.responses import MaterializedViewResponse, response_of
 from dbt.adapters.icebergmv.spark.settings import setting_text
 from dbt.adapters.icebergmv.statement_runs import StatementRuns, begin_beside, is_cold
+from dbt.adapters.icebergmv.storage_names import refuse_variables, storage_table_name
 from dbt.adapters.icebergmv.warning import Once, warn
 
 if TYPE_CHECKING:
@@ -67,7 +68,6 @@ if TYPE_CHECKING:
     from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 
 _logger = AdapterLogger("IcebergMV")
-DEFAULT_STORAGE_PREFIX = "__mv_storage__"
 
 
 _FLAGS_PAGE = "https://docs.getdbt.com/reference/global-configs/behavior-changes"
@@ -184,8 +184,9 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
         """Return what a run asks for a model's view. Raises InvalidConfig."""
         config: Mapping[str, Any] = model["config"]
         _refuse_unsupported(config)
-        database, schema, identifier = view
-        chosen = self._layout(config, database)
+        storage = storage_table_name(config, view)
+        refuse_variables(view, storage)
+        chosen = self._layout(config, view[0])
         statement = single_statement(sql)
         settings = meaning_settings(self.credentials.session_conf())
         if settings.get(ESCAPED_LITERALS, "false").lower() == "true":
@@ -193,8 +194,6 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
         persist = config.get("persist_docs") or {}
         columns: Mapping[str, Any] = model.get("columns") or {}
         partition_by = config.get("partition_by")
-        prefix = config.get("storage_table_prefix") or DEFAULT_STORAGE_PREFIX
-        storage = (database, str(config.get("storage_schema") or schema), f"{prefix}{identifier}")
         return RefreshRequest(
             view=view,
             sql=statement,

@@ -27,6 +27,7 @@ from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
 )
 from dbt.adapters.icebergmv.maintenance.status.time_spans import time_span
 from dbt.adapters.icebergmv.maintenance.status.view_config import keep_versions, layout, refresh_policy
+from dbt.adapters.icebergmv.storage_names import taken_names
 from dbt.adapters.icebergmv.warning import several, warn
 
 MATERIALIZATION = "materialized_view"
@@ -63,10 +64,13 @@ def check_settings(nodes: Iterable[RelationConfig], ours: Iterable[str]) -> None
 
     Raises DbtRuntimeError.
     """
+    nodes = list(nodes)
     views = views_of(nodes)
     for words in [*misspelt(views, ours), *of_incremental_models(views)]:
         warn(words)
-    found = [f"{_shown(view)}: {words}" for view in views for words in bad_values(_config(view))]
+    bad = [(view, words) for view in views for words in bad_values(_config(view))]
+    taken = taken_names([(view, _config(view)) for view in views], nodes)
+    found = [f"{_shown(view)}: {words}" for view, words in (*bad, *taken)]
     if found:
         lines = "\n  ".join(found)
         raise DbtRuntimeError(f"Cannot run: the configuration of materialized views is not valid.\n  {lines}")

@@ -25,7 +25,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     is_storage_table,
     view_of_storage,
 )
-from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY
+from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY, is_compaction, recorded_text
 from dbt.adapters.icebergmv.maintenance.status.storage_readers import all_views, folded, knows, why_needed
 from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
 from dbt.adapters.icebergmv.maintenance.status.time_spans import ago
@@ -145,9 +145,20 @@ def _why_not_owned(
     needed = why_needed(views, name, table)
     if needed is not None:
         return needed
+    if STATE_KEY not in table.properties and _is_written_by_others(table):
+        return "its rows are not those of a refresh: it was made anew. Drop it by hand if nobody queries it"
     if STATE_KEY in table.properties and folded(name) != folded(staging_name(owner)):
         return "it was a materialized view itself (layout table). Drop it by hand if nobody queries it"
     return None
+
+
+def _is_written_by_others(table: Table) -> bool:
+    """Return whether the newest rows were not written by a refresh; CREATE OR REPLACE keeps the mark of a table."""
+    snapshot = table.current_snapshot()
+    while snapshot is not None and is_compaction(snapshot):
+        parent = snapshot.parent_snapshot_id
+        snapshot = None if parent is None else table.snapshot_by_id(parent)
+    return snapshot is not None and recorded_text(snapshot) is None
 
 
 def _why_young(table: Table, older_than: int, now: datetime) -> str | None:

@@ -18,7 +18,12 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import load_stora
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, NewView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import has_moved, sql_hash
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX, ViewState, view_of_storage
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
+    PREFIX,
+    ViewState,
+    may_delete_files,
+    view_of_storage,
+)
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE, StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.storage_readers import may_be_read
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
@@ -208,7 +213,7 @@ def drop_unless_read(lake: Lake, table: TableName, view: TableName) -> None:
 
 def drop_with_files(lake: Lake, name: TableName, table: Table) -> None:
     """Drop a table, and its files but where Iceberg refuses to delete them (`gc.enabled` is false)."""
-    lake.spark(statements.drop_table(name, purge=table.properties.get("gc.enabled", "true").lower() != "false"))
+    lake.spark(statements.drop_table(name, purge=may_delete_files(table.properties)))
 
 
 def _free_name(lake: Lake, view: TableName) -> TableName:

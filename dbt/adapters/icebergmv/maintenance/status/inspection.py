@@ -370,14 +370,17 @@ def _refuse_without_views(catalog: CatalogReader, config: ViewConfig) -> None:
 def _refuse_foreign_storage(
     catalog: CatalogReader, request: RefreshRequest, storage: Table | None, *, is_new: bool
 ) -> None:
-    """Refuse a table in place of the storage table that is nobody's storage, or another view's.
+    """Refuse a view in place of the storage table, and a table that is nobody's storage, or another view's.
 
     A view that was renamed keeps its storage table, and another view may get its name.
     """
+    _, schema, table = request.config.storage_table
+    name, mend = show(request.config.storage_table), "Set storage_table_prefix or storage_schema to have another one"
     if storage is None:
+        if request.config.storage_table != request.view and catalog.view(schema, table) is not None:
+            raise InvalidConfig(f"the view {name} is in the way of its storage table. {mend}, or rename that one.")
         return
-    name, owner = show(request.config.storage_table), storage.properties.get(STORAGE_OF)
-    mend = "Set storage_table_prefix or storage_schema to have another one"
+    owner = storage.properties.get(STORAGE_OF)
     if owner is None:
         raise InvalidConfig(f"the table {name} is in the way of its storage table. {mend}, or rename that one.")
     if owner == show(request.view):

@@ -159,6 +159,11 @@ def is_storage_table(properties: Mapping[str, str]) -> bool:
     return STORAGE_OF in properties
 
 
+def may_delete_files(properties: Mapping[str, str]) -> bool:
+    """Return whether Iceberg deletes the files of a table with these properties (`gc.enabled`)."""
+    return properties.get("gc.enabled", "true").lower() != "false"
+
+
 def storage_table_of(properties: Mapping[str, str], schema: tuple[str, ...] = ()) -> TableName | None:
     """Return the storage table of a materialized view, or None when it is not recorded readably.
 

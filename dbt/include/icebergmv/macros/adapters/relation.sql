@@ -2,6 +2,7 @@
   {%- if relation.type == 'materialized_view' -%}
     {#- Asked first: it is written on the view. The view goes first, so that no reader finds it without its rows. -#}
     {%- set storage_table = adapter.storage_table_of(relation) -%}
+    {%- set deletes_files = adapter.deletes_files_of(relation) -%}
     {%- if storage_table != relation.render() -%}
       {%- call statement('drop_relation', auto_begin=False) -%}
         drop view if exists {{ relation }}
@@ -9,7 +10,7 @@
     {%- endif -%}
     {%- if storage_table -%}
       {%- call statement('drop_storage_table', auto_begin=False) -%}
-        drop table if exists {{ storage_table }} purge
+        drop table if exists {{ storage_table }} {{ 'purge' if deletes_files }}
       {%- endcall -%}
     {%- endif -%}
   {%- else -%}
@@ -17,6 +18,18 @@
       drop {{ 'view' if relation.is_view else 'table' }} if exists {{ relation }}
     {%- endcall -%}
   {%- endif -%}
+{%- endmacro %}
+
+
+{#
+  Drop a view before a table of its name is made, which it cannot become in place. Spark analyses the SELECT first: no
+  view is lost to one with an error.
+#}
+{% macro icebergmv_make_way(relation, sql) -%}
+  {%- call statement('make_way') -%}
+    describe query {{ sql }}
+  {%- endcall -%}
+  {%- do adapter.drop_relation(relation) -%}
 {%- endmacro %}
 
 

@@ -25,7 +25,7 @@
 
   {%- set temporary = make_temp_relation(this) -%}
 
-  {{ run_hooks(pre_hooks) }}
+  {%- do icebergmv_run_pre_hooks(pre_hooks) -%}
 
   {%- set is_python = model['language'] == 'python' -%}
   {%- if is_python -%}
@@ -37,7 +37,7 @@
 
   {%- if rebuild -%}
     {%- if existing_relation is not none and not existing_relation.is_table -%}
-      {{ adapter.drop_relation(existing_relation) }}
+      {%- do icebergmv_make_way(existing_relation, compiled_code) -%}
     {%- endif -%}
     {%- call statement('main') -%}
       {{ create_table_as(False, target_relation, compiled_code) }}
@@ -65,7 +65,7 @@
   {%- do apply_grants(target_relation, grant_config, should_revoke(existing_relation, full_refresh_mode=rebuild)) -%}
   {%- do persist_docs(target_relation, model) -%}
 
-  {{ run_hooks(post_hooks) }}
+  {%- do icebergmv_run_post_hooks(post_hooks) -%}
 
   {{ return({'relations': [target_relation]}) }}
 {%- endmaterialization %}

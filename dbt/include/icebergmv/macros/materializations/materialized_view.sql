@@ -8,7 +8,7 @@
   {%- set target_relation = this.incorporate(type=this.MaterializedView) -%}
   {%- set grant_config = config.get('grants') -%}
 
-  {{ run_hooks(pre_hooks) }}
+  {%- do icebergmv_run_pre_hooks(pre_hooks) -%}
 
   {%- set inspection = adapter.inspect_materialized_view(model, compiled_code, target_relation, should_full_refresh()) -%}
 
@@ -25,7 +25,7 @@
     {%- do store_result('main', response=adapter.leave_materialized_view(inspection)) -%}
   {%- endif -%}
 
-  {{ run_hooks(post_hooks) }}
+  {%- do icebergmv_run_post_hooks(post_hooks) -%}
 
   {{ return({'relations': [target_relation]}) }}
 
@@ -45,6 +45,9 @@
     {%- set setting = config.get('on_configuration_change') -%}
     {%- if setting == 'apply' -%}
       {%- do log('Applying ' ~ ('REPLACE' if changes.rebuild else 'ALTER') ~ ' to: ' ~ target_relation) -%}
+    {%- elif setting == 'continue' and inspection.lost -%}
+      {#- There are no rows to leave as they are. -#}
+      {%- do log('Applying REPLACE to: ' ~ target_relation) -%}
     {%- elif setting == 'continue' -%}
       {#- The sentence of dbt's framework, which quotes a quoted name, is for those who look for it in the log. -#}
       {%- do log("Configuration changes were identified and `on_configuration_change` was set to `continue` for `" ~ target_relation ~ "`") -%}

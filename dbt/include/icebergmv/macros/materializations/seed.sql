@@ -10,8 +10,7 @@
   {%- set agate_table = load_agate_table() -%}
   {%- do store_result('agate_table', response='OK', agate_table=agate_table) -%}
 
-  {{ run_hooks(pre_hooks, inside_transaction=False) }}
-  {{ run_hooks(pre_hooks, inside_transaction=True) }}
+  {%- do icebergmv_run_pre_hooks(pre_hooks) -%}
 
   {%- if old_relation is not none and not old_relation.is_table -%}
     {{ exceptions.raise_compiler_error("Cannot seed to '{}', it is a view".format(old_relation.render())) }}
@@ -32,9 +31,7 @@
   {%- do apply_grants(target_relation, grant_config, should_revoke(old_relation, full_refresh_mode)) -%}
   {%- do persist_docs(target_relation, model) -%}
 
-  {{ run_hooks(post_hooks, inside_transaction=True) }}
-  {{ adapter.commit() }}
-  {{ run_hooks(post_hooks, inside_transaction=False) }}
+  {%- do icebergmv_run_post_hooks(post_hooks) -%}
 
   {{ return({'relations': [target_relation]}) }}
 {%- endmaterialization %}

@@ -1,8 +1,11 @@
 {% materialization view, adapter='icebergmv' -%}
   {%- set existing_relation = load_cached_relation(this) -%}
+  {%- do icebergmv_run_hooks(pre_hooks, false) -%}
   {%- if existing_relation is not none and existing_relation.is_materialized_view -%}
     {#- Replacing it in place would leave its storage table and its properties behind. -#}
     {{ adapter.drop_relation(existing_relation) }}
   {%- endif -%}
-  {{ return(create_or_replace_view()) }}
+  {%- set built = create_or_replace_view() -%}
+  {%- do icebergmv_run_hooks(post_hooks, false) -%}
+  {{ return(built) }}
 {%- endmaterialization %}

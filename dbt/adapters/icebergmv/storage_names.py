@@ -1,0 +1,60 @@
+"""What the storage table of a model is called, and which names it cannot have."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from dbt.adapters.contracts.relation import RelationConfig
+
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+
+DEFAULT_PREFIX = "__mv_storage__"
+_SUBSTITUTED = "${"
+
+
+def storage_table_name(config: Mapping[str, Any], view: TableName) -> TableName:
+    """Return the storage table of a model with this configuration, below a view."""
+    database, schema, identifier = view
+    prefix = config.get("storage_table_prefix") or DEFAULT_PREFIX
+    return (database, str(config.get("storage_schema") or schema), f"{prefix}{identifier}")
+
+
+def refuse_variables(*names: TableName) -> None:
+    """Raise InvalidConfig for a name with `${`: Spark puts the value of a variable there, also inside backticks."""
+    for name in names:
+        if any(_SUBSTITUTED in part for part in name):
+            raise InvalidConfig(
+                f"the name {show(name)} holds ${{...}}, which Spark replaces in every statement. Use Jinja for it, "
+                "such as env_var, or choose another name."
+            )
+
+
+def taken_names(
+    views: Sequence[tuple[RelationConfig, Mapping[str, Any]]], nodes: Sequence[RelationConfig]
+) -> Iterator[tuple[RelationConfig, str]]:
+    """Yield each view whose storage table has the name of another model, seed or snapshot, or of its storage table."""
+    users: dict[TableName, list[RelationConfig]] = defaultdict(list)
+    for node in nodes:
+        if getattr(getattr(node, "config", None), "materialized", None) != "ephemeral":
+            users[_folded(_relation(node))].append(node)
+    stored = {id(view): _folded(storage_table_name(config, _relation(view))) for view, config in views}
+    for view, _ in views:
+        users[stored[id(view)]].append(view)
+    for view, config in views:
+        other = next((node for node in users[stored[id(view)]] if node is not view), None)
+        if other is not None and config.get("layout") != "table":
+            name = show(storage_table_name(config, _relation(view)))
+            mend = "Set storage_table_prefix or storage_schema, or rename one of the two"
+            yield view, f"its storage table {name} has a name that {other.name} uses too. {mend}."
+
+
+def _relation(node: RelationConfig) -> TableName:
+    return (str(node.database), str(node.schema), str(node.identifier))
+
+
+def _folded(name: TableName) -> TableName:
+    database, schema, identifier = name
+    return (database.lower(), schema.lower(), identifier.lower())
