@@ -147,7 +147,7 @@ def _record_moved(lake: Lake, view: RefreshedView, reads: ReadPlan, reason: str)
     if is_outdated(view, reads):
         say(lake, view, reads)
         behavior = layout.republish(lake, view, reads, state)
-    elif view.status.has_moved:
+    elif view.status.has_moved or view.is_restated:
         say(lake, view, reads)
         layout.record(lake, view, state)
     return nothing_done(view, reason, behavior)

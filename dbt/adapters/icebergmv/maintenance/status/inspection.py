@@ -28,6 +28,7 @@ from dbt.adapters.icebergmv.maintenance.status.clock import clock_of, utc_now
 from dbt.adapters.icebergmv.maintenance.status.hidden_keys import Analysis, KeyChoice
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import is_published
 from dbt.adapters.icebergmv.maintenance.status.qualified_definition import definition_in_full
+from dbt.adapters.icebergmv.maintenance.status.read_otherwise import restated
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     STORAGE_OF,
     ExpandedView,
@@ -160,10 +161,14 @@ class LostView(_RecordedView):
 
 @dataclass(frozen=True)
 class RefreshedView(_RecordedView):
-    """A view whose stored rows are there. `redefined` says which plain view is not what the last refresh read."""
+    """A view whose stored rows are there. `redefined` says which plain view is not what the last refresh read.
+
+    `is_restated`: a view below it is read otherwise now; `state` is in terms of today.
+    """
 
     stored: StoredRows
     redefined: str | None
+    is_restated: bool = False
 
 
 @dataclass(frozen=True)
@@ -242,6 +247,8 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
         parse_partition_by(request.config.partition_by or (), names)
         parse_cluster_by(request.config.cluster_by, names)
     _refuse_foreign_storage(catalog, request, storage, is_new=view is None)
+    recorded = state
+    state = None if state is None else restated(catalog, expanded.views, state)
     status = status_of(definition, bases, state)
     known = (request, definition, bases, status, expanded.views, storage)
     if view is None or state is None:
@@ -256,7 +263,8 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
     if isinstance(stored, str):
         return LostView(*known, view, state, changes, stored, looked_at=moment)
     said = redefined(expanded.views, state)
-    refreshed = RefreshedView(*known, view, state, changes, stored, said, looked_at=moment)
+    is_restated = state is not recorded
+    refreshed = RefreshedView(*known, view, state, changes, stored, said, is_restated, looked_at=moment)
     return replace(refreshed, definition=definition.with_types(stored.types))
 
 

@@ -95,7 +95,7 @@ def expand(sql: str, default_namespace: str, bases: BaseTables, session_is_utc: 
         if inner is not None:
             replacements[reference] = reference.named(inner.text)
             found.update(inner.views)
-    views = [ExpandedView(n, v.uuid, v.version_id, _hash(v)) for n, v in sorted(found.items())]
+    views = [ExpandedView(n, v.uuid, v.version_id, hash_of_view(v)) for n, v in sorted(found.items())]
     return ExpandedSql(splice(sql, replacements), tuple(views))
 
 
@@ -266,7 +266,7 @@ def _columns_of(
     return columns[:wanted], tuple(c.name for c in columns[wanted:])
 
 
-def _hash(view: ViewInfo) -> str:
+def hash_of_view(view: ViewInfo) -> str:
     """Return a hash of all that the rows of a view depend on but its tables; white space and comments do not count."""
     columns = [[c.name, c.type] for c in view.columns]
     parts = [definition_hash(view.sql), view.default_catalog, list(view.default_namespace), columns]

@@ -1,0 +1,151 @@
+"""What the last refresh of a view read, where a materialized view below it is read otherwise since.
+
+A view reads the stored rows of one that shows these, and the SELECT of one that shows what is current (use_stitching,
+use_view_query). The stored rows are those of the SELECT at the snapshots that were recorded with them. So where the
+SELECT is the same, the one says what the other is, and to switch between them changes no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+
+from pyiceberg.table import Table
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
+from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
+    BaseTableState,
+    ExpandedView,
+    ViewState,
+    is_materialized_view,
+    read_state,
+)
+from dbt.adapters.icebergmv.maintenance.status.snapshot_state import state_of_snapshot
+from dbt.adapters.icebergmv.maintenance.status.view_expansion import hash_of_view
+
+_MOST_SNAPSHOTS = 20
+"""So many snapshots of a storage table are looked at for the rows that were read."""
+
+
+def restated(catalog: CatalogReader, views: Sequence[ExpandedView], state: ViewState) -> ViewState:
+    """Return a state in terms of what is read today; `views` are those that are read as their SELECT now.
+
+    It is the same state where nothing below is read otherwise, or where it is not known that the rows are the same.
+    """
+    now, recorded = {view.name: view for view in views}, state
+    for view in recorded.views:
+        if view.name not in now:
+            state = _by_its_rows(catalog, view, now, recorded, state)
+    # The SELECT of one view may have read the rows of another one that is read as its SELECT now.
+    looked_at = set[BaseTableState]()
+    while (base := next((b for b in state.base_tables if b.name in now and b not in looked_at), None)) is not None:
+        looked_at.add(base)
+        state = _by_its_select(catalog, base, now, state)
+    return state
+
+
+def _by_its_select(
+    catalog: CatalogReader, base: BaseTableState, now: Mapping[TableName, ExpandedView], state: ViewState
+) -> ViewState:
+    """Return the state with what the SELECT of a view had read in place of its stored rows."""
+    found = _below(catalog, base.name)
+    if found is None or found[1].storage_table != base.storage or _uuid(found[2]) != base.version.uuid:
+        return state
+    _, below, table = found
+    written = next((s for snapshot, s in _states(below, table, base.version.snapshot_id) if snapshot), None)
+    if written is None or not _are_rows_of(written, below, state):
+        return state
+    if any(v.name not in now or now[v.name].definition_hash != v.definition_hash for v in written.views):
+        return state
+    kept = {b.name: b for b in state.base_tables if b.name != base.name}
+    if any(b.name in kept and kept[b.name].version != b.version for b in written.base_tables):
+        return state
+    read = {**kept, **{b.name: b for b in written.base_tables}}
+    views = {v.name: v for v in (*state.views, *written.views, now[base.name])}
+    return replace(state, base_tables=tuple(read.values()), views=tuple(views.values()))
+
+
+def _by_its_rows(
+    catalog: CatalogReader,
+    view: ExpandedView,
+    now: Mapping[TableName, ExpandedView],
+    recorded: ViewState,
+    state: ViewState,
+) -> ViewState:
+    """Return the state with the stored rows of a view in place of what its SELECT had read, if there are such rows.
+
+    `recorded` is the state as it was before other views were looked at.
+    """
+    found = _below(catalog, view.name)
+    if found is None:
+        return state
+    info, below, table = found
+    if hash_of_view(replace(info, sql=below.definition)) != view.definition_hash:
+        return state
+    read = {b.name: b.version for b in recorded.base_tables}
+    views = {v.name: v.definition_hash for v in recorded.views}
+    for snapshot_id, written in _states(below, table, below.storage_snapshot_id):
+        is_same = all(read.get(b.name) == b.version for b in written.base_tables)
+        is_same = is_same and all(views.get(v.name) == v.definition_hash for v in written.views)
+        if is_same and _are_rows_of(written, below, recorded):
+            base = BaseTableState(view.name, below.storage_table, _version(table, snapshot_id))
+            gone = {view.name, *(v.name for v in written.views if v.name not in now)}
+            kept = tuple(v for v in state.views if v.name not in gone)
+            return replace(state, base_tables=(*state.base_tables, base), views=kept)
+    return state
+
+
+def _below(catalog: CatalogReader, name: TableName) -> tuple[ViewInfo, ViewState, Table] | None:
+    """Return a materialized view, its state and its storage table; None for anything else."""
+    view = catalog.view(name[1], name[2]) if name[0] == catalog.name else None
+    if view is None or not is_materialized_view(view.properties):
+        return None
+    try:
+        state = read_state(show(name), view.properties)
+    except StateUnreadable:
+        return None
+    table = catalog.table(*state.storage_table[1:])
+    return None if table is None else (view, state, table)
+
+
+def _states(below: ViewState, table: Table, snapshot_id: int | None) -> Iterator[tuple[int, ViewState]]:
+    """Yield snapshots of a storage table, the given one first, then those before it, with what was recorded of each.
+
+    With the rows that the view shows, ids may have been recorded that moved since without a change of rows.
+    """
+    if snapshot_id == below.storage_snapshot_id:
+        yield snapshot_id, below
+    for found in islice(_ancestors(table, snapshot_id), _MOST_SNAPSHOTS):
+        recorded = state_of_snapshot(below.storage_table, table, found)
+        if recorded is not None:
+            yield found, recorded.state
+
+
+def _ancestors(table: Table, snapshot_id: int | None) -> Iterator[int]:
+    while snapshot_id is not None:
+        snapshot = table.metadata.snapshot_by_id(snapshot_id)
+        if snapshot is None:
+            return
+        yield snapshot_id
+        snapshot_id = snapshot.parent_snapshot_id
+
+
+def _are_rows_of(written: ViewState, below: ViewState, above: ViewState) -> bool:
+    """Return whether rows are those of the SELECT that a view below has now, in a session such as that of one above."""
+    is_whole = written.partial is None and not written.clock
+    is_same = written.definition_hash == below.definition_hash and written.default_namespace == below.default_namespace
+    return is_whole and is_same and dict(written.settings) == dict(above.settings)
+
+
+def _version(table: Table, snapshot_id: int) -> TableVersion:
+    snapshot = table.metadata.snapshot_by_id(snapshot_id)
+    schema_id = None if snapshot is None else snapshot.schema_id
+    return TableVersion(_uuid(table), snapshot_id, table.metadata.current_schema_id if schema_id is None else schema_id)
+
+
+def _uuid(table: Table) -> str:
+    return str(table.metadata.table_uuid)
