@@ -60,6 +60,14 @@ def test_more_than_a_share_is_computed_anew(stored: StoredRows, most: float, cou
         assert found.reason.startswith(f"cheaper than an overwrite of {count / 10:.0f}% of the rows by their keys (")
 
 
+def test_what_no_file_can_hold_is_not_counted(stored: StoredRows) -> None:
+    def never(sql: str) -> Sequence[Sequence[object]]:
+        raise AssertionError(sql)
+
+    beyond = TupleDomain.where({ColumnKey("n"): Domain.of(*range(1000, 2500))})
+    assert full_instead(Overwrite("t: 1 day changed", (beyond,)), STATUS, stored, never, 0.2) is None
+
+
 def test_rows_that_cannot_be_counted(stored: StoredRows) -> None:
     def late(sql: str) -> Sequence[Sequence[object]]:
         raise QueryStopped

@@ -11,7 +11,7 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
 from dbt.adapters.icebergmv.maintenance.planning import stored_share
-from dbt.adapters.icebergmv.maintenance.planning.stored_share import share_within, shares_within_bounds
+from dbt.adapters.icebergmv.maintenance.planning.stored_share import most_within, share_within, shares_within_bounds
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain, Value
 from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
@@ -105,3 +105,33 @@ def test_a_reference_that_nothing_follows_has_no_bounds(stored: StoredRows) -> N
     definition = analysed("SELECT id AS n, median(v) AS m FROM t WHERE v < (SELECT max(v) FROM t) GROUP BY id")
     both = replace(LARGE, occurrences=(0, 1))
     assert shares_within_bounds(definition, status(both), stored, ()).keys() == {0}
+
+
+@pytest.mark.parametrize(
+    ("region", "most"),
+    [
+        ([{"n": Domain.of(3, 50)}], 0.25),
+        ([{"n": Domain.of(99)}], 0.25),
+        ([{"n": Domain.of(100, 5000)}], 0.75),
+        ([{"n": Domain.of(99, 100)}], 1.0),
+        ([{"n": Domain.of(-5, 400)}], 0.0),
+        ([{"n": Domain.between(Range(50, 60))}], 0.25),
+        ([{"n": Domain.of(5)}, {"n": Domain.of(300)}], 1.0),
+        ([{"n": Domain.of(5), "day": Domain.of(300)}], 0.0),
+        ([{"name": Domain.of("customer-00001", "zebra")}], 0.25),
+        ([{"half": Domain.only_null()}], 1.0),
+        ([{"late": Domain.only_null()}], 0.75),
+        ([{"late": Domain.of(7)}], 0.25),
+        ([{"price": Domain.of(3.0)}], 1.0),
+        ([{}], 1.0),
+        ([], 0.0),
+    ],
+)
+def test_files_that_may_hold_rows_of_a_region(region: list[dict[str, Domain]], most: float, stored: StoredRows) -> None:
+    rows = [TupleDomain.where({ColumnKey(name): domain for name, domain in one.items()}) for one in region]
+    assert most_within(rows, stored) == most
+
+
+def test_of_many_files_it_is_not_asked(stored: StoredRows, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_share, "COUNTED_FILES", 1)
+    assert most_within([TupleDomain.where({ColumnKey("n"): Domain.of(3)})], stored) == 1.0

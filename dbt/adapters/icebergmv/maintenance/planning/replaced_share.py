@@ -21,6 +21,7 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
+from dbt.adapters.icebergmv.maintenance.planning.stored_share import most_within
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
@@ -44,10 +45,10 @@ def full_instead(
 ) -> Full | None:
     """Return the full refresh that costs less than an overwrite of more than a share of the stored rows, or None.
 
-    It does, too, where the stored rows of many keys are not counted in time. Where counting fails otherwise, it is not
-    known.
+    Spark counts them only where the files that may hold some have more rows than that. It costs less, too, where the
+    stored rows of many keys are not counted in time. Where counting fails otherwise, it is not known.
     """
-    if not stored.row_count:
+    if not stored.row_count or most_within(plan.region, stored) <= most:
         return None
     columns = sorted({key.column for rows in plan.region for key, _ in rows.constraints})
     rows = view_query(stored.name, columns, stored.snapshot_id)

@@ -7,6 +7,7 @@ between the bounds of their file. Nothing but the choice between two right plans
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -64,6 +65,55 @@ def share_within(region: Sequence[TupleDomain], stored: StoredRows) -> float:
     rows = sum(count for count, _ in files)
     within = (sum(count * _share_of_file(held, disjunct) for count, held in files) for disjunct in region)
     return max(within, default=0.0) / rows if rows else 0.0
+
+
+def most_within(region: Sequence[TupleDomain], stored: StoredRows) -> float:
+    """Return a share of the stored rows that those of a region are not more than: what files hold which may have some.
+
+    Columns without metrics may hold anything. Of tables of so many files that to look would take long, it is 1.
+    """
+    table = stored.table
+    manifests = manifests_of(table.io, table.snapshot_by_id(stored.snapshot_id))
+    if count_files(manifests) > COUNTED_FILES or count_files(manifests) * len(region) > COUNTED_OVERLAPS:
+        return 1.0
+    wanted = [{key.column: _Wanted.of(d) for key, d in one.constraints if key.transform is None} for one in region]
+    names = {name for one in wanted for name in one}
+    fields = [f for f in table.schema().fields if f.name in names]
+    within = rows = 0
+    for file in live_files(table.io, manifests):
+        if file.content == DataFileContent.DATA:
+            held = {f.name: column_domain(file, f) for f in fields}
+            reached = any(all(w.meets(held.get(name)) for name, w in one.items()) for one in wanted)
+            rows, within = rows + file.record_count, within + file.record_count * reached
+    return within / rows if rows else 0.0
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """The values that are wanted of a column, those that are listed in their order."""
+
+    domain: Domain
+    values: Sequence[Value] | None
+
+    @classmethod
+    def of(cls, domain: Domain) -> _Wanted:
+        is_listed = domain.is_discrete and not domain.nan
+        lows = [r.low for r in domain.ranges if r.low is not None] if is_listed else None
+        return cls(domain, lows)
+
+    def meets(self, held: Domain | None) -> bool:
+        """Return whether a file may hold one of the values."""
+        if held is None or (self.domain.null and held.null):
+            return True
+        if self.values is None or held.nan:
+            return not self.domain.intersect(held).is_none
+        return any(self._has_one(r.low, r.high) for r in held.ranges)
+
+    def _has_one(self, low: Value | None, high: Value | None) -> bool:
+        if self.values is None or low is None or high is None:
+            return True
+        place = bisect_left(self.values, low)
+        return place < len(self.values) and self.values[place] <= high  # type: ignore[operator]
 
 
 @dataclass(frozen=True)
