@@ -32,7 +32,6 @@ def test_name_of_a_storage_table(config: dict[str, Any], expected: tuple[str, ..
         model("MV_Orders", "view"),
         model("other", "incremental", alias="mv_orders"),
         model("a_seed", "seed", alias="mv_orders"),
-        model("copy", alias="ders", storage_table_prefix="mv_or"),
     ],
 )
 def test_a_name_that_another_model_uses_is_refused(other: Any) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -35,20 +34,18 @@ def refuse_variables(*names: TableName) -> None:
 def taken_names(
     views: Sequence[tuple[RelationConfig, Mapping[str, Any]]], nodes: Sequence[RelationConfig]
 ) -> Iterator[tuple[RelationConfig, str]]:
-    """Yield each view whose storage table has the name of another model, seed or snapshot, or of its storage table."""
-    users: dict[TableName, list[RelationConfig]] = defaultdict(list)
-    for node in nodes:
-        if getattr(getattr(node, "config", None), "materialized", None) != "ephemeral":
-            users[_folded(_relation(node))].append(node)
-    stored = {id(view): _folded(storage_table_name(config, _relation(view))) for view, config in views}
-    for view, _ in views:
-        users[stored[id(view)]].append(view)
+    """Yield each view whose storage table would have the name of a model, seed or snapshot, and what is wrong."""
+    users = {
+        _folded(_relation(node)): node
+        for node in nodes
+        if getattr(getattr(node, "config", None), "materialized", None) != "ephemeral"
+    }
     for view, config in views:
-        other = next((node for node in users[stored[id(view)]] if node is not view), None)
+        storage = storage_table_name(config, _relation(view))
+        other = users.get(_folded(storage))
         if other is not None and config.get("layout") != "table":
-            name = show(storage_table_name(config, _relation(view)))
             mend = "Set storage_table_prefix or storage_schema, or rename one of the two"
-            yield view, f"its storage table {name} has a name that {other.name} uses too. {mend}."
+            yield view, f"its storage table {show(storage)} has a name that {other.name} uses too. {mend}."
 
 
 def _relation(node: RelationConfig) -> TableName:

@@ -152,11 +152,19 @@ class _RecordedView(_Inspected):
         return ", ".join(self.changes.rebuild) or None
 
 
+_OTHER_LAYOUT = "it has another layout"
+
+
 @dataclass(frozen=True)
 class LostView(_RecordedView):
-    """A view whose stored rows can be neither read nor kept; `lost` says why."""
+    """A view whose stored rows cannot be kept; `lost` says why."""
 
     lost: str
+
+    @property
+    def is_unreadable(self) -> bool:
+        """Return whether readers do not get the rows of the last refresh any more."""
+        return self.lost != _OTHER_LAYOUT
 
 
 @dataclass(frozen=True)
@@ -257,9 +265,7 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
         return NewView(*known, view, is_table, why, looked_at=moment)
     is_of_no_model = state.partial is not None or request.partial is not None or not state.definition_hash
     changes = ConfigurationChanges() if is_of_no_model else configuration_changes(request.config, state)
-    stored = (
-        stored_of(view, state, storage) if recorded_layout(state) == request.config.layout else "it has another layout"
-    )
+    stored = stored_of(view, state, storage) if recorded_layout(state) == request.config.layout else _OTHER_LAYOUT
     if isinstance(stored, str):
         return LostView(*known, view, state, changes, stored, looked_at=moment)
     said = redefined(expanded.views, state)

@@ -45,7 +45,7 @@
     {%- set setting = config.get('on_configuration_change') -%}
     {%- if setting == 'apply' -%}
       {%- do log('Applying ' ~ ('REPLACE' if changes.rebuild else 'ALTER') ~ ' to: ' ~ target_relation) -%}
-    {%- elif setting == 'continue' and inspection.lost -%}
+    {%- elif setting == 'continue' and inspection.is_unreadable -%}
       {#- There are no rows to leave as they are. -#}
       {%- do log('Applying REPLACE to: ' ~ target_relation) -%}
     {%- elif setting == 'continue' -%}
