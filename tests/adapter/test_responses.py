@@ -52,6 +52,14 @@ from dbt.adapters.icebergmv.responses import response_of
             "overwrite: t: 1 partition changed; 0 rows written",
         ),
         (
+            {"kind": "overwrite", "reason": "t: 1 day changed", "rows_deleted": 1982},
+            "overwrite: t: 1 day changed; 1,982 rows removed",
+        ),
+        (
+            {"kind": "overwrite", "reason": "t: 1 day changed", "rows_written": 1, "rows_deleted": 3},
+            "overwrite: t: 1 day changed; 1 row written",
+        ),
+        (
             {
                 "kind": "overwrite",
                 "reason": "t: 2 partitions changed",

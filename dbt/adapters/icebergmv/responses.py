@@ -55,7 +55,9 @@ def response_of(result: RefreshResult, seconds: float) -> MaterializedViewRespon
 
 def _message(result: RefreshResult) -> str:
     """Return the end of the result line; dbt adds how long it took."""
-    written = f"{result.rows_written:,} row{'' if result.rows_written == 1 else 's'} written"
+    written = _rows(result.rows_written, "written")
+    if not result.rows_written and result.rows_deleted:
+        written = _rows(result.rows_deleted, "removed")
     match result.kind:
         case "none":
             return f"none: {result.reason}"
@@ -65,6 +67,10 @@ def _message(result: RefreshResult) -> str:
             return f"overwrite: {_partitions(result)} stale ({result.reason}); {written}"
         case _:
             return f"{result.kind}: {result.reason}; {written}"
+
+
+def _rows(number: int, what: str) -> str:
+    return f"{number:,} row{'' if number == 1 else 's'} {what}"
 
 
 def _partitions(result: RefreshResult) -> str:
