@@ -80,6 +80,45 @@ def test_a_view_that_is_read_otherwise_changes_no_row_of_those_above(
     assert run(stage, above(stage)).kind in ("append", "overwrite")
 
 
+BESIDE = "SELECT s.region, s.total FROM sales s WHERE s.total > (SELECT min(amount) FROM orders)"
+
+
+def test_a_table_that_was_read_at_two_snapshots_is_read_anew(stage: Stage) -> None:
+    """Stored rows below are of one snapshot, and rows beside them of another: no state says both."""
+    build_below(stage, reading("use_data_table"))
+    sell("EU")(stage.tables())
+    build(stage, above(stage, sql=BESIDE))
+    build_below(stage, reading("use_stitching"))
+    assert run(stage, above(stage, sql=BESIDE)).kind == "full"
+    assert run(stage, above(stage, sql=BESIDE)).kind == "none"
+
+
+def test_a_table_that_was_read_at_one_snapshot_goes_on(stage: Stage) -> None:
+    build_below(stage, reading("use_data_table"))
+    build(stage, above(stage, sql=BESIDE))
+    for behavior in ("use_stitching", "use_data_table", "use_view_query"):
+        build_below(stage, reading(behavior))
+        assert run(stage, above(stage, sql=BESIDE)).kind == "none"
+
+
+@pytest.mark.parametrize(("was", "becomes"), [("use_data_table", "use_stitching"), ("use_stitching", "use_data_table")])
+def test_another_select_below_is_no_other_way_to_read_it(was: str, becomes: str, stage: Stage) -> None:
+    build_below(stage, reading(was))
+    build(stage, above(stage))
+    model = reading(becomes)
+    build_below(stage, replace(model, sql=model.sql.replace("GROUP BY", "WHERE amount > 0 GROUP BY")))
+    assert run(stage, above(stage)).kind == "full"
+
+
+@pytest.mark.parametrize(("was", "becomes"), [("use_data_table", "use_stitching"), ("use_stitching", "use_data_table")])
+def test_rows_that_came_with_the_setting_are_followed(was: str, becomes: str, stage: Stage) -> None:
+    build_below(stage, reading(was))
+    build(stage, above(stage))
+    sell("EU")(stage.tables())
+    build_below(stage, reading(becomes))
+    assert run(stage, above(stage)).kind in ("append", "overwrite")
+
+
 def test_a_strict_view_may_fail_of_that(stage: Stage) -> None:
     build_below(stage, reading("use_data_table"))
     build(stage, above(stage))
