@@ -15,7 +15,7 @@ from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
-from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
+from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable, TableNotUnderstood
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     BaseTableState,
@@ -106,9 +106,9 @@ def _below(catalog: CatalogReader, name: TableName) -> tuple[ViewInfo, ViewState
         return None
     try:
         state = read_state(show(name), view.properties)
-    except StateUnreadable:
+        table = catalog.table(*state.storage_table[1:])
+    except (StateUnreadable, TableNotUnderstood):
         return None
-    table = catalog.table(*state.storage_table[1:])
     return None if table is None else (view, state, table)
 
 
