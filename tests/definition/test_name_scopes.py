@@ -17,6 +17,16 @@ VARIABLES = [
     "SELECT id FROM t WHERE id > w UNION ALL SELECT w FROM u WHERE w < 3",
     "SELECT d FROM (SELECT d, v FROM t WHERE v < w) x JOIN u ON x.d = u.d",
     "SELECT x.rate AS k FROM t",
+    "WITH c AS (SELECT * FROM t) SELECT d, id < bound AS q FROM c",
+    "SELECT d, id < bound AS q FROM (SELECT t.* FROM t JOIN u ON t.id = u.id)",
+    "SELECT d FROM (SELECT * FROM t) WHERE w > 3 AND EXISTS (SELECT w FROM u)",
+    "SELECT d, w AS q FROM (SELECT t.* FROM t JOIN u ON t.id = u.id)",
+    "SELECT d, bound FROM t, range(3)",
+    "SELECT d, bound FROM t LATERAL VIEW inline(array(struct(1 AS a)))",
+    "SELECT d, count(*) AS bound FROM t WHERE v < bound GROUP BY d",
+    "SELECT t.d, t.v AS bound FROM t JOIN u ON u.w > bound",
+    "SELECT v AS bound, (SELECT max(w) FROM u WHERE w < bound) AS m FROM t",
+    "SELECT d FROM t WHERE v IN (SELECT w AS bound FROM u WHERE w < bound)",
 ]
 COLUMNS = [
     "SELECT d, v * 2 AS rate, rate + 1 AS more FROM t",
@@ -30,6 +40,10 @@ COLUMNS = [
     "WITH c(k) AS (SELECT d FROM t) SELECT k FROM c",
     "SELECT v FROM (t a JOIN u b ON a.id = b.id AND w > v)",
     "SELECT id AS k FROM t UNION ALL SELECT id FROM u ORDER BY k",
+    "WITH c AS (SELECT * FROM t) SELECT d, v + 1 AS q FROM c WHERE id > 3",
+    "SELECT d, w FROM (SELECT * FROM t JOIN u USING (id, d))",
+    "SELECT d, max(v) AS top FROM t GROUP BY d ORDER BY top",
+    "SELECT d, session_window.start AS s, count(*) AS n FROM t GROUP BY d, session_window(ts, '1 day')",
     "SELECT a FROM VALUES (1) AS x(a) JOIN t ON a = v",
 ]
 

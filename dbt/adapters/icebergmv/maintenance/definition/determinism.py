@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
 from sqlglot import exp
@@ -21,6 +21,8 @@ _ICEBERG_FUNCTIONS = frozenset(["bucket", "truncate", "years", "months", "days",
 _METADATA_COLUMNS = frozenset(
     ["_file", "_pos", "_partition", "_spec_id", "_deleted", "_row_id", "_last_updated_sequence_number", "_metadata"]
 )
+_GENERATED_COLUMNS = frozenset(["col", "pos", "key", "value", "id"])
+_GENERATED = re.compile(r"col\d+$")
 COLLATION = re.compile(r"\bcollat(e|ion)\b", re.IGNORECASE)
 """Is in the words of a SELECT, or of a type, that has equal texts which can be told apart."""
 
@@ -65,7 +67,7 @@ def volatility(
                 return f"the metadata column {name} changes when files are rewritten"
     if nodes.have(exp.TableSample):
         return "TABLESAMPLE picks other rows at every run"
-    return unknown_function(nodes, tokens) or _variable(nodes, scopes)
+    return unknown_function(nodes, tokens) or _variable(nodes, scopes, tables.values())
 
 
 def order_dependence(query: exp.Expr, tokens: Sequence[Token]) -> str | None:
@@ -163,15 +165,37 @@ def unknown_function(nodes: Nodes, tokens: Sequence[Token]) -> str | None:
     return None
 
 
-def _variable(nodes: Nodes, scopes: NameScopes) -> str | None:
-    """Return which name is a session variable: no table, alias or lambda around it offers it."""
+def _variable(nodes: Nodes, scopes: NameScopes, tables: Collection[tuple[ColumnInfo, ...] | None]) -> str | None:
+    """Return which name is a session variable: no table, alias or lambda around it offers it.
+
+    Where it is not known what is around it, it is one if nothing in the whole text offers the name.
+    """
     if nodes.have(exp.Pivot):
         return None
+    offered = None if None in tables else _offered_anywhere(nodes, tables)
     for column in nodes.of(exp.Column):
-        if not isinstance(column.this, exp.Star) and not scopes.may_be_column(column):
+        if isinstance(column.this, exp.Star):
+            continue
+        is_nowhere = offered is not None and _is_nowhere(column, offered)
+        if is_nowhere or not scopes.may_be_column(column):
             name = column.sql(dialect=DIALECT)
             return f"{name} is no column of a table that it reads: a misspelling, or a variable, which may change"
     return None
+
+
+def _offered_anywhere(nodes: Nodes, tables: Iterable[tuple[ColumnInfo, ...] | None]) -> set[str]:
+    offered = {c.name.lower() for table in tables for c in table or ()} | _GENERATED_COLUMNS
+    offered |= {name.name.lower() for alias in nodes.of(exp.TableAlias) for name in alias.columns}
+    offered |= {alias.alias.lower() for alias in nodes.of(exp.Alias)}
+    offered |= {name.name.lower() for aliases in nodes.of(exp.Aliases) for name in aliases.expressions}
+    offered |= {argument.name.lower() for call in nodes.of(exp.Lambda) for argument in call.expressions}
+    return offered | {t.alias_or_name.lower() for t in nodes.of(exp.Table, exp.Subquery, exp.CTE)}
+
+
+def _is_nowhere(column: exp.Column, offered: set[str]) -> bool:
+    outermost = column.parts[0].name.lower()
+    is_alone = len(column.parts) == 1 or outermost in ("session", "system")
+    return is_alone and outermost not in offered and not _GENERATED.match(outermost)
 
 
 def _user_defined(name: str) -> str:

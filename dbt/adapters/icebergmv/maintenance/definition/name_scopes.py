@@ -35,6 +35,8 @@ class Offered:
 
 
 _ANYTHING = Offered(is_all=False)
+_SEE_ALIASES = frozenset(["expressions", "group", "having", "qualify", "order", "sort", "cluster", "distribute"])
+_CALLED_AS_COLUMNS = frozenset(["window", "session_window"])
 _EXPLODES = (exp.Explode, exp.ExplodeOuter, exp.Posexplode, exp.PosexplodeOuter)
 _GENERATED = Offered(frozenset({"col", "pos", "key", "value"}))
 
@@ -53,24 +55,29 @@ class NameScopes:
 
     def is_inside(self, column: exp.Column, part: exp.Expr) -> bool:
         """Return whether a name surely means what a part of the tree has: a column, an alias or an argument."""
-        return _is_argument(column) or any(self._of_scope(*found).has(column) for found in _around(column, part))
+        return _is_argument(column) or any(
+            self._of_scope(column, *found).has(column) for found in _around(column, part)
+        )
 
     def may_be_column(self, column: exp.Column) -> bool:
         """Return whether a name may mean a column, an alias or an argument, of its own SELECT or of one around it."""
-        scopes = (self._of_scope(*found) for found in _around(column, column.root()))
+        scopes = (self._of_scope(column, *found) for found in _around(column, column.root()))
+        if len(column.parts) > 1 and column.parts[0].name.lower() in _CALLED_AS_COLUMNS:
+            return True
         return _is_argument(column) or any(not found.is_all or found.has(column) for found in scopes)
 
-    def _of_scope(self, query: exp.Query, clause: exp.Expr) -> Offered:
-        """Return what a query offers to the names in one of its clauses, or in one item of its list."""
-        return self.of_from(query) | _aliases(query, clause) if isinstance(query, exp.Select) else self.of_query(query)
+    def _of_scope(self, column: exp.Column, query: exp.Query, clause: exp.Expr) -> Offered:
+        """Return what a query offers to a name in one of its clauses, or in one item of its list."""
+        if not isinstance(query, exp.Select):
+            return self.of_query(query)
+        is_own = column.find_ancestor(exp.Select, exp.SetOperation) is query
+        return self.of_from(query) | (_aliases(query, clause) if is_own else Offered())
 
     def of_from(self, select: exp.Select) -> Offered:
         """Return what the FROM of a SELECT offers."""
         if id(select) not in self._from:
             self._from[id(select)] = _ANYTHING  # A recursive expression asks for itself.
-            clauses = (select.args.get("from_"), *(select.args.get("joins") or ()))
-            relations = [clause.this for clause in clauses if clause is not None]
-            self._from[id(select)] = self._of_all((*relations, *(select.args.get("laterals") or ())))
+            self._from[id(select)] = self._of_all(_relations(select))
         return self._from[id(select)]
 
     def of_query(self, query: exp.Expr) -> Offered:
@@ -84,12 +91,22 @@ class NameScopes:
         found = Offered()
         for item in query.expressions:
             if item.is_star:
-                found |= Offered(self.of_from(query).columns, is_all=False)
+                found |= self._of_star(query, item)
             elif isinstance(item, exp.Aliases):
                 found |= Offered(frozenset(name.name.lower() for name in item.expressions))
             else:
                 found |= Offered(frozenset({item.output_name.lower()} - {""}), is_all=bool(item.output_name))
         return found
+
+    def _of_star(self, select: exp.Select, star: exp.Expr) -> Offered:
+        """Return the columns of `*` and `t.*`; those that are renamed may have any name."""
+        inner = star.this if isinstance(star, exp.Column) else star
+        qualifier = star.table.lower() if isinstance(star, exp.Column) else ""
+        relations = (r for r in _relations(select) if qualifier in ("", r.alias_or_name.lower()))
+        offered = self._of_all(relations)
+        left_out = {name.name.lower() for name in inner.args.get("except_") or ()}
+        is_all = offered.is_all and not (inner.args.get("rename") or inner.args.get("replace"))
+        return Offered(offered.columns - left_out, is_all=is_all)
 
     def _of_all(self, relations: Iterable[exp.Expr]) -> Offered:
         found = Offered()
@@ -148,6 +165,11 @@ def _around(column: exp.Column, part: exp.Expr) -> Iterator[tuple[exp.Query, exp
         below, before = node, below
 
 
+def _relations(select: exp.Select) -> list[exp.Expr]:
+    clauses = (select.args.get("from_"), *(select.args.get("joins") or ()))
+    return [*(clause.this for clause in clauses if clause is not None), *(select.args.get("laterals") or ())]
+
+
 def _is_relation(node: exp.Expr, clause: exp.Expr) -> bool:
     """Return whether a node is what a clause of FROM adds to it, and sees nothing of it."""
     is_added = isinstance(clause, (exp.From, exp.Join)) and clause.this is node
@@ -156,6 +178,8 @@ def _is_relation(node: exp.Expr, clause: exp.Expr) -> bool:
 
 def _aliases(select: exp.Select, clause: exp.Expr) -> Offered:
     """Return the aliases that a clause sees; an item of the list those before it."""
+    if clause.arg_key not in _SEE_ALIASES:
+        return Offered()
     seen = list(takewhile(lambda item: item is not clause, select.expressions))
     named = {item.alias.lower() for item in seen if isinstance(item, exp.Alias)}
     several = (item for item in seen if isinstance(item, exp.Aliases))

@@ -56,14 +56,18 @@ def tells_apart(column: TrackedColumn, occurrence: Occurrence, relation: Tracked
 
 
 def without_literals(relation: TrackedRelation) -> TrackedRelation:
-    """Return a relation without the tracks that begin with a literal, which lead from no base column."""
+    """Return a relation without the tracks that begin with a literal, which lead from no base column.
+
+    And without those of columns that a subquery is a part of: no region may name these (see asking.py).
+    """
     columns = relation.columns and tuple(_without_literals(c) for c in relation.columns)
     unlisted = tuple(replace(u, column=_without_literals(u.column)) for u in relation.unlisted)
     return replace(relation, columns=columns, unlisted=unlisted)
 
 
 def _without_literals(column: TrackedColumn) -> TrackedColumn:
-    return replace(column, tracks=frozenset(t for t in column.tracks if not t.is_of_literal))
+    kept = () if column.has_subquery else (t for t in column.tracks if not t.is_of_literal)
+    return replace(column, tracks=frozenset(kept))
 
 
 def _literal(expression: exp.Expr, scope: Scope) -> Constant | None:

@@ -167,6 +167,7 @@ def _coalesced(
     of_either = answered & frozenset(sources.relation.questions)
     tracks, kind = before[e.left] | before[e.right], left.kind if left.kind == right.kind else None
     column = replace(left, tracks=tracks, type=type_, answered=of_either, kind=kind)
+    column = replace(column, has_subquery=left.has_subquery or right.has_subquery)
     slot = Slot("", column, plain=False)
     return replace(sources, slots=(*sources.slots, slot), merged={**sources.merged, pair: len(sources.slots)})
 
