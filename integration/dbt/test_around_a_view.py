@@ -34,7 +34,7 @@ def test_hooks_outside_a_transaction_come_first_and_last(lake: LakeProject, mate
     assert [row[0] for row in lake.sql(f"SELECT said FROM {log} ORDER BY n")] == ["before", "in", "post", "after"]
 
 
-@pytest.mark.parametrize("materialized", ["table", "incremental"])
+@pytest.mark.parametrize("materialized", ["table", "incremental", "view"])
 def test_a_view_is_not_lost_to_a_select_with_an_error(lake: LakeProject, materialized: str) -> None:
     base = _base(lake, f"kept_{materialized}")
     name = f"becomes_{materialized}"
@@ -43,6 +43,13 @@ def test_a_view_is_not_lost_to_a_select_with_an_error(lake: LakeProject, materia
     lake.model(name, f"select d, no_such_column from {base}", materialized=materialized)
     assert "no_such_column" in lake.fail("--select", name)
     assert lake.rows(name) == [(1, 10), (2, 20)]
+    if materialized != "view":
+        lake.model(name, f"select d, v + 1 as v from {base}", materialized=materialized, contract={"enforced": True})
+        columns = [{"name": "d", "data_type": "int"}, {"name": "w", "data_type": "int"}]
+        lake.properties({"models": [{"name": name, "columns": columns}]})
+        assert "contract" in lake.fail("--select", name)
+        (lake.folder / "models" / "schema.yml").unlink()
+        assert lake.rows(name) == [(1, 10), (2, 20)]
     lake.model(name, f"select d, v + 1 as v from {base}", materialized=materialized)
     lake.run("--select", name)
     assert lake.rows(name) == [(1, 11), (2, 21)]

@@ -11,6 +11,7 @@ SHOWN = {
     "cast(id % 3 as int) AS size FROM range(40)",
     "events": "AS SELECT cast(id % 4 as int) AS customer, date_add(DATE '2024-01-01', cast(id % 5 as int)) AS day, "
     "cast(id % 7 as int) AS value, chr(cast(97 + id % 3 as int)) AS name, cast(id % 3 as int) AS size FROM range(30)",
+    "tops": "PARTITIONED BY (size, top) AS SELECT cast(id % 3 as int) AS size, cast(id % 7 as bigint) AS top FROM range(40)",
     "tags": "AS SELECT * FROM VALUES (0, 'x'), (1, 'y'), (2, 'x') AS t(size, tag)",
 }
 SHOWING = {
@@ -22,6 +23,10 @@ SHOWING = {
     "where e.customer = o.customer) as total from {orders} o)",
     "groups_it": "select size, total, count(distinct id) as n from (select o.id, o.size, (select max(value) "
     "from {events} e where e.size = o.size) as total from {orders} o) group by size, total",
+    "follows_it": "select a.size, a.top from {tops} a union all select o.size, cast((select max(value) from {events} e "
+    "where e.size = o.size) as bigint) as top from {orders} o",
+    "joins_by_it": "select size, top, o.id from (select o.id, o.size, cast((select max(value) from {events} e "
+    "where e.size = o.size) as bigint) as top from {orders} o) o left join {tops} using (size, top)",
     "joins_it": "select x.size, x.name, t.tag from (select o.id, o.size, (select max(name) from {events} e "
     "where e.size = o.size) as name from {orders} o) x join {tags} t on t.size = x.size where x.id < 3",
 }
@@ -32,6 +37,7 @@ ROWS: list[Change] = [
         {"shows_sum": "overwrite", "shows_more": "overwrite", "groups_it": "overwrite"},
     ),
     (["UPDATE {orders} SET size = 2 WHERE customer = 1"], {"shows_max": "overwrite", "groups_it": "overwrite"}),
+    (["INSERT INTO {tops} VALUES (0, 6), (1, 6), (2, 6), (1, 4), (0, 5), (2, 5)"], {}),
     (["UPDATE {tags} SET tag = 'z' WHERE size > 0"], {"joins_it": "overwrite", "shows_max": "none"}),
 ]
 
@@ -74,10 +80,12 @@ def test_a_variable_is_noticed_under_any_name(lake: LakeProject) -> None:
     lake.sql("DECLARE OR REPLACE VARIABLE rate INT DEFAULT 10")
     try:
         lake.model("rated", f"select day, sum(value) * rate as rate from {table} group by day")
-        lake.run("--select", "rated")
+        lake.model("starred", f"with c as (select * from {table}) select day, value < rate as below from c")
+        lake.run("--select", "rated", "starred")
         lake.sql("SET VARIABLE rate = 20")
         lake.sql(f"INSERT INTO {table} VALUES (3, 30)")
-        assert lake.run("--select", "rated")["rated"]["refresh_kind"] == "full"
-        lake.assert_equals_definition("rated")
+        found = lake.run("--select", "rated", "starred")
+        assert {name: found[name]["refresh_kind"] for name in found} == {"rated": "full", "starred": "full"}
+        lake.assert_equals_definition("rated", "starred")
     finally:
         lake.sql("DROP TEMPORARY VARIABLE rate")

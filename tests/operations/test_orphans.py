@@ -103,6 +103,15 @@ def test_a_table_that_was_made_anew_under_the_name_is_kept(lake: FiledLake) -> N
     }
 
 
+def test_an_empty_table_that_a_first_refresh_left_is_an_orphan(lake: FiledLake) -> None:
+    store(lake, "__mv_storage__dead", "lake.ns.dead")
+    table = lake.iceberg.load_table("ns.__mv_storage__dead")
+    table.append(pa.table({"id": pa.array([1], pa.int64())}))
+    table.delete("id = 1")
+    assert table.current_snapshot() is not None
+    assert {name: loose.kept for name, loose in found(lake).items()} == {"__mv_storage__dead": None}
+
+
 @pytest.mark.parametrize("model", ["gone", "a table", "a view"])
 def test_a_table_that_was_a_model_is_kept_under_any_name(lake: FiledLake, model: str) -> None:
     """People rename such a table, or register it twice: its files may be those that another name reads."""

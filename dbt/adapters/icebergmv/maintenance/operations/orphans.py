@@ -153,12 +153,16 @@ def _why_not_owned(
 
 
 def _is_written_by_others(table: Table) -> bool:
-    """Return whether the newest rows were not written by a refresh; CREATE OR REPLACE keeps the mark of a table."""
+    """Return whether the newest rows were not written by a refresh; CREATE OR REPLACE keeps the mark of a table.
+
+    A refresh that died may have left a table without rows, which nobody misses.
+    """
     snapshot = table.current_snapshot()
     while snapshot is not None and is_compaction(snapshot):
         parent = snapshot.parent_snapshot_id
         snapshot = None if parent is None else table.snapshot_by_id(parent)
-    return snapshot is not None and recorded_text(snapshot) is None
+    has_rows = snapshot is not None and summary_count(table, snapshot.snapshot_id, "total-records") != 0
+    return has_rows and recorded_text(snapshot) is None
 
 
 def _why_young(table: Table, older_than: int, now: datetime) -> str | None:
