@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 from pyiceberg.catalog.sql import SqlCatalog
 
 from tests.refresh.refreshes import Stage
+from tests.support.filed_lake import FiledLake
 
 settings.register_profile(
     "engine",
@@ -35,5 +36,13 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqlCatalog]:
 def stage(tmp_path: Path) -> Iterator[Stage]:
     """Base tables of a test's own, and the refreshes that it plays on them."""
     made = Stage(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def filed_lake(tmp_path: Path) -> Iterator[FiledLake]:
+    """A catalog of a test's own, with views."""
+    made = FiledLake(tmp_path)
     yield made
     made.close()

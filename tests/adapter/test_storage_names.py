@@ -8,7 +8,7 @@ import pytest
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
-from dbt.adapters.icebergmv.storage_names import refuse_variables, storage_table_name
+from dbt.adapters.icebergmv.storage_names import configured_storage, refuse_variables
 from dbt.adapters.icebergmv.view_settings import check_settings
 from tests.support.view_models import OURS, model
 
@@ -22,7 +22,7 @@ from tests.support.view_models import OURS, model
     ],
 )
 def test_name_of_a_storage_table(config: dict[str, Any], expected: tuple[str, ...]) -> None:
-    assert storage_table_name(config, ("lake", "s", "orders")) == expected
+    assert configured_storage(config, ("lake", "s", "orders")) == expected
 
 
 @pytest.mark.parametrize(

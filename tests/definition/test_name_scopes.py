@@ -58,6 +58,14 @@ def test_what_is_a_column(sql: str) -> None:
     assert analysed(sql).always_full is None
 
 
+def test_expressions_that_read_themselves_or_one_another_often() -> None:
+    recursive = analysed("WITH RECURSIVE r AS (SELECT * FROM r) SELECT k FROM r")
+    assert [column.name for column in recursive.columns or ()] == ["k"]
+    chain = ", ".join(f"c{n} AS (SELECT a.* FROM c{n - 1} a JOIN c{n - 1} b ON a.id = b.id)" for n in range(1, 8))
+    definition = analysed(f"WITH c0 AS (SELECT * FROM t), {chain} SELECT id, bound FROM c7")
+    assert "a misspelling, or a variable" in str(definition.always_full)
+
+
 @pytest.fixture
 def owners(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(TABLES, "o", "id int, user string, session_user string, lim int")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -28,10 +27,8 @@ SCHEMA = Schema(NestedField(1, "id", LongType(), required=False))
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Iterator[FiledLake]:
-    made = FiledLake(tmp_path)
-    yield made
-    made.close()
+def lake(filed_lake: FiledLake) -> FiledLake:
+    return filed_lake
 
 
 def store(lake: FiledLake, name: str, of: str | None) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
@@ -19,10 +16,8 @@ SCHEMA = Schema(NestedField(1, "id", LongType(), required=False))
 
 
 @pytest.fixture
-def lake(tmp_path: Path) -> Iterator[FiledLake]:
-    made = FiledLake(tmp_path)
-    yield made
-    made.close()
+def lake(filed_lake: FiledLake) -> FiledLake:
+    return filed_lake
 
 
 def _view(lake: FiledLake, name: str, sql: str, uuid: str | None = None) -> None:

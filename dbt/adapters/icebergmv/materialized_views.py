@@ -60,7 +60,7 @@ from dbt.adapters.icebergmv.progress import Progress, stage_of
 from dbt.adapters.icebergmv.responses import MaterializedViewResponse, response_of
 from dbt.adapters.icebergmv.spark.settings import setting_text
 from dbt.adapters.icebergmv.statement_runs import StatementRuns, begin_beside, is_cold
-from dbt.adapters.icebergmv.storage_names import refuse_variables, storage_table_name
+from dbt.adapters.icebergmv.storage_names import configured_storage, refuse_variables
 from dbt.adapters.icebergmv.warning import Once, warn
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
         """Return what a run asks for a model's view. Raises InvalidConfig."""
         config: Mapping[str, Any] = model["config"]
         _refuse_unsupported(config)
-        storage = storage_table_name(config, view)
+        storage = configured_storage(config, view)
         refuse_variables(view, storage)
         chosen = self._layout(config, view[0])
         statement = single_statement(sql)

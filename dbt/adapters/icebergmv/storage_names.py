@@ -14,7 +14,7 @@ DEFAULT_PREFIX = "__mv_storage__"
 _SUBSTITUTED = "${"
 
 
-def storage_table_name(config: Mapping[str, Any], view: TableName) -> TableName:
+def configured_storage(config: Mapping[str, Any], view: TableName) -> TableName:
     """Return the storage table of a model with this configuration, below a view."""
     database, schema, identifier = view
     prefix = config.get("storage_table_prefix") or DEFAULT_PREFIX
@@ -36,12 +36,10 @@ def taken_names(
 ) -> Iterator[tuple[RelationConfig, str]]:
     """Yield each view whose storage table would have the name of a model, seed or snapshot, and what is wrong."""
     users = {
-        _folded(_relation(node)): node
-        for node in nodes
-        if getattr(getattr(node, "config", None), "materialized", None) != "ephemeral"
+        _folded(_relation(node)): node for node in nodes if getattr(node.config, "materialized", None) != "ephemeral"
     }
     for view, config in views:
-        storage = storage_table_name(config, _relation(view))
+        storage = configured_storage(config, _relation(view))
         other = users.get(_folded(storage))
         if other is not None and config.get("layout") != "table":
             mend = "Set storage_table_prefix or storage_schema, or rename one of the two"

@@ -68,9 +68,9 @@ def check_settings(nodes: Iterable[RelationConfig], ours: Iterable[str]) -> None
     views = views_of(nodes)
     for words in [*misspelt(views, ours), *of_incremental_models(views)]:
         warn(words)
-    bad = [(view, words) for view in views for words in bad_values(_config(view))]
-    taken = taken_names([(view, _config(view)) for view in views], nodes)
-    found = [f"{_shown(view)}: {words}" for view, words in (*bad, *taken)]
+    configured = [(view, _config(view)) for view in views]
+    bad = [(view, words) for view, config in configured for words in bad_values(config)]
+    found = [f"{_shown(view)}: {words}" for view, words in (*bad, *taken_names(configured, nodes))]
     if found:
         lines = "\n  ".join(found)
         raise DbtRuntimeError(f"Cannot run: the configuration of materialized views is not valid.\n  {lines}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
@@ -52,7 +52,7 @@ def volatility(
     """
     scopes = NameScopes(tables)
     columns = {c.name.lower() for table in tables.values() for c in table or ()}
-    for name, called_empty in (*_names(tokens), *((n, True) for n in _functions_named_as_columns(nodes, scopes))):
+    for name, called_empty in chain(_names(tokens), _functions_named_as_columns(nodes, scopes)):
         function = known_of(name)
         if function.volatile or (called_empty and function.volatile_without_arguments):
             return f"{name}() gives a new value at every run"
@@ -122,11 +122,11 @@ def _closed(tokens: Sequence[Token], opened: int) -> int:
     return len(tokens)
 
 
-def _functions_named_as_columns(nodes: Nodes, scopes: NameScopes) -> Iterator[str]:
-    """Yield the names of functions that sqlglot takes for columns, which no table of their own FROM has."""
+def _functions_named_as_columns(nodes: Nodes, scopes: NameScopes) -> Iterator[tuple[str, bool]]:
+    """Yield, as `_names` does, functions that sqlglot takes for columns, which no table of their own FROM has."""
     for column in nodes.of(exp.Column):
         if len(column.parts) == 1 and known_of(column.name).without_parentheses and not scopes.is_own(column):
-            yield column.name.lower()
+            yield column.name.lower(), True
 
 
 def _names(tokens: Sequence[Token]) -> Iterator[tuple[str, bool]]:
@@ -137,13 +137,13 @@ def _names(tokens: Sequence[Token]) -> Iterator[tuple[str, bool]]:
     """
     for token, following, after in zip(tokens, [*tokens[1:], None], [*tokens[2:], None, None], strict=False):
         name = token.text.lower()
-        function = known_of(name)
+        function, is_quoted = known_of(name), token.token_type == TokenType.IDENTIFIER
         if token.token_type == TokenType.STRING:
             continue
         if following is not None and following.token_type == TokenType.L_PAREN:
             yield name, after is not None and after.token_type == TokenType.R_PAREN
-        elif function.without_parentheses and not function.hidden_by_column:
-            yield from [(name, True)] if token.token_type != TokenType.IDENTIFIER else []
+        elif function.without_parentheses and not (is_quoted or function.hidden_by_column):
+            yield name, True
 
 
 def unknown_function(nodes: Nodes, tokens: Sequence[Token]) -> str | None:

@@ -47,11 +47,12 @@ class NameScopes:
     def __init__(self, columns: Mapping[int, tuple[ColumnInfo, ...] | None]) -> None:
         self._columns = columns
         self._from: dict[int, Offered] = {}
+        self._query: dict[int, Offered] = {}
 
     def is_own(self, column: exp.Column) -> bool:
         """Return whether a name surely means a column of the FROM of its own SELECT."""
         select = column.find_ancestor(exp.Select, exp.SetOperation)
-        return isinstance(select, exp.Select) and self.of_from(select).has(column)
+        return isinstance(select, exp.Select) and self._of_from(select).has(column)
 
     def is_inside(self, column: exp.Column, part: exp.Expr) -> bool:
         """Return whether a name surely means what a part of the tree has: a column, an alias or an argument."""
@@ -61,41 +62,41 @@ class NameScopes:
 
     def may_be_column(self, column: exp.Column) -> bool:
         """Return whether a name may mean a column, an alias or an argument, of its own SELECT or of one around it."""
-        scopes = (self._of_scope(column, *found) for found in _around(column, column.root()))
         if len(column.parts) > 1 and column.parts[0].name.lower() in _CALLED_AS_COLUMNS:
             return True
+        scopes = (self._of_scope(column, *found) for found in _around(column, column.root()))
         return _is_argument(column) or any(not found.is_all or found.has(column) for found in scopes)
 
     def _of_scope(self, column: exp.Column, query: exp.Query, clause: exp.Expr) -> Offered:
         """Return what a query offers to a name in one of its clauses, or in one item of its list."""
         if not isinstance(query, exp.Select):
-            return self.of_query(query)
+            return self._of_query(query)
         is_own = column.find_ancestor(exp.Select, exp.SetOperation) is query
-        return self.of_from(query) | (_aliases(query, clause) if is_own else Offered())
+        return self._of_from(query) | (_aliases(query, clause) if is_own else Offered())
 
-    def of_from(self, select: exp.Select) -> Offered:
+    def _of_from(self, select: exp.Select) -> Offered:
         """Return what the FROM of a SELECT offers."""
         if id(select) not in self._from:
-            self._from[id(select)] = _ANYTHING  # A recursive expression asks for itself.
             self._from[id(select)] = self._of_all(_relations(select))
         return self._from[id(select)]
 
-    def of_query(self, query: exp.Expr) -> Offered:
-        """Return the columns of a query, of which it may have more than one of a name."""
+    def _of_query(self, query: exp.Expr) -> Offered:
+        """Return the columns of a query, found once: expressions read one another, and a recursive one itself."""
+        if id(query) not in self._query:
+            self._query[id(query)] = _ANYTHING
+            self._query[id(query)] = self._found_of_query(query)
+        return self._query[id(query)]
+
+    def _found_of_query(self, query: exp.Expr) -> Offered:
         if isinstance(query, exp.SetOperation):
-            return self.of_query(query.left)
+            return self._of_query(query.left)
         if isinstance(query, (exp.Subquery, exp.Paren)):
-            return self.of_query(query.this)
+            return self._of_query(query.this)
         if not isinstance(query, exp.Select):
             return _ANYTHING
         found = Offered()
         for item in query.expressions:
-            if item.is_star:
-                found |= self._of_star(query, item)
-            elif isinstance(item, exp.Aliases):
-                found |= Offered(frozenset(name.name.lower() for name in item.expressions))
-            else:
-                found |= Offered(frozenset({item.output_name.lower()} - {""}), is_all=bool(item.output_name))
+            found |= self._of_star(query, item) if item.is_star else _of_item(item)
         return found
 
     def _of_star(self, select: exp.Select, star: exp.Expr) -> Offered:
@@ -130,7 +131,7 @@ class NameScopes:
             return _GENERATED if isinstance(relation.this, _EXPLODES) else self._columns_of(relation.this)
         if isinstance(relation, exp.Subquery):
             inside = relation.this
-            return self.of_query(inside) if isinstance(inside, exp.Query) else self._of_all([inside])
+            return self._of_query(inside) if isinstance(inside, exp.Query) else self._of_all([inside])
         if not isinstance(relation, exp.Table):
             return _ANYTHING
         if CTE_INDEX in relation.meta:
@@ -140,7 +141,7 @@ class NameScopes:
         if cte is None:
             return _ANYTHING
         renamed = frozenset(name.lower() for name in cte.alias_column_names)
-        return Offered(renamed) if renamed else self.of_query(cte.this)
+        return Offered(renamed) if renamed else self._of_query(cte.this)
 
 
 def _around(column: exp.Column, part: exp.Expr) -> Iterator[tuple[exp.Query, exp.Expr]]:
@@ -165,6 +166,13 @@ def _around(column: exp.Column, part: exp.Expr) -> Iterator[tuple[exp.Query, exp
         below, before = node, below
 
 
+def _of_item(item: exp.Expr) -> Offered:
+    """Return the columns that an item of a list is; Spark names one without a name."""
+    if isinstance(item, exp.Aliases):
+        return Offered(frozenset(name.name.lower() for name in item.expressions))
+    return Offered(frozenset({item.output_name.lower()} - {""}), is_all=bool(item.output_name))
+
+
 def _relations(select: exp.Select) -> list[exp.Expr]:
     clauses = (select.args.get("from_"), *(select.args.get("joins") or ()))
     return [*(clause.this for clause in clauses if clause is not None), *(select.args.get("laterals") or ())]
@@ -180,10 +188,10 @@ def _aliases(select: exp.Select, clause: exp.Expr) -> Offered:
     """Return the aliases that a clause sees; an item of the list those before it."""
     if clause.arg_key not in _SEE_ALIASES:
         return Offered()
-    seen = list(takewhile(lambda item: item is not clause, select.expressions))
-    named = {item.alias.lower() for item in seen if isinstance(item, exp.Alias)}
-    several = (item for item in seen if isinstance(item, exp.Aliases))
-    return Offered(frozenset(named | {name.name.lower() for item in several for name in item.expressions}))
+    found = Offered()
+    for item in takewhile(lambda item: item is not clause, select.expressions):
+        found |= _of_item(item) if isinstance(item, (exp.Alias, exp.Aliases)) else Offered()
+    return found
 
 
 def _is_argument(column: exp.Column) -> bool:

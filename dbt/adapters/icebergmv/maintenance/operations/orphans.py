@@ -25,7 +25,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     is_storage_table,
     view_of_storage,
 )
-from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY, is_compaction, recorded_text
+from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY, recorded_text, writer_of
 from dbt.adapters.icebergmv.maintenance.status.storage_readers import all_views, folded, knows, why_needed
 from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
 from dbt.adapters.icebergmv.maintenance.status.time_spans import ago
@@ -157,12 +157,10 @@ def _is_written_by_others(table: Table) -> bool:
 
     A refresh that died may have left a table without rows, which nobody misses.
     """
-    snapshot = table.current_snapshot()
-    while snapshot is not None and is_compaction(snapshot):
-        parent = snapshot.parent_snapshot_id
-        snapshot = None if parent is None else table.snapshot_by_id(parent)
-    has_rows = snapshot is not None and summary_count(table, snapshot.snapshot_id, "total-records") != 0
-    return has_rows and recorded_text(snapshot) is None
+    current = table.metadata.current_snapshot_id
+    writer = None if current is None else writer_of(table, current)
+    has_rows = writer is not None and summary_count(table, writer.snapshot_id, "total-records") != 0
+    return has_rows and recorded_text(writer) is None
 
 
 def _why_young(table: Table, older_than: int, now: datetime) -> str | None:

@@ -54,13 +54,10 @@ def share_within(region: Sequence[TupleDomain], stored: StoredRows) -> float:
     What is not known counts as outside: columns without metrics, partition transforms, and regions and tables of so
     many disjuncts and files that to count would take long.
     """
-    table = stored.table
-    manifests = manifests_of(table.io, table.snapshot_by_id(stored.snapshot_id))
-    if count_files(manifests) > COUNTED_FILES or count_files(manifests) * len(region) > COUNTED_OVERLAPS:
+    data = _data_files(region, stored)
+    if data is None:
         return 0.0
-    wanted = {key.column for rows in region for key, _ in rows.constraints}
-    fields = [f for f in table.schema().fields if f.name in wanted]
-    data = (f for f in live_files(table.io, manifests) if f.content == DataFileContent.DATA)
+    fields = _fields(region, stored)
     files = [(f.record_count, {c.name: _Held.of(f, c) for c in fields}) for f in data]
     rows = sum(count for count, _ in files)
     within = (sum(count * _share_of_file(held, disjunct) for count, held in files) for disjunct in region)
@@ -72,20 +69,31 @@ def most_within(region: Sequence[TupleDomain], stored: StoredRows) -> float:
 
     Columns without metrics may hold anything. Of tables of so many files that to look would take long, it is 1.
     """
+    data = _data_files(region, stored)
+    if data is None:
+        return 1.0
+    wanted = [{key.column: _Wanted.of(d) for key, d in one.constraints if key.transform is None} for one in region]
+    fields = _fields(region, stored)
+    within = rows = 0
+    for file in data:
+        held = {f.name: column_domain(file, f) for f in fields}
+        reached = any(all(w.meets(held.get(name)) for name, w in one.items()) for one in wanted)
+        rows, within = rows + file.record_count, within + file.record_count * reached
+    return within / rows if rows else 0.0
+
+
+def _data_files(region: Sequence[TupleDomain], stored: StoredRows) -> list[DataFile] | None:
+    """Return the data files of the stored rows; None where there are so many that to compare them would take long."""
     table = stored.table
     manifests = manifests_of(table.io, table.snapshot_by_id(stored.snapshot_id))
     if count_files(manifests) > COUNTED_FILES or count_files(manifests) * len(region) > COUNTED_OVERLAPS:
-        return 1.0
-    wanted = [{key.column: _Wanted.of(d) for key, d in one.constraints if key.transform is None} for one in region]
-    names = {name for one in wanted for name in one}
-    fields = [f for f in table.schema().fields if f.name in names]
-    within = rows = 0
-    for file in live_files(table.io, manifests):
-        if file.content == DataFileContent.DATA:
-            held = {f.name: column_domain(file, f) for f in fields}
-            reached = any(all(w.meets(held.get(name)) for name, w in one.items()) for one in wanted)
-            rows, within = rows + file.record_count, within + file.record_count * reached
-    return within / rows if rows else 0.0
+        return None
+    return [f for f in live_files(table.io, manifests) if f.content == DataFileContent.DATA]
+
+
+def _fields(region: Sequence[TupleDomain], stored: StoredRows) -> list[NestedField]:
+    wanted = {key.column for rows in region for key, _ in rows.constraints}
+    return [f for f in stored.table.schema().fields if f.name in wanted]
 
 
 @dataclass(frozen=True)
@@ -105,15 +113,18 @@ class _Wanted:
         """Return whether a file may hold one of the values."""
         if held is None or (self.domain.null and held.null):
             return True
-        if self.values is None or held.nan:
+        values = self.values
+        if values is None or held.nan:
             return not self.domain.intersect(held).is_none
-        return any(self._has_one(r.low, r.high) for r in held.ranges)
+        return any(_is_between(values, r.low, r.high) for r in held.ranges)
 
-    def _has_one(self, low: Value | None, high: Value | None) -> bool:
-        if self.values is None or low is None or high is None:
-            return True
-        place = bisect_left(self.values, low)
-        return place < len(self.values) and self.values[place] <= high  # type: ignore[operator]
+
+def _is_between(values: Sequence[Value], low: Value | None, high: Value | None) -> bool:
+    """Return whether some of the values, which come in their order, is between two; None: there is no bound."""
+    if low is None or high is None:
+        return True
+    place = bisect_left(values, low)
+    return place < len(values) and values[place] <= high  # type: ignore[operator]
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.types import IcebergType, NestedField
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import (
@@ -146,10 +147,15 @@ class BaseTables:
         snapshot = table.metadata.snapshot_by_id(state.storage_snapshot_id) if table is not None else None
         if table is None or snapshot is None:
             return BaseTable(name, None, f"the storage table of the materialized view {view_name} is gone")
-        schema_id = snapshot.schema_id if snapshot.schema_id is not None else table.metadata.current_schema_id
-        schema = table.schemas()[schema_id]
-        version = TableVersion(str(table.metadata.table_uuid), snapshot.snapshot_id, schema_id)
+        version = version_at(table, snapshot)
+        schema = table.schemas()[version.schema_id]
         return BaseTable(name, IcebergSource(table, state.storage_table, version, shown(schema), schema))
+
+
+def version_at(table: Table, snapshot: Snapshot) -> TableVersion:
+    """Return a table at a snapshot, with the columns that it had then."""
+    schema_id = table.metadata.current_schema_id if snapshot.schema_id is None else snapshot.schema_id
+    return TableVersion(str(table.metadata.table_uuid), snapshot.snapshot_id, schema_id)
 
 
 def _live(view: TableName) -> str:

@@ -14,9 +14,10 @@ from itertools import islice
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
-from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable, TableNotUnderstood
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.status.base_tables import version_at
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     BaseTableState,
     ExpandedView,
@@ -53,10 +54,12 @@ def _by_its_select(
 ) -> ViewState:
     """Return the state with what the SELECT of a view had read in place of its stored rows."""
     found = _below(catalog, base.name)
-    if found is None or found[1].storage_table != base.storage or _uuid(found[2]) != base.version.uuid:
+    if found is None:
         return state
     _, below, table = found
-    written = next((s for snapshot, s in _states(below, table, base.version.snapshot_id) if snapshot), None)
+    if below.storage_table != base.storage or str(table.metadata.table_uuid) != base.version.uuid:
+        return state
+    written = next(_states(below, table, base.version.snapshot_id), None)
     if written is None or not _are_rows_of(written, below, state):
         return state
     if any(v.name not in now or now[v.name].definition_hash != v.definition_hash for v in written.views):
@@ -88,11 +91,12 @@ def _by_its_rows(
         return state
     read = {b.name: b.version for b in recorded.base_tables}
     views = {v.name: v.definition_hash for v in recorded.views}
-    for snapshot_id, written in _states(below, table, below.storage_snapshot_id):
+    kept_snapshots = islice(ancestry(table.metadata, below.storage_snapshot_id), _MOST_SNAPSHOTS)
+    for snapshot, written in ((s, state) for s in kept_snapshots for state in _states(below, table, s.snapshot_id)):
         is_same = all(read.get(b.name) == b.version for b in written.base_tables)
         is_same = is_same and all(views.get(v.name) == v.definition_hash for v in written.views)
         if is_same and _are_rows_of(written, below, recorded):
-            base = BaseTableState(view.name, below.storage_table, _version(table, snapshot_id))
+            base = BaseTableState(view.name, below.storage_table, version_at(table, snapshot))
             gone = {view.name, *(v.name for v in written.views if v.name not in now)}
             kept = tuple(v for v in state.views if v.name not in gone)
             return replace(state, base_tables=(*state.base_tables, base), views=kept)
@@ -112,26 +116,16 @@ def _below(catalog: CatalogReader, name: TableName) -> tuple[ViewInfo, ViewState
     return None if table is None else (view, state, table)
 
 
-def _states(below: ViewState, table: Table, snapshot_id: int | None) -> Iterator[tuple[int, ViewState]]:
-    """Yield snapshots of a storage table, the given one first, then those before it, with what was recorded of each.
+def _states(below: ViewState, table: Table, snapshot_id: int | None) -> Iterator[ViewState]:
+    """Yield what was recorded of the rows of a snapshot of a storage table.
 
     With the rows that the view shows, ids may have been recorded that moved since without a change of rows.
     """
     if snapshot_id == below.storage_snapshot_id:
-        yield snapshot_id, below
-    for found in islice(_ancestors(table, snapshot_id), _MOST_SNAPSHOTS):
-        recorded = state_of_snapshot(below.storage_table, table, found)
-        if recorded is not None:
-            yield found, recorded.state
-
-
-def _ancestors(table: Table, snapshot_id: int | None) -> Iterator[int]:
-    while snapshot_id is not None:
-        snapshot = table.metadata.snapshot_by_id(snapshot_id)
-        if snapshot is None:
-            return
-        yield snapshot_id
-        snapshot_id = snapshot.parent_snapshot_id
+        yield below
+    recorded = None if snapshot_id is None else state_of_snapshot(below.storage_table, table, snapshot_id)
+    if recorded is not None:
+        yield recorded.state
 
 
 def _are_rows_of(written: ViewState, below: ViewState, above: ViewState) -> bool:
@@ -139,13 +133,3 @@ def _are_rows_of(written: ViewState, below: ViewState, above: ViewState) -> bool
     is_whole = written.partial is None and not written.clock
     is_same = written.definition_hash == below.definition_hash and written.default_namespace == below.default_namespace
     return is_whole and is_same and dict(written.settings) == dict(above.settings)
-
-
-def _version(table: Table, snapshot_id: int) -> TableVersion:
-    snapshot = table.metadata.snapshot_by_id(snapshot_id)
-    schema_id = None if snapshot is None else snapshot.schema_id
-    return TableVersion(_uuid(table), snapshot_id, table.metadata.current_schema_id if schema_id is None else schema_id)
-
-
-def _uuid(table: Table) -> str:
-    return str(table.metadata.table_uuid)

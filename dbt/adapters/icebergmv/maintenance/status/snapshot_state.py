@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
@@ -70,11 +71,7 @@ def state_of_snapshot(name: TableName, table: Table, snapshot_id: int) -> Snapsh
 
     Compaction keeps the rows, so its snapshots have the state of those before them.
     """
-    snapshot = table.metadata.snapshot_by_id(snapshot_id)
-    while snapshot is not None and is_compaction(snapshot):
-        parent = snapshot.parent_snapshot_id
-        snapshot = None if parent is None else table.metadata.snapshot_by_id(parent)
-    text = recorded_text(snapshot)
+    text = recorded_text(writer_of(table, snapshot_id))
     found = None if text is None else properties_in(text, name)
     if text is None or found is None:
         return None
@@ -83,6 +80,11 @@ def state_of_snapshot(name: TableName, table: Table, snapshot_id: int) -> Snapsh
     except StateUnreadable:
         return None
     return SnapshotState(state, json.loads(text).get(_FORM) == _form(table))
+
+
+def writer_of(table: Table, snapshot_id: int) -> Snapshot | None:
+    """Return the snapshot that wrote the rows of one: not a compaction. None if it is not kept any more."""
+    return next((s for s in ancestry(table.metadata, snapshot_id) if not is_compaction(s)), None)
 
 
 def is_compaction(snapshot: Snapshot) -> bool:

@@ -36,13 +36,13 @@
   {%- endif -%}
 
   {%- if rebuild -%}
+    {#- A contract that the SELECT breaks is an error of this macro: before anything is dropped. -#}
+    {%- set made = create_table_as(False, target_relation, compiled_code) -%}
     {%- if existing_relation is not none and not existing_relation.is_table -%}
-      {#- A contract that the SELECT breaks is an error of this macro: before anything is dropped. -#}
-      {%- set checked = create_table_as(False, target_relation, compiled_code) -%}
       {%- do icebergmv_make_way(existing_relation, compiled_code) -%}
     {%- endif -%}
     {%- call statement('main') -%}
-      {{ create_table_as(False, target_relation, compiled_code) }}
+      {{ made }}
     {%- endcall -%}
   {%- else -%}
     {%- if not is_python -%}

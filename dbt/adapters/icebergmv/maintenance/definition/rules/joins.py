@@ -166,8 +166,8 @@ def _coalesced(
     # Whichever side changed, an equality that the question keeps sees its column.
     of_either = answered & frozenset(sources.relation.questions)
     tracks, kind = before[e.left] | before[e.right], left.kind if left.kind == right.kind else None
-    column = replace(left, tracks=tracks, type=type_, answered=of_either, kind=kind)
-    column = replace(column, has_subquery=left.has_subquery or right.has_subquery)
+    has_subquery = left.has_subquery or right.has_subquery
+    column = replace(left, tracks=tracks, type=type_, answered=of_either, kind=kind, has_subquery=has_subquery)
     slot = Slot("", column, plain=False)
     return replace(sources, slots=(*sources.slots, slot), merged={**sources.merged, pair: len(sources.slots)})
 
