@@ -16,7 +16,8 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake, Spark
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
 from dbt.adapters.icebergmv.maintenance.sql.names import show
-from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshRequest, inspect
+from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
+from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE, stale_read_behavior
 from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
 from dbt.adapters.icebergmv.maintenance.status.view_config import Layout, ViewConfig

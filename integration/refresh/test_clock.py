@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv import materialized_views
 from dbt.adapters.icebergmv.maintenance.status.clock import clock_of, utc_now
-from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
 from dbt.adapters.icebergmv.maintenance.status.session_settings import TIME_ZONE
 from integration.support.lake import LakeProject
 

@@ -177,6 +177,49 @@ def test_redefined(orders: Orders) -> None:
     orders.refreshed("full", reason=f"the view {name} was redefined")
 
 
+@pytest.mark.parametrize("reading", ["use_data_table", "use_stitching"])
+def test_columns_that_nobody_reads_come_go_and_change(orders: Orders, reading: str) -> None:
+    """As the staging models of a dbt project do, and the models that import them with `select *`."""
+    staging = "CREATE OR REPLACE VIEW {{v}} AS WITH r AS (SELECT date(ts) AS d, v{} FROM {{t}}) SELECT * FROM r"
+    orders.do(staging.format(""))
+    orders.build(
+        "with v as (select * from {v}), by_day as (select d, count(*) as n, sum(v) as v from v group by d) "
+        "select * from by_day",
+        stale_read_behavior=reading,
+    )
+    for more in (", id", ", id + 1 AS id, 'x' AS note", ", (SELECT max(id) FROM {t}) AS top", ""):
+        orders.do(staging.format(more))
+        orders.refreshed("none")
+        orders.refreshed("none")
+    orders.do(staging.format(", id"))
+    orders.insert(1, "2024-01-03")
+    if reading == "use_stitching":
+        orders.lake.assert_equals_definition(orders.model)
+    orders.refreshed("overwrite", stale=1)
+    orders.do("ALTER TABLE {t} ADD COLUMN note string")
+    orders.do("CREATE OR REPLACE VIEW {v} AS SELECT *, date(ts) AS d FROM {t}")
+    orders.refreshed("full", reason="was redefined")
+    orders.do("ALTER TABLE {t} ADD COLUMN another string")
+    orders.do("CREATE OR REPLACE VIEW {v} AS SELECT *, date(ts) AS d FROM {t}")
+    orders.refreshed("none")
+    orders.do("CREATE OR REPLACE VIEW {v} AS SELECT date(ts) AS d, -v AS v FROM {t}")
+    orders.refreshed("full", reason="was redefined")
+
+
+def test_hidden_keys_are_read(orders: Orders) -> None:
+    """What the SELECT does not name is read where it is stored beside it."""
+    orders.do("CREATE VIEW {v} AS SELECT id, ts, v FROM {t}")
+    orders.build("select id, v from {v} where v > 3")
+    columns = orders.lake.sql(f"DESCRIBE {orders.lake.view('__mv_storage__' + orders.model)}")
+    assert any(row[0].startswith("icebergmv_key") for row in columns), columns
+    orders.do("CREATE OR REPLACE VIEW {v} AS SELECT id, ts + interval 1 day AS ts, v FROM {t}")
+    orders.refreshed("full", reason="was redefined")
+    orders.do("CREATE OR REPLACE VIEW {v} AS SELECT id, ts + interval 1 day AS ts, v, 1 AS one FROM {t}")
+    orders.refreshed("none")
+    orders.do("UPDATE {t} SET v = v + 10 WHERE date(ts) = date'2024-01-05' AND v = 14")
+    orders.refreshed("overwrite")
+
+
 @pytest.mark.long
 def test_redefined_under_strict_policy_and_frozen(orders: Orders) -> None:
     orders.do("CREATE VIEW {v} AS SELECT date(ts) AS d, v FROM {t}")

@@ -19,7 +19,8 @@ from dbt.adapters.icebergmv.maintenance.sql import key_lists, rendering
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.hidden_columns import shown
-from dbt.adapters.icebergmv.maintenance.status.inspection import NewView, RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.inspection import NewView
+from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig

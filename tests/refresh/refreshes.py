@@ -23,7 +23,7 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, left_alone
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
-from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, inspect_for_run
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan

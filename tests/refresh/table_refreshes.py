@@ -9,10 +9,8 @@ from dataclasses import replace
 from dbt.adapters.icebergmv.maintenance.lake import Lake, Spark
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
-from dbt.adapters.icebergmv.maintenance.status.inspection import (
-    RefreshRequest,
-    inspect,
-)
+from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
+from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
 from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, found_view
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from tests.refresh.refreshes import VIEW, Model, Stage

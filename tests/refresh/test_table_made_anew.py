@@ -11,12 +11,7 @@ import pytest
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, NotReadable, RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake, Spark
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
-from dbt.adapters.icebergmv.maintenance.status.inspection import (
-    LostView,
-    NewView,
-    inspect,
-    inspect_recorded,
-)
+from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, NewView, inspect, inspect_recorded
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from tests.refresh.refreshes import DAYS, ORDERS, STORAGE, VIEW, Model, Stage
 from tests.refresh.table_refreshes import Dead, deaths, first_words, names, play, request, to, view

@@ -12,7 +12,8 @@ from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, left_alone
 from dbt.adapters.icebergmv.maintenance.reports.one_run import status
 from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, Recorded, Subject, Unread, ViewStatus
-from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshRequest, inspect
+from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
+from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, inspect_for_run
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan

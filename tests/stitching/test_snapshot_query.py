@@ -32,10 +32,11 @@ from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, Value
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
-from dbt.adapters.icebergmv.maintenance.status.inspection import NewView, RefreshRequest
+from dbt.adapters.icebergmv.maintenance.status.inspection import NewView
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
 from dbt.adapters.icebergmv.maintenance.status.qualified_definition import definition_in_full
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ExpandedView, ViewState
+from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig

@@ -24,7 +24,8 @@ from dbt.adapters.icebergmv.maintenance.reports.one_run import status
 from dbt.adapters.icebergmv.maintenance.reports.view_status import Recorded, ViewStatus
 from dbt.adapters.icebergmv.maintenance.sql.names import show
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
-from dbt.adapters.icebergmv.maintenance.status.inspection import inspect, recorded_request
+from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
+from dbt.adapters.icebergmv.maintenance.status.refresh_request import recorded_request
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 from dbt.adapters.icebergmv.maintenance.status.view_config import refresh_policy as known_policy
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan

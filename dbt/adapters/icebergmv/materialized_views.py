@@ -32,12 +32,8 @@ from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, left_alone, nothing_done
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.config_words import true_or_false
-from dbt.adapters.icebergmv.maintenance.status.inspection import (
-    Inspection,
-    LostView,
-    RefreshedView,
-    RefreshRequest,
-)
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, inspect_for_run
 from dbt.adapters.icebergmv.maintenance.status.session_settings import ESCAPED_LITERALS, meaning_settings
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (

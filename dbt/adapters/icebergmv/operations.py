@@ -29,8 +29,8 @@ from dbt.adapters.icebergmv.maintenance.reports.status_text import status_text
 from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, Recorded, Subject, Unread, ViewStatus
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.config_words import one_of
-from dbt.adapters.icebergmv.maintenance.status.inspection import recorded_select
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import is_materialized_view
+from dbt.adapters.icebergmv.maintenance.status.refresh_request import recorded_select
 from dbt.adapters.icebergmv.maintenance.status.table_layout import is_view_table
 from dbt.adapters.icebergmv.project_models import (
     MATERIALIZED_VIEW,
@@ -51,7 +51,7 @@ from dbt.adapters.icebergmv.run_operation import FORMATS, operation
 
 if TYPE_CHECKING:
     from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
-    from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshRequest
+    from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
 
 Report = TypeVar("Report")
 _GONE = "no model of this project has its name: dbt leaves it as it is; drop it, or ignore it"

@@ -27,6 +27,7 @@ CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`region`, `total`) COMMENT 'Sales by
   'icebergmv.config' = '{"column-comments": {}, "comment": "Sales by region", "partition-by": null, "stale-read-behavior": "use_data_table", "staleness-window": null, "tblproperties": {"write.target-file-size-bytes": "1048576"}}',
   'icebergmv.partial' = '',
   'icebergmv.views' = '[]',
+  'icebergmv.read-hash' = '',
   'icebergmv.view-sql-hash' = '',
   'icebergmv.stale-read-behavior' = 'use_data_table',
   'icebergmv.clock' = '{}',

@@ -19,6 +19,7 @@ ALTER VIEW `lake`.`ns`.`sales` SET TBLPROPERTIES (
   'icebergmv.config' = '{"column-comments": {}, "comment": null, "partition-by": null, "stale-read-behavior": "use_data_table", "staleness-window": null, "tblproperties": {}}',
   'icebergmv.partial' = '',
   'icebergmv.views' = '[]',
+  'icebergmv.read-hash' = '',
   'icebergmv.view-sql-hash' = '',
   'icebergmv.stale-read-behavior' = 'use_data_table',
   'icebergmv.clock' = '{}',

@@ -33,6 +33,7 @@ CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`region`, `total`) COMMENT '' TBLPRO
   'icebergmv.config' = '{"column-comments": {}, "comment": null, "definition-below-rows": 0, "partition-by": null, "refresh-on-run": false, "stale-read-behavior": "use_stitching", "staleness-window": null, "tblproperties": {}}',
   'icebergmv.partial' = '',
   'icebergmv.views' = '[]',
+  'icebergmv.read-hash' = '',
   'icebergmv.view-sql-hash' = '0000000000000002',
   'icebergmv.stale-read-behavior' = 'use_stitching',
   'icebergmv.clock' = '{}',

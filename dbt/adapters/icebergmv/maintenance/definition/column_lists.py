@@ -12,6 +12,9 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_I
 _COUNTING = ("group", "having", "qualify", "limit", "offset")
 """Clauses of a SELECT by which the values of its list can decide whether there is a row."""
 
+_BY_NAME = frozenset(["with_", "expressions", "from_", "joins", "laterals", "where"])
+"""Clauses of a SELECT in which no number means an item of its list, and no column matters that is not named."""
+
 
 def reads_by_shape(nodes: Nodes) -> bool:
     """Return whether a column that the SELECT does not name may still matter, by its place or by being there.
@@ -58,6 +61,31 @@ def read_in_full(nodes: Nodes) -> frozenset[int] | None:
             return None
         found |= read
     return frozenset(found)
+
+
+def reads_by_name(nodes: Nodes) -> bool:
+    """Return whether queries read those in their FROM by the names of columns alone, and `*` only hands them on."""
+    if nodes.have(exp.Pivot) or any(str(j.args.get("method")).upper() == "NATURAL" for j in nodes.of(exp.Join)):
+        return False
+    if any(a.columns and not isinstance(a.parent, exp.Lateral) for a in nodes.of(exp.TableAlias)):
+        return False
+    if any(not isinstance(table.this, exp.Identifier) for table in nodes.of(exp.Table)):
+        return False
+    items = (star.parent if isinstance(star.parent, exp.Column) else star for star in _stars(nodes))
+    return all(isinstance(i.parent, exp.Select) and is_read_by_name(i.parent) for i in items if i is not None)
+
+
+def is_read_by_name(select: exp.Select) -> bool:
+    """Return whether a SELECT is in FROM or a common table expression, and no place in its list means anything.
+
+    Columns of such a one are read by name, if `reads_by_name` holds of all.
+    """
+    if any(value for name, value in select.args.items() if name not in _BY_NAME):
+        return False
+    place = select.parent
+    if isinstance(place, exp.Subquery) and not any(place.args.get(a) for a in ("pivots", "sample")):
+        return isinstance(place.parent, (exp.From, exp.Join))
+    return isinstance(place, exp.CTE)
 
 
 def _stars(nodes: Nodes) -> Iterator[exp.Star]:

@@ -45,6 +45,7 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import (
     TableReference,
     find_references,
 )
+from dbt.adapters.icebergmv.maintenance.definition.unread_columns import words_of_read_columns
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
 
 
@@ -58,7 +59,8 @@ class ViewDefinition:
     `obstacles` says, per base occurrence, what keeps it from being tracked. `additive` holds the references whose new
     rows alone give the new output rows, with those that are read as empty for it. `rewritable`: subqueries
     may take the places of the references, because no column is named with a schema, as in `s.t.c`.
-    `mentions` are the words of the SQL in lower case. `reads_by_shape`: columns that it does not name may matter too.
+    `mentions` are the words of the SQL in lower case; `read_words` are those without the items of queries in FROM that
+    nothing reads. `reads_by_shape`: columns that it does not name may matter too.
     `needs_tables`: every output row comes from rows of tables. `selects_subquery`: a SELECT list holds a subquery.
     `ansi_matters`: its values may be others in ANSI mode. `reads_unnamed`: it reads columns by no name.
     `read_in_full` holds the references of which columns that it does not name may matter too, by `*` or by their place
@@ -80,6 +82,7 @@ class ViewDefinition:
     additive: Mapping[int, frozenset[int]] = field(default_factory=dict)
     rewritable: bool = False
     mentions: frozenset[str] = frozenset()
+    read_words: frozenset[str] = frozenset()
     reads_by_shape: bool = False
     needs_tables: bool = False
     selects_subquery: bool = False
@@ -203,6 +206,7 @@ def analyse(
         obstacles={o: reason for o, reason in relation.obstacles.items() if o not in relation.ruled_out},
         additive=_additive(relation, references.tables, tokens),
         mentions=words,
+        read_words=words_of_read_columns(parsed, nodes),
         reads_by_shape=reads_by_shape(nodes),
         rewritable=not any(column.args.get("db") for column in nodes.of(exp.Column)),
         needs_tables=_needs_tables(nodes),

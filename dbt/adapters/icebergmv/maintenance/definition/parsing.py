@@ -149,8 +149,13 @@ def definition_hash(sql: str) -> str:
     Between two strings, white space counts: 'it''s' has a quote in it, 'it' 's' has none.
     """
     tokens = tokens_of(sql)
-    texts = [sql] if tokens is None else [f"{t.token_type.name}:{t.text}" for t in tokens]
-    for n, (one, other) in enumerate(pairwise(tokens or ()), start=1):
+    return hashlib.sha256(sql.encode()).hexdigest() if tokens is None else hash_of_tokens(tokens)
+
+
+def hash_of_tokens(tokens: Sequence[Token]) -> str:
+    """Return the hash of some tokens of a text, as `definition_hash` does of all."""
+    texts = [f"{t.token_type.name}:{t.text}" for t in tokens]
+    for n, (one, other) in enumerate(pairwise(tokens), start=1):
         if one.token_type == other.token_type == TokenType.STRING and one.end + 1 == other.start:
             texts[n] = f"QUOTE {texts[n]}"
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()

@@ -29,13 +29,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.state_after import moved
 from dbt.adapters.icebergmv.maintenance.refresh.static_stitching import leave
 from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage
 from dbt.adapters.icebergmv.maintenance.refresh.written import NotMerged, check_appended, iso
-from dbt.adapters.icebergmv.maintenance.status.inspection import (
-    Inspection,
-    LostView,
-    NewView,
-    RefreshedView,
-    inspect,
-)
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView, inspect
 from dbt.adapters.icebergmv.maintenance.status.session_settings import check_session
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan, read_plan
 

@@ -61,6 +61,7 @@ def state_of_rows(settled: Settled, storage: TableName, recording: Recording) ->
         config=recording.config,
         partial=partial,
         views=() if partial else view.views,
+        read_hash="" if partial else view.read_hash,
         clock={} if partial else _clock(view),
         default_namespace=request.default_namespace,
     )
@@ -70,8 +71,8 @@ def moved(view: RefreshedView, config: Mapping[str, object] | None = None) -> Vi
     """Return the recorded state with what base tables, views and clock are now, and a new configuration if given."""
     config = view.state.config if config is None else config
     namespace = view.request.default_namespace
-    state = replace(view.state, base_tables=_base_tables(view), views=view.views, default_namespace=namespace)
-    return replace(state, config=config, clock=_clock(view))
+    state = replace(view.state, base_tables=_base_tables(view), views=view.views, read_hash=view.read_hash)
+    return replace(state, default_namespace=namespace, config=config, clock=_clock(view))
 
 
 def recorded_with(view: Inspection, started_at: str, text: str) -> dict[str, str]:

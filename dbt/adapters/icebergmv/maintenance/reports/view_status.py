@@ -32,11 +32,11 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import (
     LostView,
     NewView,
     RefreshedView,
-    RefreshRequest,
     inspect,
     inspect_recorded,
 )
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, is_materialized_view, read_state
+from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, resting_view
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE, StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.stale_since import stale_since

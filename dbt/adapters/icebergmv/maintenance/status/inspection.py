@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import TypeAlias, TypeVar, cast
 
 from pyiceberg.table import Table
@@ -14,6 +15,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clustering import parse_clust
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_partition_by
+from dbt.adapters.icebergmv.maintenance.definition.unread_columns import hash_of_read_columns
 from dbt.adapters.icebergmv.maintenance.definition.wrapping import without_wrapping
 from dbt.adapters.icebergmv.maintenance.errors import (
     InvalidConfig,
@@ -27,7 +29,6 @@ from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.clock import clock_of, utc_now
 from dbt.adapters.icebergmv.maintenance.status.hidden_keys import Analysis, KeyChoice
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import is_published
-from dbt.adapters.icebergmv.maintenance.status.qualified_definition import definition_in_full
 from dbt.adapters.icebergmv.maintenance.status.read_otherwise import restated
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     STORAGE_OF,
@@ -38,6 +39,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     read_state,
     storage_table_of,
 )
+from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest, recorded_request
 from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc, not_understood
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus, status_of
 from dbt.adapters.icebergmv.maintenance.status.storage_readers import view_stored_in
@@ -48,44 +50,8 @@ from dbt.adapters.icebergmv.maintenance.status.view_config import (
     ViewConfig,
     configuration_changes,
     recorded_layout,
-    recorded_view_config,
 )
 from dbt.adapters.icebergmv.maintenance.status.view_expansion import ExpandedSql, expand, redefined
-
-
-@dataclass(frozen=True)
-class RefreshRequest:
-    """What a run asks for one view. Names without a namespace mean tables of `default_namespace`.
-
-    `rebuild` is the reason to rebuild that the caller already knows (`--full-refresh`); `partial` the dbt flag
-    (`--empty`, `--sample`) whose rows are not those of the definition. `is_run`: a run asks, which leaves a view with
-    `refresh_on_run: false` as it is. `now` is the clock, read at every inspection.
-    """
-
-    view: TableName
-    sql: str
-    default_namespace: str
-    config: ViewConfig
-    owner: str
-    rebuild: str | None = None
-    partial: str | None = None
-    is_run: bool = True
-    now: Callable[[], datetime] = utc_now
-
-    @property
-    def name(self) -> str:
-        """Return the name of the view as people and Spark read it."""
-        return show(self.view)
-
-    @property
-    def is_left_alone(self) -> bool:
-        """Return whether the stored rows stay as they are, unless they must be built anew."""
-        return self.is_run and not self.config.refresh_on_run
-
-    @property
-    def rebuild_reason(self) -> str | None:
-        """Return why this run rebuilds the contents whatever is recorded, or None."""
-        return f"built with {self.partial}; the next run refreshes it" if self.partial is not None else self.rebuild
 
 
 @dataclass(frozen=True)
@@ -104,6 +70,11 @@ class _Inspected:
     views: tuple[ExpandedView, ...]
     storage: Table | None
     looked_at: datetime = field(default_factory=utc_now, kw_only=True)
+
+    @property
+    def read_hash(self) -> str:
+        """Return a hash of all that is read through plain views; empty without them."""
+        return _read_hash(self.definition, self.views)
 
 
 @dataclass(frozen=True)
@@ -171,7 +142,7 @@ class LostView(_RecordedView):
 class RefreshedView(_RecordedView):
     """A view whose stored rows are there. `redefined` says which plain view is not what the last refresh read.
 
-    `is_restated`: a view below it is read otherwise now; `state` is in terms of today.
+    `is_restated`: a view below it is another one now, of which the same rows are read; `state` is in terms of today.
     """
 
     stored: StoredRows
@@ -256,7 +227,8 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
         parse_cluster_by(request.config.cluster_by, names)
     _refuse_foreign_storage(catalog, request, storage, is_new=view is None)
     recorded = state
-    state = None if state is None else restated(catalog, expanded.views, state)
+    if state is not None:
+        state = restated(catalog, expanded.views, partial(_read_hash, definition, expanded.views), state)
     status = status_of(definition, bases, state)
     known = (request, definition, bases, status, expanded.views, storage)
     if view is None or state is None:
@@ -274,32 +246,8 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
     return replace(refreshed, definition=definition.with_types(stored.types))
 
 
-def recorded_request(catalog: CatalogReader, name: TableName) -> RefreshRequest:
-    """Return what a refresh of a view would ask for that follows what is recorded of it.
-
-    Raises NotReadable for what is no materialized view, and where rows of its SELECT would not be those of the view.
-    """
-    view = found_view(catalog, name)
-    if view is None or not is_materialized_view(view.properties):
-        raise NotReadable("it is not a materialized view of the catalog. Name one as catalog.schema.view.")
-    state = read_state(show(name), view.properties)
-    if not is_published(view, state):
-        raise NotReadable("the view was redefined by hand. Query it as the view that it is, or refresh it.")
-    if state.partial is not None:
-        raise NotReadable(f"the last run was built with {state.partial}. Refresh it without.")
-    config = recorded_view_config(state)
-    return RefreshRequest(name, definition_in_full(state, catalog.name), name[1], config, state.owner)
-
-
-def recorded_select(catalog: CatalogReader, name: TableName) -> str | None:
-    """Return the SELECT of the last refresh of a view; None of what is no materialized view, or built with `--empty`.
-
-    Raises StateUnreadable.
-    """
-    view = found_view(catalog, name)
-    if view is None or not is_materialized_view(view.properties):
-        return None
-    return read_state(show(name), view.properties).definition or None
+def _read_hash(definition: ViewDefinition, views: tuple[ExpandedView, ...]) -> str:
+    return hash_of_read_columns(definition.as_written.sql) if views else ""
 
 
 def inspect_recorded(catalog: CatalogReader, name: TableName) -> LostView | RefreshedView:

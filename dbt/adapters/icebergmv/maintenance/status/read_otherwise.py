@@ -1,4 +1,6 @@
-"""What the last refresh of a view read, where a materialized view below it is read otherwise since.
+"""What the last refresh of a view read, where a view below it is another one or is read otherwise since.
+
+A plain view may have got, lost or changed columns that the SELECT does not read: what it reads has the same hash.
 
 A view reads the stored rows of one that shows these, and the SELECT of one that shows what is current (use_stitching,
 use_view_query). The stored rows are those of the SELECT at the snapshots that were recorded with them. So where the
@@ -7,7 +9,7 @@ SELECT is the same, the one says what the other is, and to switch between them c
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 
@@ -26,17 +28,22 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     read_state,
 )
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import state_of_snapshot
-from dbt.adapters.icebergmv.maintenance.status.view_expansion import hash_of_view
+from dbt.adapters.icebergmv.maintenance.status.view_expansion import hash_of_view, redefined
 
 _MOST_SNAPSHOTS = 20
 """So many snapshots of a storage table are looked at for the rows that were read."""
 
 
-def restated(catalog: CatalogReader, views: Sequence[ExpandedView], state: ViewState) -> ViewState:
+def restated(
+    catalog: CatalogReader, views: tuple[ExpandedView, ...], read_hash: Callable[[], str], state: ViewState
+) -> ViewState:
     """Return a state in terms of what is read today; `views` are those that are read as their SELECT now.
 
-    It is the same state where nothing below is read otherwise, or where it is not known that the rows are the same.
+    `read_hash` gives the hash of all that is read through them. It is the same state where nothing below is another
+    one or is read otherwise, or where it is not known that the rows are the same.
     """
+    if redefined(views, state) is not None and state.read_hash and state.read_hash == read_hash():
+        return replace(state, views=views)
     now, recorded = {view.name: view for view in views}, state
     for view in recorded.views:
         if view.name not in now:

@@ -70,15 +70,16 @@ class ViewState:
     """The state of a materialized view.
 
     `definition` is the SQL as compiled. `settings` are the session settings that give it its meaning, `config` is the
-    model configuration that shaped the storage table. `views` are the plain views in place of whose names their SQL was
-    read; states of former versions have none. `partial` names the dbt flag (`--empty`, `--sample`) under which
-    the rows were built: such rows are not those of the definition. `view_sql_hash` is that of the SQL which the view
-    holds; empty where that is a plain read of the storage table. `stale_read_behavior` is the one that readers get,
-    which may be less than was asked for. `clock` holds what the clock functions that it reads gave; states of former
-    versions have none. `full_seconds` is how long the last full refresh took to write its rows, and `full_rows` how
-    many its base tables had, where that is known. `streaks` say what did not pay at the last refreshes. Names without a
-    namespace meant tables of `default_namespace`; states of former versions do not say it (empty). Times are ISO 8601
-    in UTC.
+    model configuration that shaped the storage table. `views` are the plain views in place of whose names their SQL
+    was read; states of former versions have none. `read_hash` is the hash of all that the SELECT reads through them;
+    empty without views, and in states of former versions. `partial` names the dbt flag (`--empty`, `--sample`) under
+    which the rows were built: such rows are not those of the definition. `view_sql_hash` is that of the SQL which the
+    view holds; empty where that is a plain read of the storage table. `stale_read_behavior` is the one that readers
+    get, which may be less than was asked for. `clock` holds what the clock functions that it reads gave; states of
+    former versions have none. `full_seconds` is how long the last full refresh took to write its rows, and `full_rows`
+    how many its base tables had, where that is known. `streaks` say what did not pay at the last refreshes. Names
+    without a namespace meant tables of `default_namespace`; states of former versions do not say it (empty). Times are
+    ISO 8601 in UTC.
     """
 
     definition: str
@@ -96,6 +97,7 @@ class ViewState:
     config: Mapping[str, object] = field(default_factory=dict)
     partial: str | None = None
     views: tuple[ExpandedView, ...] = ()
+    read_hash: str = ""
     view_sql_hash: str = ""
     stale_read_behavior: str = "use_data_table"
     clock: Clock = field(default_factory=dict)
@@ -135,6 +137,7 @@ class ViewState:
             PREFIX + "config": json.dumps(dict(self.config), sort_keys=True, ensure_ascii=False),
             PREFIX + "partial": self.partial or "",
             PREFIX + "views": json.dumps([_view_to_json(v) for v in self.views], ensure_ascii=False),
+            PREFIX + "read-hash": self.read_hash,
             PREFIX + "view-sql-hash": self.view_sql_hash,
             PREFIX + "stale-read-behavior": self.stale_read_behavior,
             PREFIX + "clock": json.dumps(dict(self.clock), sort_keys=True),
@@ -232,6 +235,7 @@ def parse_state(recorded: Mapping[str, str]) -> ViewState:
         config=json.loads(text("config")),
         partial=text("partial") or None,
         views=tuple(_view_from_json(v) for v in json.loads(recorded.get(PREFIX + "views", "[]"))),
+        read_hash=recorded.get(PREFIX + "read-hash", ""),
         view_sql_hash=recorded.get(PREFIX + "view-sql-hash", ""),
         stale_read_behavior=recorded.get(PREFIX + "stale-read-behavior", "use_data_table"),
         clock={str(kind): str(value) for kind, value in json.loads(recorded.get(PREFIX + "clock", "{}")).items()},

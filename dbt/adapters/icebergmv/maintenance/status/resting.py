@@ -8,14 +8,9 @@ from datetime import datetime
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
 from dbt.adapters.icebergmv.maintenance.errors import naming
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
-from dbt.adapters.icebergmv.maintenance.status.inspection import (
-    Inspection,
-    RefreshRequest,
-    inspect,
-    state_of,
-    stored_of,
-)
+from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, inspect, state_of, stored_of
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
+from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
 from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc
 from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view, storage_found
 from dbt.adapters.icebergmv.maintenance.status.time_spans import ago, span

@@ -122,7 +122,7 @@ def _change(
         before = source.table.schemas().get(known.version.schema_id)
         reason: str | None = "has lost its former schema"
         if before is not None:
-            reason = changed_meaning(before, source.table_schema, definition.mentions, definition.reads_by_shape)
+            reason = changed_meaning(before, source.table_schema, definition.read_words, definition.reads_by_shape)
         if reason is not None:
             return TableChange("unknown", moved=True, reason=reason)
     try:

@@ -21,12 +21,7 @@ from dbt.adapters.icebergmv.maintenance.planning.write import query_of
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified
-from dbt.adapters.icebergmv.maintenance.status.inspection import (
-    LostView,
-    RefreshedView,
-    as_written,
-    inspect_recorded,
-)
+from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, RefreshedView, as_written, inspect_recorded
 from dbt.adapters.icebergmv.maintenance.status.session_settings import check_reader
 from dbt.adapters.icebergmv.maintenance.stitching.snapshot_query import in_stored_types, stitched_query
 

@@ -1,0 +1,145 @@
+"""What a SELECT reads through the lists of queries below it: they may have columns that nothing reads.
+
+A column of a plain view is such a one where neither the SELECT nor another view mentions its name. To add, change or
+drop it changes no row. The SELECT around reads by names alone: a `*` hands columns on to a query that names them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from sqlglot import exp
+from sqlglot.tokens import Token, TokenType
+
+from dbt.adapters.icebergmv.maintenance.definition.clauses import closing
+from dbt.adapters.icebergmv.maintenance.definition.column_lists import is_read_by_name, reads_by_name
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import VIEW_ALIAS
+from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
+from dbt.adapters.icebergmv.maintenance.definition.parsing import (
+    NotParsed,
+    ParsedSql,
+    definition_hash,
+    hash_of_tokens,
+    parse,
+)
+from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
+from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
+from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
+
+_END_OF_ITEM = Token(TokenType.COMMA, ",")
+
+
+@dataclass(frozen=True)
+class _Item:
+    """An item of a list, by the name of its column in lower case; its tokens are of the whole text."""
+
+    name: str
+    tokens: Sequence[Token]
+
+
+@dataclass(frozen=True)
+class _Text:
+    """The tokens of a SELECT, all items that are read by name, list by list, and those of them that nothing reads."""
+
+    tokens: Sequence[Token]
+    lists: Sequence[Sequence[_Item]] = ()
+    unread: Sequence[_Item] = ()
+
+
+@lru_cache(maxsize=64)
+def hash_of_read_columns(sql: str) -> str:
+    """Return a hash of all that the rows of a SELECT depend on, by its text, but for white space and comments."""
+    parsed = parse(sql)
+    if isinstance(parsed, NotParsed):
+        return definition_hash(sql)
+    text = _text(parsed, Nodes(parsed.tree))
+    return hash_of_tokens([*_without(text.unread, text.lists, text.tokens)])
+
+
+def words_of_read_columns(parsed: ParsedSql, nodes: Nodes) -> frozenset[str]:
+    """Return the words of a SELECT with these nodes, in lower case, but for those of columns that nothing reads."""
+    text = _text(parsed, nodes)
+    gone = _places(text.unread)
+    return frozenset(token.text.lower() for token in text.tokens if token.start not in gone)
+
+
+def _text(parsed: ParsedSql, nodes: Nodes) -> _Text:
+    if not reads_by_name(nodes):
+        return _Text(parsed.tokens)
+    tokens = [*_without_checks(parsed.tokens)]
+    of_tokens = select_items(tokens)
+    lists = [found for s in nodes.of(exp.Select) if is_read_by_name(s) and (found := _items(s, of_tokens)) is not None]
+    return _Text(tokens, lists, _unread([item for items in lists for item in items], tokens))
+
+
+def _without_checks(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Yield the tokens without the WHERE that is put around the SQL of views (see parsing.py): it drops no row."""
+    behind = -1
+    for i, token in enumerate(tokens):
+        if token.token_type == TokenType.WHERE and i > 0 and tokens[i - 1].text == VIEW_ALIAS:
+            behind = closing(i + 2, tokens) or behind
+        if i > behind:
+            yield token
+
+
+def _items(select: exp.Select, of_tokens: dict[int, Sequence[Token]]) -> tuple[_Item, ...] | None:
+    """Return the items of a list, the nameless ones too; None where an item decides how many rows there are.
+
+    None, too, where the text of an item is not known for certain: it must end with the name of its column.
+    """
+    found = []
+    for expression in select.expressions:
+        if is_generator(expression) or any(map(is_aggregate, expression.walk(prune=_is_query))):
+            return None
+        name = _name_of(expression)
+        if name is None:
+            continue
+        tokens = of_tokens.get(int(name.meta.get("start", -1)), ())
+        if not tokens or tokens[-1].start != name.meta["start"]:
+            return None
+        found.append(_Item(name.name.lower(), tokens))
+    return tuple(found)
+
+
+def _name_of(expression: exp.Expr) -> exp.Identifier | None:
+    """Return the name that the text of an item ends with; None for `*` and what Spark gives a name."""
+    if isinstance(expression, exp.Alias):
+        name = expression.args.get("alias")
+    else:
+        name = expression.this if isinstance(expression, exp.Column) else None
+    return name if isinstance(name, exp.Identifier) else None
+
+
+def _is_query(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Query)
+
+
+def _unread(items: Sequence[_Item], tokens: Sequence[Token]) -> list[_Item]:
+    """Return the items whose names no other text mentions than that of such items."""
+    unread = [*items]
+    while True:
+        gone = _places(unread)
+        words = {token.text.lower() for token in tokens if token.start not in gone}
+        read = [item for item in unread if item.name in words]
+        if not read:
+            return unread
+        unread = [item for item in unread if item.name not in words]
+
+
+def _without(unread: Iterable[_Item], lists: Iterable[Sequence[_Item]], tokens: Sequence[Token]) -> Iterator[Token]:
+    """Yield the tokens without some items, and with a comma behind each item that stays, also behind the last."""
+    gone = _places(unread)
+    ends = {item.tokens[-1].start for items in lists for item in items}
+    commas = {token.start for one, token in pairwise(tokens) if one.start in ends}
+    for token in tokens:
+        if token.start not in gone and not (token.start in commas and token.token_type == TokenType.COMMA):
+            yield token
+            if token.start in ends:
+                yield _END_OF_ITEM
+
+
+def _places(items: Iterable[_Item]) -> set[int]:
+    return {token.start for item in items for token in item.tokens}
