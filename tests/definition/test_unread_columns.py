@@ -116,6 +116,10 @@ OTHER = {
         "select * from (select a, b, c from t) v pivot (sum(c) for b in (1, 2))",
         "select * from (select a, b, c, d from t) v pivot (sum(c) for b in (1, 2))",
     ),
+    "PIVOT of what is read by name": (
+        "select a from (select a, b, c from t) v pivot (sum(c) as n for b in (1, 2))",
+        "select a from (select a, b, c, d from t) v pivot (sum(c) as n for b in (1, 2))",
+    ),
     "GROUP BY ALL": (
         "select a, n from (select a, count(1) as n from t group by all) v",
         "select a, n from (select a, b, count(1) as n from t group by all) v",
