@@ -17,7 +17,8 @@ from dbt.adapters.icebergmv.maintenance.operations.upkeep import UpkeepOptions, 
 from dbt.adapters.icebergmv.maintenance.operations.versions import Version, versions_of
 from dbt.adapters.icebergmv.maintenance.operations.versions_text import rolled_back_text, versions_text
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
-from dbt.adapters.icebergmv.maintenance.reports.next_refresh import OnChange, outlook
+from dbt.adapters.icebergmv.maintenance.reports.next_refresh import outlook
+from dbt.adapters.icebergmv.maintenance.status.configuration_change import OnChange
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView, inspect
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan

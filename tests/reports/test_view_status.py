@@ -12,10 +12,10 @@ import pytest
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.reports.as_json import as_json
 from dbt.adapters.icebergmv.maintenance.reports.explanation import explain
-from dbt.adapters.icebergmv.maintenance.reports.next_refresh import OnChange
 from dbt.adapters.icebergmv.maintenance.reports.one_run import status
 from dbt.adapters.icebergmv.maintenance.reports.status_text import status_text
 from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, Recorded, ViewStatus
+from dbt.adapters.icebergmv.maintenance.status.configuration_change import OnChange
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
 from tests.refresh.refreshes import (
     COUNTED,
@@ -130,6 +130,14 @@ def test_storage_that_was_dropped(stage: Stage) -> None:
     assert (found.next.kinds, found.next.reason) == (("full",), "its storage table was dropped")
 
 
+def test_lost_rows_are_not_left_as_they_are(stage: Stage) -> None:
+    stage.refresh(Model())
+    stage.catalog.iceberg.drop_table(f"ns.{STORAGE[2]}")
+    (found,) = status(stage.catalog, [Configured(stage.request(COUNTED), "continue")])
+    assert found.next is not None
+    assert (found.next.kinds, found.next.reason, found.next.held_by) == (("full",), "the SELECT changed", None)
+
+
 def test_a_changed_select(stage: Stage) -> None:
     stage.refresh(Model())
     found = look(stage, COUNTED)
@@ -145,7 +153,7 @@ def test_what_a_run_does_about_changed_configuration(stage: Stage) -> None:
     assert left.next is not None
     assert (left.next.kinds, left.next.reason) == (
         ("none",),
-        "on_configuration_change is continue (the SELECT changed)",
+        "on_configuration_change is continue, and the SELECT changed",
     )
     assert refused.state == "error"
     assert "the SELECT changed" in str(refused.error)

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from dbt.adapters.base import BaseRelation, available
 from dbt.adapters.base.meta import AdapterMeta
@@ -32,6 +32,14 @@ from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, left_alone, nothing_done
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.config_words import true_or_false
+from dbt.adapters.icebergmv.maintenance.status.configuration_change import (
+    MEND,
+    Decision,
+    OnChange,
+    decided,
+    why_left,
+    why_refused,
+)
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, inspect_for_run
@@ -44,7 +52,6 @@ from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
 )
 from dbt.adapters.icebergmv.maintenance.status.time_spans import time_span
 from dbt.adapters.icebergmv.maintenance.status.view_config import (
-    ConfigurationChanges,
     Layout,
     ViewConfig,
     keep_versions,
@@ -155,24 +162,22 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
             statements.end()
             return result
 
+    @available.parse(lambda *_, **__: "go on")
+    def decide_on_change(self, inspection: Inspection, setting: str) -> Decision:
+        """Return whether the run refreshes a view whose model was changed, leaves it as it is, or is an error."""
+        return decided(inspection, cast(OnChange, setting))
+
     @available.parse(lambda *_, **__: None)
     def leave_materialized_view(self, inspection: RefreshedView | LostView) -> MaterializedViewResponse:
         """Warn that the model was changed and its view is left as it is; return what dbt reports of that."""
-        changed = _changed(inspection.changes)
-        warn(
-            f"Left {inspection.request.name} as it is, because on_configuration_change is continue: {changed}. "
-            f"Set it to apply, or run with --full-refresh."
-        )
-        reason = f"on_configuration_change is continue, and {changed}"
+        reason = why_left(inspection.changes)
+        warn(f"Left {inspection.request.name} as it is, because {reason}. {MEND}")
         return response_of(nothing_done(inspection, reason, inspection.state.stale_read_behavior), 0.0)
 
     @available.parse(lambda *_, **__: "")
     def refused_change(self, inspection: RefreshedView | LostView) -> str:
         """Return what to say where a changed model is an error."""
-        return (
-            f"Cannot refresh {inspection.request.name}: on_configuration_change is fail, and "
-            f"{_changed(inspection.changes)}. Set it to apply, or run with --full-refresh."
-        )
+        return f"Cannot refresh {inspection.request.name}: {why_refused(inspection.changes)}"
 
     def refresh_request(
         self, model: Mapping[str, Any], sql: str, view: TableName, full_refresh: bool
@@ -246,10 +251,6 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
                 "or use layout view in a catalog that has views."
             )
         return wanted
-
-
-def _changed(changes: ConfigurationChanges) -> str:
-    return ", ".join((*changes.rebuild, *changes.alter))
 
 
 def _keep_versions(config: Mapping[str, Any], chosen: Layout) -> int:

@@ -23,12 +23,12 @@ from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, Invali
 from dbt.adapters.icebergmv.maintenance.reports.as_json import as_json
 from dbt.adapters.icebergmv.maintenance.reports.explanation import Explanation, explain_all, without_status
 from dbt.adapters.icebergmv.maintenance.reports.explanation_text import explanation_text, project_text
-from dbt.adapters.icebergmv.maintenance.reports.next_refresh import OnChange
 from dbt.adapters.icebergmv.maintenance.reports.one_run import status
 from dbt.adapters.icebergmv.maintenance.reports.status_text import status_text
 from dbt.adapters.icebergmv.maintenance.reports.view_status import Configured, Recorded, Subject, Unread, ViewStatus
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.config_words import one_of
+from dbt.adapters.icebergmv.maintenance.status.configuration_change import OnChange
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import is_materialized_view
 from dbt.adapters.icebergmv.maintenance.status.refresh_request import recorded_select
 from dbt.adapters.icebergmv.maintenance.status.table_layout import is_view_table

@@ -59,8 +59,7 @@ class ViewDefinition:
     `obstacles` says, per base occurrence, what keeps it from being tracked. `additive` holds the references whose new
     rows alone give the new output rows, with those that are read as empty for it. `rewritable`: subqueries
     may take the places of the references, because no column is named with a schema, as in `s.t.c`.
-    `mentions` are the words of the SQL in lower case; `read_words` are those without the items of queries in FROM that
-    nothing reads. `reads_by_shape`: columns that it does not name may matter too.
+    `mentions` are the words of the SQL in lower case. `reads_by_shape`: columns that it does not name may matter too.
     `needs_tables`: every output row comes from rows of tables. `selects_subquery`: a SELECT list holds a subquery.
     `ansi_matters`: its values may be others in ANSI mode. `reads_unnamed`: it reads columns by no name.
     `read_in_full` holds the references of which columns that it does not name may matter too, by `*` or by their place
@@ -82,7 +81,6 @@ class ViewDefinition:
     additive: Mapping[int, frozenset[int]] = field(default_factory=dict)
     rewritable: bool = False
     mentions: frozenset[str] = frozenset()
-    read_words: frozenset[str] = frozenset()
     reads_by_shape: bool = False
     needs_tables: bool = False
     selects_subquery: bool = False
@@ -101,6 +99,11 @@ class ViewDefinition:
     def asked(self) -> Asked:
         """Return what can be asked of the changed rows; found out when somebody wants to know."""
         return asked(self.sql, self.references, self.known)
+
+    @cached_property
+    def read_words(self) -> frozenset[str]:
+        """Return those of the words of the SQL that are not in items of queries in FROM which nothing reads."""
+        return words_of_read_columns(self.sql)
 
     @property
     def as_written(self) -> ViewDefinition:
@@ -206,7 +209,6 @@ def analyse(
         obstacles={o: reason for o, reason in relation.obstacles.items() if o not in relation.ruled_out},
         additive=_additive(relation, references.tables, tokens),
         mentions=words,
-        read_words=words_of_read_columns(parsed, nodes),
         reads_by_shape=reads_by_shape(nodes),
         rewritable=not any(column.args.get("db") for column in nodes.of(exp.Column)),
         needs_tables=_needs_tables(nodes),

@@ -55,18 +55,22 @@ def hash_of_read_columns(sql: str) -> str:
     parsed = parse(sql)
     if isinstance(parsed, NotParsed):
         return definition_hash(sql)
-    text = _text(parsed, Nodes(parsed.tree))
+    text = _text(parsed)
     return hash_of_tokens([*_without(text.unread, text.lists, text.tokens)])
 
 
-def words_of_read_columns(parsed: ParsedSql, nodes: Nodes) -> frozenset[str]:
-    """Return the words of a SELECT with these nodes, in lower case, but for those of columns that nothing reads."""
-    text = _text(parsed, nodes)
+def words_of_read_columns(sql: str) -> frozenset[str]:
+    """Return the words of a SELECT in lower case, but for those of columns that nothing reads; none of other text."""
+    parsed = parse(sql)
+    if isinstance(parsed, NotParsed):
+        return frozenset()
+    text = _text(parsed)
     gone = _places(text.unread)
     return frozenset(token.text.lower() for token in text.tokens if token.start not in gone)
 
 
-def _text(parsed: ParsedSql, nodes: Nodes) -> _Text:
+def _text(parsed: ParsedSql) -> _Text:
+    nodes = Nodes(parsed.tree)
     if not reads_by_name(nodes):
         return _Text(parsed.tokens)
     tokens = [*_without_checks(parsed.tokens)]

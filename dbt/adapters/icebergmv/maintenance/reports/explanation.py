@@ -21,7 +21,7 @@ from dbt.adapters.icebergmv.maintenance.planning.considered import Considered, c
 from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, foresee
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full
 from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions
-from dbt.adapters.icebergmv.maintenance.reports.next_refresh import OnChange, Outlook, outlook
+from dbt.adapters.icebergmv.maintenance.reports.next_refresh import Outlook, outlook
 from dbt.adapters.icebergmv.maintenance.reports.next_sql import NextSql, next_sql
 from dbt.adapters.icebergmv.maintenance.reports.view_status import (
     Configured,
@@ -38,6 +38,7 @@ from dbt.adapters.icebergmv.maintenance.reports.what_if import Trial, WhatIf, tr
 from dbt.adapters.icebergmv.maintenance.sql.names import show
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
+from dbt.adapters.icebergmv.maintenance.status.configuration_change import OnChange
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView, inspect, inspect_recorded
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import over_columns, read_plan

@@ -12,11 +12,11 @@ from dbt.adapters.icebergmv.maintenance.planning.policy import enforce
 from dbt.adapters.icebergmv.maintenance.planning.read_estimate import bytes_of
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
 from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions, Settled, first_plan
+from dbt.adapters.icebergmv.maintenance.status.configuration_change import OnChange, decided, why_left, why_refused
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 
-OnChange: TypeAlias = Literal["apply", "continue", "fail"]
 RefreshKind: TypeAlias = Literal["none", "append", "overwrite", "merge", "full", "restitch", "error"]
 
 _NOT_ON_RUN = "refresh_on_run is false"
@@ -68,9 +68,12 @@ def outlook(view: Inspection, on_change: OnChange = "apply") -> Outlook:
 
     Raises InvalidConfig and RefreshRefused where the run would fail so.
     """
-    asked_to_build = view.request.rebuild_reason is not None
-    if on_change != "apply" and view.changes and not asked_to_build:
-        return Outlook(_held_back(view, on_change))
+    match decided(view, on_change):
+        case "refuse":
+            raise InvalidConfig(why_refused(view.changes))
+        case "leave":
+            reason = why_left(view.changes)
+            return Outlook(NextRefresh(("none",), reason, estimated_bytes=0, held_by="on_configuration_change"))
     if isinstance(view, RefreshedView) and view.request.is_left_alone and view.rebuild is None:
         return Outlook(_left(view))
     foreseen = foresee(view, PlanOptions.of_run(view.request.config))
@@ -179,17 +182,6 @@ def _keeps_columns(view: Inspection) -> bool:
 
 def _in_one(words: tuple[str, ...]) -> tuple[str, ...]:
     return (", ".join(words),) if words else ()
-
-
-def _held_back(view: Inspection, on_change: OnChange) -> NextRefresh:
-    found = ", ".join((*view.changes.rebuild, *view.changes.alter))
-    if on_change == "fail":
-        raise InvalidConfig(
-            f"on_configuration_change is fail and the configuration changed: {found}. "
-            "Set it to apply, or run with --full-refresh."
-        )
-    reason = f"on_configuration_change is continue ({found})"
-    return NextRefresh(("none",), reason, estimated_bytes=0, held_by="on_configuration_change")
 
 
 def _left(view: RefreshedView) -> NextRefresh:

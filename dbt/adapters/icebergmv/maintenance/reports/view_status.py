@@ -15,7 +15,6 @@ from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
 from dbt.adapters.icebergmv.maintenance.planning.reasons import count, counts_partitions, unknown, what_changed
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import (
     NextRefresh,
-    OnChange,
     failing,
     if_contract_is_kept,
     if_select_is_the_same,
@@ -26,6 +25,7 @@ from dbt.adapters.icebergmv.maintenance.reports.next_refresh import (
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
+from dbt.adapters.icebergmv.maintenance.status.configuration_change import OnChange
 from dbt.adapters.icebergmv.maintenance.status.declared_columns import Declared, are_declared
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,

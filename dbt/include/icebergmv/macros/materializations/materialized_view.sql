@@ -42,13 +42,11 @@
   {%- elif not (changes.rebuild or changes.alter) -%}
     {%- do log('Applying REFRESH to: ' ~ target_relation) -%}
   {%- else -%}
-    {%- set setting = config.get('on_configuration_change') -%}
-    {%- if setting == 'apply' -%}
-      {%- do log('Applying ' ~ ('REPLACE' if changes.rebuild else 'ALTER') ~ ' to: ' ~ target_relation) -%}
-    {%- elif setting == 'continue' and inspection.is_unreadable -%}
-      {#- There are no rows to leave as they are. -#}
-      {%- do log('Applying REPLACE to: ' ~ target_relation) -%}
-    {%- elif setting == 'continue' -%}
+    {%- set decision = adapter.decide_on_change(inspection, config.get('on_configuration_change')) -%}
+    {%- if decision == 'go on' -%}
+      {%- set is_built = changes.rebuild or inspection.lost -%}
+      {%- do log('Applying ' ~ ('REPLACE' if is_built else 'ALTER') ~ ' to: ' ~ target_relation) -%}
+    {%- elif decision == 'leave' -%}
       {#- The sentence of dbt's framework, which quotes a quoted name, is for those who look for it in the log. -#}
       {%- do log("Configuration changes were identified and `on_configuration_change` was set to `continue` for `" ~ target_relation ~ "`") -%}
       {{ return(false) }}
