@@ -19,7 +19,7 @@ from dbt.adapters.icebergmv.maintenance.sql.names import show
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
 from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE, stale_read_behavior
-from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view
 from dbt.adapters.icebergmv.maintenance.status.view_config import Layout, ViewConfig
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from integration.randomised.shapes import Shape

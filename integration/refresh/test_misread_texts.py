@@ -58,23 +58,40 @@ VIEWS = {
     "last_comment": "select id, k from {m} -- from C:\\in\\",
 }
 CHANGES: list[Change] = [
-    (["insert into {f} values (4, 'a', 11)", "insert into {s} values (3, 'year')", "delete from {a} where d = 2"], {}),
     (
         [
-            "update {f} set v = 0 where id = 4",
-            "update {s} set unit = 'day' where k = 2",
-            "insert into {a} values (1, 1)",
+            *(
+                "insert into {f} values (4, 'a', 11)",
+                "insert into {s} values (3, 'year')",
+                "delete from {a} where d = 2",
+            ),
+            *("insert into {b} values (1, 'x', 3)", "insert into {q} values (true)", "insert into {n} values (1, 99)"),
+            *("insert into {w} values (5, '01', 5)", "insert into {y} values (4, 'a', 2)"),
         ],
         {},
     ),
-    (["insert into {b} values (1, 'x', 3)", "insert into {q} values (true)", "insert into {n} values (1, 99)"], {}),
     (
-        ["insert into {f} values (5, 'b', 20)", "insert into {s} values (1, 'month')", "delete from {f} where id = 1"],
+        [
+            *("update {f} set v = 0 where id = 4", "update {s} set unit = 'day' where k = 2"),
+            *(
+                "insert into {a} values (1, 1)",
+                "update {w} set k = '3' where id = 4",
+                "update {x} set u = 99 where id = 12",
+            ),
+        ],
         {},
     ),
-    (["insert into {w} values (5, '01', 5)", "insert into {y} values (4, 'a', 2)"], {}),
-    (["update {w} set k = '3' where id = 4", "update {x} set u = 99 where id = 12"], {}),
-    (["delete from {w} where id = 5", "insert into {w} values (6, '-0', 0), (7, '0', 0)"], {}),
+    (
+        [
+            *(
+                "insert into {f} values (5, 'b', 20)",
+                "insert into {s} values (1, 'month')",
+                "delete from {f} where id = 1",
+            ),
+            *("delete from {w} where id = 5", "insert into {w} values (6, '-0', 0), (7, '0', 0)"),
+        ],
+        {},
+    ),
     (["delete from {s} where k = 1", "delete from {q} where f", "insert into {a} values (5, 1)"], {}),
 ]
 

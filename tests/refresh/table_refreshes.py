@@ -11,7 +11,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
 from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
-from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, found_view
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView, found_view
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from tests.refresh.refreshes import VIEW, Model, Stage
 from tests.support.recording_spark import RecordingSpark

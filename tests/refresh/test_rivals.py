@@ -12,7 +12,7 @@ from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.upkeep import UpkeepOptions, upkeep
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
-from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view
 from tests.refresh.refreshes import ROWS, STORAGE, VIEW, Model, Stage, sell
 from tests.support.recording_spark import RecordingSpark
 from tests.support.rivals import BesideARival

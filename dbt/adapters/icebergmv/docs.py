@@ -14,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import OWNER_KEY, ViewState, read_state
-from dbt.adapters.icebergmv.maintenance.status.table_layout import table_as_view
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import table_as_view
 
 Row = dict[str, Any]
 

@@ -19,7 +19,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     storage_table_of,
     view_of_storage,
 )
-from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, found_view, table_as_view
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView, found_view, table_as_view
 
 # Only tables named like this are opened to see whether they are storage: opening every table of a big schema
 # would make each run slow. Storage of a view in the same schema is known from the view, whatever its name.

@@ -18,7 +18,6 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.icebergmv.contract import ContractCheck, declared_columns
 from dbt.adapters.icebergmv.debug import OLD_JDBC, without_views
 from dbt.adapters.icebergmv.invocation import partial_inputs
-from dbt.adapters.icebergmv.maintenance.definition.clustering import cluster_by_texts
 from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash, single_statement
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import partition_by_texts
 from dbt.adapters.icebergmv.maintenance.errors import (
@@ -31,6 +30,7 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, left_alone, nothing_done
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.status.clustering import cluster_by_texts
 from dbt.adapters.icebergmv.maintenance.status.config_words import true_or_false
 from dbt.adapters.icebergmv.maintenance.status.configuration_change import (
     MEND,

@@ -31,7 +31,7 @@ from dbt.adapters.icebergmv.maintenance.status.config_words import one_of
 from dbt.adapters.icebergmv.maintenance.status.configuration_change import OnChange
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import is_materialized_view
 from dbt.adapters.icebergmv.maintenance.status.refresh_request import recorded_select
-from dbt.adapters.icebergmv.maintenance.status.table_layout import is_view_table
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import is_view_table
 from dbt.adapters.icebergmv.project_models import (
     MATERIALIZED_VIEW,
     ProjectModel,

@@ -16,9 +16,9 @@ from dbt.adapters.contracts.relation import RelationConfig
 from dbt.adapters.spark.impl import SparkConfig
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.icebergmv.maintenance.definition.clustering import cluster_by_texts
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import partition_by_texts
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+from dbt.adapters.icebergmv.maintenance.status.clustering import cluster_by_texts
 from dbt.adapters.icebergmv.maintenance.status.config_words import true_or_false
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
     definition_below_rows,

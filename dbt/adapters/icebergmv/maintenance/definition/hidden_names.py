@@ -1,4 +1,4 @@
-"""Names of columns of a storage table that its view does not show."""
+"""Names that are ours: of columns that a view does not show, and within the texts of queries."""
 
 from __future__ import annotations
 

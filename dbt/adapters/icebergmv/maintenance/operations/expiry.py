@@ -14,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import pinned_in
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import is_materialized_view, read_state
-from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view
 
 
 @dataclass(frozen=True)

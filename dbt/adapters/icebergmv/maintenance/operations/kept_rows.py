@@ -11,7 +11,7 @@ from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.inspection import stored_of
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, is_materialized_view, read_state
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, found_view, storage_found
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView, found_view, storage_found
 
 
 @dataclass(frozen=True)

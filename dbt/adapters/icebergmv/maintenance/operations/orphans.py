@@ -17,7 +17,7 @@ from pyiceberg.table import Table
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo, summary_count
 from dbt.adapters.icebergmv.maintenance.errors import first_line
 from dbt.adapters.icebergmv.maintenance.lake import Lake
-from dbt.adapters.icebergmv.maintenance.refresh.publish import drop_with_files, staging_name
+from dbt.adapters.icebergmv.maintenance.refresh.replaced_tables import drop_with_files, staging_name
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import load_storage
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
@@ -27,7 +27,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
 )
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY, recorded_text, writer_of
 from dbt.adapters.icebergmv.maintenance.status.storage_readers import all_views, folded, knows, why_needed
-from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view
 from dbt.adapters.icebergmv.maintenance.status.time_spans import ago
 
 _NO_OWNER = "its view is not recorded readably"

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
 from dbt.adapters.icebergmv.maintenance.definition.wrapping import without_wrapping
 from dbt.adapters.icebergmv.maintenance.errors import NotReadable, naming
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import pinned_query
@@ -22,14 +23,13 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, 
 from dbt.adapters.icebergmv.maintenance.status.recorded_tables import RecordedTables
 from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view, storage_found
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view, storage_found
 from dbt.adapters.icebergmv.maintenance.status.view_config import changed_settings
 from dbt.adapters.icebergmv.maintenance.status.view_expansion import expand, redefined
 from dbt.adapters.icebergmv.maintenance.stitching.snapshot_query import in_stored_types
 
 MISSING_IN = "icebergmv_missing_in"
 HOW_OFTEN = "icebergmv_rows"
-_SIGN = "icebergmv_sign"
 
 
 def wrong_rows_query(catalog: CatalogReader, view: TableName, settings: Mapping[str, str]) -> str:
@@ -54,15 +54,15 @@ def wrong_rows_query(catalog: CatalogReader, view: TableName, settings: Mapping[
             raise NotReadable(f"{stored}. Refresh it.")
         listed = column_list(stored.columns)
         sides = " UNION ALL ".join(
-            select_from(side, f"{sign} AS {_SIGN}, {listed}")
+            select_from(side, f"{sign} AS {SIGN}, {listed}")
             for sign, side in (
                 ("1L", in_stored_types(_definition_then(catalog, view, state, stored), stored)),
                 ("-1L", stored.query),
             )
         )
-        where = f"CASE WHEN sum({_SIGN}) > 0 THEN 'view' ELSE 'definition' END AS {MISSING_IN}"
-        columns = f"{where}, abs(sum({_SIGN})) AS {HOW_OFTEN}, {listed}"
-        return f"{select_from(sides, columns)} GROUP BY {listed} HAVING sum({_SIGN}) <> 0"
+        where = f"CASE WHEN sum({SIGN}) > 0 THEN 'view' ELSE 'definition' END AS {MISSING_IN}"
+        columns = f"{where}, abs(sum({SIGN})) AS {HOW_OFTEN}, {listed}"
+        return f"{select_from(sides, columns)} GROUP BY {listed} HAVING sum({SIGN}) <> 0"
 
 
 def _definition_then(catalog: CatalogReader, view: TableName, state: ViewState, stored: StoredRows) -> str:

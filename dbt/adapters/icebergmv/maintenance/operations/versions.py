@@ -19,7 +19,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     read_state,
 )
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import state_of_snapshot
-from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, found_view
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView, found_view
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What a refresh will do: nothing, append, overwrite or full, which rows, and why.
+"""What a refresh will do: nothing, append, overwrite, merge or full, which rows, and why.
 
 In: a definition and a status. Out: a RefreshPlan, and the definition as a query over pinned snapshots.
 """

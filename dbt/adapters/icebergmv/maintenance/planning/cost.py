@@ -68,6 +68,8 @@ _MANY_QUESTIONS = 4
 """So many questions are asked of small tables. Each takes as long as the whole SELECT, whatever it reads."""
 
 _FEW_QUERIES = 2
+"""So few queries are run whatever they cost."""
+
 _MOST_MERGED = 1.5
 """What a merge may read, as a multiple of what a full refresh reads."""
 

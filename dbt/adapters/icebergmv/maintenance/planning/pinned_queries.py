@@ -156,8 +156,9 @@ def _bridge(wanted: Schema, stored: Schema | None, *, hides_renamed: bool = Fals
     """Return a select list that shows a snapshot of an older schema under the current one; None when they are equal.
 
     Reading VERSION AS OF gives the columns of that snapshot; a live read gives today's, matched by field id. Schemas
-    that no select list can bridge are never read at a snapshot (bases.can_bridge). At the current snapshot Iceberg
-    looks for the columns of filters among those of today: `hides_renamed` keeps it from seeing filters on others.
+    that no select list can bridge are never read at a snapshot (status/base_tables.py, can_bridge). At the current
+    snapshot Iceberg looks for the columns of filters among those of today: `hides_renamed` keeps it from seeing filters
+    on others.
     """
     if stored is None or [shape(f) for f in wanted.fields] == [shape(f) for f in stored.fields]:
         return None

@@ -7,14 +7,7 @@ from collections.abc import Sequence
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import table_columns
-from dbt.adapters.icebergmv.maintenance.definition.clustering import SortColumn, parse_cluster_by
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
-from dbt.adapters.icebergmv.maintenance.definition.partition_grain import (
-    Grain,
-    filled_grains,
-    stays_coarser,
-    stored_grains,
-)
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
     PartitionField,
     derive_partitioning,
@@ -24,11 +17,18 @@ from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import keeps
+from dbt.adapters.icebergmv.maintenance.planning.partition_grain import (
+    Grain,
+    filled_grains,
+    stays_coarser,
+    stored_grains,
+)
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, describe, other_columns
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.status.base_tables import shape
+from dbt.adapters.icebergmv.maintenance.status.clustering import SortColumn, parse_cluster_by
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig

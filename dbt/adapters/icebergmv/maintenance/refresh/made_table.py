@@ -26,7 +26,7 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import NewView
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-from dbt.adapters.icebergmv.maintenance.status.table_layout import build_properties
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import build_properties
 
 REPLACES = f"{PREFIX}replaces"
 """Property of a table: the storage table of the layout that the view had before, which is to be dropped."""

@@ -9,7 +9,6 @@ from typing import Literal, TypeAlias
 
 from typing_extensions import assert_never
 
-from dbt.adapters.icebergmv.maintenance.definition.clustering import SortColumn
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField
 from dbt.adapters.icebergmv.maintenance.planning.write import (
     DELETE_MODE_KEY,
@@ -23,6 +22,7 @@ from dbt.adapters.icebergmv.maintenance.planning.write import (
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified, string_literal
+from dbt.adapters.icebergmv.maintenance.status.clustering import SortColumn
 
 MAIN = "main"
 _FOR_EVER_DAYS = 36_500

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import table_columns
-from dbt.adapters.icebergmv.maintenance.definition.clustering import stored_order
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField, stored_partitioning
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
@@ -20,6 +19,7 @@ from dbt.adapters.icebergmv.maintenance.planning.write import DISTRIBUTION_KEY, 
 from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
+from dbt.adapters.icebergmv.maintenance.status.clustering import stored_order
 from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, NewView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_OF

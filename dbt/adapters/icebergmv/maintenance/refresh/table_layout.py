@@ -2,7 +2,7 @@
 
 A refresh is written on a branch, the state with the last rows of it. `fast_forward` moves main to the branch: the
 atomic point, and the compare-and-swap that lets one of two refreshers win. A table of other columns is made by one
-CREATE OR REPLACE … AS SELECT, with the state among its properties (status/table_layout.py).
+CREATE OR REPLACE … AS SELECT, with the state among its properties (status/table_as_view.py).
 
 A view has the name that the table is to have? The table is made under another name first; then the view goes and the
 table gets its name. Between the two there is nothing under the name.
@@ -21,7 +21,7 @@ from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_part
 from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, Rows
 from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.refresh.made_table import REPLACES, made_again, made_table
-from dbt.adapters.icebergmv.maintenance.refresh.publish import (
+from dbt.adapters.icebergmv.maintenance.refresh.replaced_tables import (
     drop_backup,
     drop_if_ours,
     drop_unless_read,
@@ -46,7 +46,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY, state_text
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-from dbt.adapters.icebergmv.maintenance.status.table_layout import (
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import (
     BUILT_KEY,
     TableView,
     found_view,

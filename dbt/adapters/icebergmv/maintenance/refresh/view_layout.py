@@ -9,14 +9,12 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_partitioning, is_as_planned
 from dbt.adapters.icebergmv.maintenance.planning.write import ReplaceAll
-from dbt.adapters.icebergmv.maintenance.refresh.publish import (
+from dbt.adapters.icebergmv.maintenance.refresh import statements
+from dbt.adapters.icebergmv.maintenance.refresh.publish import is_table_in_the_way, publish_view
+from dbt.adapters.icebergmv.maintenance.refresh.replaced_tables import (
     drop_backup,
     drop_if_ours,
     drop_unless_read,
-    is_table_in_the_way,
-    publish_view,
-    record,
-    republish,
     staging_name,
 )
 from dbt.adapters.icebergmv.maintenance.refresh.shortcomings import recorded_config
@@ -30,16 +28,18 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
     drop_unneeded_branches,
     load_storage,
     lost_race,
+    take_main_back,
     write_storage,
 )
 from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage, make_storage, partition_otherwise
 from dbt.adapters.icebergmv.maintenance.refresh.written import Published, now, with_grain, write_plan
 from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, NewView, RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.pinned_view import has_moved
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import text_below_a_view
+from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan
-
-__all__ = ["finish", "record", "republish", "write"]
 
 
 def finish(lake: Lake, view: RefreshedView) -> None:
@@ -108,3 +108,20 @@ def _start(settled: Settled, lake: Lake) -> StoredRows:
     if head is None:
         raise RefreshConflict(f"the storage table of {view.request.name} was replaced meanwhile. Run again.")
     return StoredRows(storage, table, head)
+
+
+def republish(lake: Lake, view: RefreshedView, reads: ReadPlan, state: ViewState) -> StaleReadBehavior:
+    """Publish another state over the rows that are stored already; return the behaviour that readers get.
+
+    Main may be ahead of these rows, where a refresh has died before it published its own.
+    """
+    take_main_back(lake, view.stored)
+    return publish_view(lake, view, reads, state, view.stored)
+
+
+def record(lake: Lake, view: RefreshedView, state: ViewState) -> None:
+    """Record a state of which nothing but ids moved; the SQL of the view stays."""
+    name = view.request.view
+    if has_moved(lake.catalog, name, view.found):
+        raise RefreshConflict(f"another refresh moved the view {view.request.name} meanwhile. Run again.")
+    lake.spark(statements.set_view_properties(name, state.to_properties()))

@@ -12,7 +12,7 @@ from dbt.adapters.icebergmv.maintenance.reports.view_status import ViewStatus, s
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, string_literal
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect_recorded
-from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view
 from dbt.adapters.icebergmv.maintenance.status.time_spans import ago, span
 
 

@@ -41,7 +41,7 @@ from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, resti
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE, StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.stale_since import stale_since
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
-from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import over_columns, read_plan
 
 State: TypeAlias = Literal["fresh", "stale", "new", "lost", "error"]

@@ -67,7 +67,7 @@ class Analysis:
 def keys_of_today(definition: ViewDefinition, bases: BaseTables) -> tuple[str, ...]:
     """Return the hidden keys that a definition should have besides those that it has.
 
-    None where nobody knows the changes of some table: all is computed anew at every run.
+    There are none where nobody knows the changes of some table: all is computed anew at every run.
     """
     partitioned_by: dict[int, tuple[str, ...]] = {}
     for reference in (r for r in definition.references if not r.pinned):

@@ -11,7 +11,6 @@ from typing import TypeAlias, TypeVar, cast
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
-from dbt.adapters.icebergmv.maintenance.definition.clustering import parse_cluster_by
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_partition_by
@@ -27,6 +26,7 @@ from dbt.adapters.icebergmv.maintenance.errors import (
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.clock import clock_of, utc_now
+from dbt.adapters.icebergmv.maintenance.status.clustering import parse_cluster_by
 from dbt.adapters.icebergmv.maintenance.status.hidden_keys import Analysis, KeyChoice
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import is_published
 from dbt.adapters.icebergmv.maintenance.status.read_otherwise import restated
@@ -44,7 +44,7 @@ from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc, n
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus, status_of
 from dbt.adapters.icebergmv.maintenance.status.storage_readers import view_stored_in
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, found_view, storage_found
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView, found_view, storage_found
 from dbt.adapters.icebergmv.maintenance.status.view_config import (
     ConfigurationChanges,
     ViewConfig,

@@ -9,7 +9,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, Vie
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
-from dbt.adapters.icebergmv.maintenance.status.table_layout import TableView, found_view
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView, found_view
 
 
 def view_query(storage: TableName, columns: Sequence[str], snapshot_id: int) -> str:

@@ -13,7 +13,7 @@ from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import is_published
 from dbt.adapters.icebergmv.maintenance.status.qualified_definition import definition_in_full
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import is_materialized_view, read_state
-from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig, recorded_view_config
 
 

@@ -12,7 +12,7 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, ins
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
 from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
 from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc
-from dbt.adapters.icebergmv.maintenance.status.table_layout import found_view, storage_found
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view, storage_found
 from dbt.adapters.icebergmv.maintenance.status.time_spans import ago, span
 from dbt.adapters.icebergmv.maintenance.status.view_config import (
     SAID,

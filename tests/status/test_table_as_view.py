@@ -22,7 +22,7 @@ from dbt.adapters.icebergmv.maintenance.status.snapshot_state import (
     state_text,
     text_below_a_view,
 )
-from dbt.adapters.icebergmv.maintenance.status.table_layout import (
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import (
     TableView,
     build_properties,
     found_view,

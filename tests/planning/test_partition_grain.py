@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from pyiceberg.transforms import DayTransform, MonthTransform, Transform, YearTransform
 from pyiceberg.types import DateType, IcebergType, TimestampType
 
-from dbt.adapters.icebergmv.maintenance.definition.partition_grain import Grain, filled_grains, stays_coarser
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField
+from dbt.adapters.icebergmv.maintenance.planning.partition_grain import Grain, filled_grains, stays_coarser
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_DAY
 
 FIRST = (date(2023, 1, 1) - date(1970, 1, 1)).days

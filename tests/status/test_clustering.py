@@ -11,13 +11,13 @@ from pyiceberg.table.sorting import NullOrder
 from pyiceberg.transforms import BucketTransform, IdentityTransform
 from pyiceberg.types import LongType, NestedField
 
-from dbt.adapters.icebergmv.maintenance.definition.clustering import (
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+from dbt.adapters.icebergmv.maintenance.status.clustering import (
     SortColumn,
     cluster_by_texts,
     parse_cluster_by,
     stored_order,
 )
-from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 
 COLUMNS = ("region", "Day", "odd `name`, here", "desc")
 
