@@ -97,6 +97,11 @@ class ViewDefinition:
     unlisted: tuple[Unlisted, ...] = ()
     filters: tuple[DynamicFilter, ...] = ()
 
+    @property
+    def live(self) -> tuple[TableReference, ...]:
+        """Return the references that are read as their tables are now, and not at a snapshot of their own."""
+        return tuple(r for r in self.references if not r.pinned)
+
     @cached_property
     def asked(self) -> Asked:
         """Return what can be asked of the changed rows; found out when somebody wants to know."""

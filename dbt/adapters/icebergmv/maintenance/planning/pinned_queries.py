@@ -30,12 +30,9 @@ def pinned_query(
     Tables that have no recorded snapshot (foreign tables, plain views) stay as they are written. `edits` are those of
     other parts of the text; `long_lists` is as in Dialect.
     """
-    replacements: dict[TableReference, str] = {}
     dialect = Dialect(bases.catalog_name, bases_can_prune(definition, bases, filters), long_lists=long_lists)
-    for reference in definition.references:
-        source = None if reference.pinned else bases.of(reference).source
-        if source is not None:
-            replacements[reference] = read_pinned(reference, source, filters.get(reference.index), dialect)
+    sources = bases.sources(definition.references)
+    replacements = {r: read_pinned(r, source, filters.get(r.index), dialect) for r, source in sources.items()}
     return splice(definition.sql, replacements, edits)
 
 
@@ -51,7 +48,7 @@ def bases_can_prune(
     another transform of the column, Iceberg compares unlike values and silently loses rows. So several tables have to
     agree, whatever their columns are called.
     """
-    sources = [None if r.pinned else bases.of(r).source for r in definition.references]
+    sources = [bases.source_of(r) for r in definition.references]
     wanted = [
         _in_own_terms(source, filters.get(r.index))
         for r, source in zip(definition.references, sources, strict=True)

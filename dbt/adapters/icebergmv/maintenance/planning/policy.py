@@ -35,7 +35,7 @@ def never_incremental(inspection: Inspection) -> str | None:
     definition = inspection.definition
     untrackable = (b.base.untrackable for b in inspection.status.base_tables if b.base.source is None)
     reason = definition.always_full or definition.full_when_changed or next(untrackable, None)
-    live = [r.index for r in definition.references if not r.pinned]
+    live = [r.index for r in definition.live]
     if reason is not None or not live:
         return reason
     below = definition_below(definition)

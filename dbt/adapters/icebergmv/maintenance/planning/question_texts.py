@@ -27,7 +27,7 @@ from dbt.adapters.icebergmv.maintenance.planning.row_changes import (
     compared_rows,
 )
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
 A_ROW = "SELECT 1 AS icebergmv_row"
@@ -55,8 +55,9 @@ class QuestionTexts:
     @property
     def as_now(self) -> str:
         """Return the text over the tables as they are now."""
-        sources = ((r, self.bases.of(r).source) for r in self._live)
-        return splice(self.asked.sql, {r: read_pinned(r, s, None, self._dialect) for r, s in sources if s is not None})
+        return splice(
+            self.asked.sql, {r: read_pinned(r, source, None, self._dialect) for r, source in self._sources.items()}
+        )
 
     def over_changed_rows(self, index: int, *, that_pass: bool = False) -> str | None:
         """Return the definition over the changed rows of a reference; None where these cannot be read.
@@ -132,27 +133,26 @@ class QuestionTexts:
 
     def _texts(self, asked: int, wanted: _Version, emptied: Collection[int] = ()) -> _Texts | None:
         """Return what stands for each reference while one is asked; None if one of them cannot be read."""
-        texts = {reference: self._read(reference, asked, wanted, emptied) for reference in self._live}
+        texts = {r: self._read(r, source, asked, wanted, emptied) for r, source in self._sources.items()}
         read = {reference: text for reference, text in texts.items() if text is not None}
         return read if len(read) == len(texts) else None
 
     @cached_property
-    def _live(self) -> tuple[TableReference, ...]:
-        """Return the references that are read at a snapshot."""
-        return tuple(r for r in self.asked.references if not r.pinned and self.bases.of(r).source is not None)
+    def _sources(self) -> Mapping[TableReference, IcebergSource]:
+        """Return the references that are read at a snapshot, with their sources."""
+        return self.bases.sources(self.asked.references)
 
     @property
     def _dialect(self) -> Dialect:
         return Dialect(self.bases.catalog_name, pushable=False)
 
-    def _read(self, reference: TableReference, asked: int, wanted: _Version, emptied: Collection[int]) -> str | None:
+    def _read(
+        self, reference: TableReference, source: IcebergSource, asked: int, wanted: _Version, emptied: Collection[int]
+    ) -> str | None:
         """Return what stands for a reference while another, or the same, is asked; None if it cannot be read.
 
         Of the one that is asked, `wanted` is read.
         """
-        source = self.bases.of(reference).source
-        if source is None:
-            return None
         if reference.index == asked and wanted in ("changed", "passing"):
             passing = self._that_pass(asked) if wanted == "passing" else None
             return self.changed_rows(asked) if passing is None else passing

@@ -71,7 +71,7 @@ class _Reads:
 
     def __init__(self, view: Inspection) -> None:
         self._sources = {
-            r.index: None if r.pinned else view.bases.of(r).source
+            r.index: view.bases.source_of(r)
             for r in view.definition.references
             if r.pinned or view.definition.uses_of(r.index)
         }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pyiceberg.schema import Schema
@@ -102,6 +103,18 @@ class BaseTables:
         if name not in self._known:
             self._known[name] = self._look_up(name)
         return self._known[name]
+
+    def source_of(self, reference: TableReference) -> IcebergSource | None:
+        """Return what is read of a reference at a recorded snapshot; None where there is no such snapshot.
+
+        So too for a reference at a snapshot of its own.
+        """
+        return None if reference.pinned else self.of(reference).source
+
+    def sources(self, references: Iterable[TableReference]) -> dict[TableReference, IcebergSource]:
+        """Return the sources of the references that are read at a recorded snapshot."""
+        found = ((r, self.source_of(r)) for r in references)
+        return {r: source for r, source in found if source is not None}
 
     def columns_of(self, reference: TableReference) -> tuple[ColumnInfo, ...] | None:
         """Return the columns of the base table of a reference; None at a snapshot of its own, which may have others."""

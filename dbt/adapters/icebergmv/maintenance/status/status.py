@@ -80,11 +80,10 @@ def status_of(definition: ViewDefinition, bases: BaseTables, state: ViewState | 
     """Compare what the definition reads with the state of the last refresh (None: there was none)."""
     occurrences: dict[TableName, list[int]] = {}
     found: dict[TableName, BaseTable] = {}
-    for reference in definition.references:
-        if not reference.pinned:
-            base = bases.of(reference)
-            found[base.name] = base
-            occurrences.setdefault(base.name, []).append(reference.index)
+    for reference in definition.live:
+        base = bases.of(reference)
+        found[base.name] = base
+        occurrences.setdefault(base.name, []).append(reference.index)
     recorded = {b.name: b for b in state.base_tables} if state is not None else {}
     return MaterializedViewStatus(
         tuple(_status(definition, base, tuple(occurrences[name]), recorded) for name, base in found.items()),

@@ -125,26 +125,20 @@ def key_groups(
     """
     found = _found(definition, bases, session_is_utc)
     if not found:
-        tables = " or ".join(dict.fromkeys(map(_partitions, _read_tables(definition, bases))))
+        tables = " or ".join(dict.fromkeys(_partitions(bases.of(r)) for r in definition.live))
         zone = "" if session_is_utc or not _follows_periods_in_utc(definition, bases) else f"; {_OUTSIDE_UTC}"
         return NotStitched(f"no output column follows the partitions of {tables} through all its uses{zone}")
     groups = _grouped(found)
     if len(groups) > _MOST_GROUPS:
         return NotStitched(f"its base tables are tracked by more than {_MOST_GROUPS} different sets of columns")
-    read = {reference.index: bases.of(reference).source for reference in definition.references if not reference.pinned}
-    known = {index: source for index, source in read.items() if source is not None}
+    read = {r.index: source for r, source in bases.sources(definition.references).items()}
     made = []
     for columns, members in groups:
         sources = tuple(StaleSource(o, tuple(found[o][c] for c in columns)) for o in members)
         group = KeyGroup(tuple(columns), sources, {})
-        wanted = {index: _wanted(definition, index, s, columns, group.is_computed) for index, s in known.items()}
+        wanted = {index: _wanted(definition, index, s, columns, group.is_computed) for index, s in read.items()}
         made.append(replace(group, filters={index: filters for index, filters in wanted.items() if filters}))
     return tuple(made)
-
-
-def _read_tables(definition: ViewDefinition, bases: BaseTables) -> list[BaseTable]:
-    """Return the base tables that the definition reads as they are now."""
-    return [bases.of(reference) for reference in definition.references if not reference.pinned]
 
 
 def _partitions(base: BaseTable) -> str:
@@ -158,10 +152,7 @@ def _partitions(base: BaseTable) -> str:
 
 def _follows_periods_in_utc(definition: ViewDefinition, bases: BaseTables) -> bool:
     """Return whether an output column follows a column whose partitions are periods that Spark shows in UTC alone."""
-    for reference in definition.references:
-        source = None if reference.pinned else bases.of(reference).source
-        if source is None:
-            continue
+    for reference, source in bases.sources(definition.references).items():
         columns = {c for c, transform, type_ in _partition_columns(source) if is_period_in_utc(transform, type_)}
         uses = definition.uses_of(reference.index)
         if any(t.column in columns for use in uses for ts in definition.tracks_of(use).values() for t in ts):
@@ -184,10 +175,7 @@ def _found(definition: ViewDefinition, bases: BaseTables, session_is_utc: bool) 
     found: _Found = {}
     untold: set[TableName] = set()
     named = {r.index: bases.of(r).name for r in definition.references}
-    for reference in definition.references:
-        source = None if reference.pinned else bases.of(reference).source
-        if source is None:
-            continue
+    for reference, source in bases.sources(definition.references).items():
         for occurrence in definition.uses_of(reference.index):
             candidates = _candidates(definition, occurrence, source, session_is_utc, bases.catalog_name)
             if candidates:

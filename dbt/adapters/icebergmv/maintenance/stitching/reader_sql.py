@@ -84,9 +84,7 @@ def watched(
     known = {b.name: b for b in recorded}
     tables: dict[TableName, WatchedTable] = {}
     by_reference: dict[int, TableName] = {}
-    for reference in definition.references:
-        if reference.pinned:
-            continue
+    for reference in definition.live:
         base = bases.of(reference)
         state = known.get(base.name)
         if base.source is None or state is None:
