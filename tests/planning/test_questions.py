@@ -98,7 +98,7 @@ def test_a_table_that_is_read_in_many_places_is_compared_once() -> None:
     """Each total reads other rows; none of them is asked where no row changed in a column that is read."""
     totals = " CROSS JOIN ".join(f"(SELECT count(*) AS c{n} FROM t WHERE id = {n}) q{n}" for n in range(8))
     definition, base = analysed(f"SELECT * FROM {totals}"), sized(replace(ONE_DAY, changed_rows=400_000), MANY // 4)
-    uses = replace(base, occurrences=tuple(range(8)))
+    uses = replace(base, references=tuple(range(8)))
     to_ask = references_to_ask(definition, status(uses), PlanRequest("auto"))
     assert to_ask == ToAsk(tuple(range(8)))
     said: list[str] = []

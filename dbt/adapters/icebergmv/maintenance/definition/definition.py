@@ -132,6 +132,10 @@ class ViewDefinition:
         """Return the occurrences of a reference: several where a CTE around it is used again."""
         return tuple(sorted(o for o in self.occurrences if o.index == index))
 
+    def uses_of_all(self, indexes: Iterable[int]) -> tuple[Occurrence, ...]:
+        """Return the occurrences of some references, one reference after the other."""
+        return tuple(use for index in indexes for use in self.uses_of(index))
+
     def tracks_of(self, occurrence: Occurrence) -> dict[str, tuple[Track, ...]]:
         """Return, per output column, how it tracks the base occurrence."""
         if occurrence in self.obstacles:

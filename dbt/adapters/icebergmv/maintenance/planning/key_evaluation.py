@@ -74,7 +74,7 @@ def evaluated(
     """
     if not needs_spark(definition):
         return definition
-    bases = status.by_occurrence
+    bases = status.by_reference
     offsets = _offsets(status, run)
     known: dict[tuple[int, str], _Values] = {}
     spark = _Questions(run)

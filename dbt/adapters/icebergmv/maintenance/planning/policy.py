@@ -43,7 +43,7 @@ def never_incremental(inspection: Inspection) -> str | None:
     for index in live:
         if index in added or _is_followed(definition, index) or (below is not None and _is_followed(below, index)):
             return None
-    uses = (use for index in live for use in definition.uses_of(index))
+    uses = definition.uses_of_all(live)
     through = next((f" through {definition.obstacles[use]}" for use in uses if use in definition.obstacles), "")
     return f"no output column follows a column of any base table{through}"
 

@@ -28,7 +28,7 @@ from dbt.adapters.icebergmv.maintenance.planning.row_changes import (
 )
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource
-from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus, by_reference
 
 A_ROW = "SELECT 1 AS icebergmv_row"
 """Whether FROM and WHERE give one. Where what is asked still reads a row around its SELECT, Spark refuses to say it."""
@@ -49,7 +49,7 @@ class QuestionTexts:
     @cached_property
     def stale(self) -> Mapping[int, BaseTableStatus]:
         """Return the base table of each reference whose table changed."""
-        by_origin = {index: base for base in self.status.stale for index in base.occurrences}
+        by_origin = by_reference(self.status.stale)
         return {copy: by_origin[origin] for copy, origin in self.asked.origins.items() if origin in by_origin}
 
     @property
@@ -89,7 +89,7 @@ class QuestionTexts:
 
     def read_by_subqueries(self, index: int) -> tuple[BaseTableStatus, ...]:
         """Return the tables that subqueries read which are left out of what is asked `first` (see `of_block`)."""
-        block, bases = self._without_subqueries(index), self.status.by_occurrence
+        block, bases = self._without_subqueries(index), self.status.by_reference
         left_out = () if block is None else block.left_out
         inside = (r for r in self.asked.references if any(e.start <= r.start < e.end for e in left_out))
         return tuple(bases[origin] for r in inside if (origin := self.asked.origins[r.index]) in bases)
@@ -118,7 +118,7 @@ class QuestionTexts:
 
     def changed_rows_of_table(self, index: int) -> str | None:
         """Return the same under the name of the first reference to the table, for all of these one text."""
-        return self._changed_rows(self.definition.references[self.stale[index].occurrences[0]], index)
+        return self._changed_rows(self.definition.references[self.stale[index].references[0]], index)
 
     def is_read_by_a_part(self, index: int) -> bool:
         """Return whether FROM and WHERE around a reference read less than the whole text does."""
@@ -127,7 +127,7 @@ class QuestionTexts:
 
     def count_places(self, base: BaseTableStatus) -> int:
         """Return in how many ways the SELECTs read a table: copies of one read it in the same way."""
-        copies = [copy for origin in base.occurrences for copy in self.asked.copies_of(origin)]
+        copies = [copy for origin in base.references for copy in self.asked.copies_of(origin)]
         blocks = [(copy, self.asked.blocks.get(copy)) for copy in copies]
         return len({copy if b is None else self.asked.sql[b.start : b.end] for copy, b in blocks})
 
@@ -201,7 +201,7 @@ class QuestionTexts:
         """
         read = (r for r in self.asked.references if block.start <= r.start < block.end or r.start < block.with_end)
         beside = [r for r in read if r.index != index]
-        origins, bases = (self.asked.origins[r.index] for r in beside), self.status.by_occurrence
+        origins, bases = (self.asked.origins[r.index] for r in beside), self.status.by_reference
         joined = [bases[origin] for origin in origins if origin in bases]
         is_seen = block.name is None or SIGN in self.definition.mentions
         if is_seen or not block.filters or not is_compared_behind(self.stale[index], joined):

@@ -75,7 +75,7 @@ class _Reads:
             for r in view.definition.references
             if r.pinned or view.definition.uses_of(r.index)
         }
-        self._appended = {i: base.change.changed_bytes for i, base in view.status.by_occurrence.items()}
+        self._appended = {i: base.change.changed_bytes for i, base in view.status.by_reference.items()}
 
     def all_of(self, filters: BaseFilters) -> list[int | None]:
         """Return what is read of every reference where the definition is computed."""

@@ -49,7 +49,7 @@ class Trial:
 
     def _forecast(self, base: BaseTableStatus, only_added: bool) -> Forecast | None:
         definition = self.view.definition
-        tracked = tracked_columns(definition, base.occurrences)
+        tracked = tracked_columns(definition, base.references)
         source = base.base.source
         if source is None:
             change: TableChange | None = TableChange("unknown", moved=True, reason=base.base.untrackable)
@@ -62,7 +62,7 @@ class Trial:
             for other in self.view.status.base_tables
         )
         tried = MaterializedViewStatus(tables)
-        bounded = (i for b in tried.stale if is_within_bounds(b, tried) for i in b.occurrences)
+        bounded = (i for b in tried.stale if is_within_bounds(b, tried) for i in b.references)
         found = forecast_of(
             definition, tried, replace(self.request, within_bounds=dict.fromkeys(bounded, WORTH_ASKING))
         )
