@@ -27,7 +27,7 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_COLLECT
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_pinned
 from dbt.adapters.icebergmv.maintenance.planning.regions import FEW_TERMS
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain, union_of
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, preimage
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import is_computed, preimage
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify, within_bounds
 from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
@@ -110,12 +110,8 @@ def _filters_of(
         filtering = None if definition.references[one.reference].pinned else tables.get(one.reference)
         if filtering is None or not _is_same(filtering) or not is_small_beside(filtering, status):
             continue
-        tracks = (t for t in one.tracks if t.occurrence == use and not _is_computed(t))
+        tracks = (t for t in one.tracks if t.occurrence == use and not is_computed(t.function))
         yield from ((one, track) for track in tracks if not _changed_values(base, track.column).is_all)
-
-
-def _is_computed(track: Track) -> bool:
-    return any(isinstance(step, Computed) for step in track.function)
 
 
 def _changed_values(base: BaseTableStatus, column: str) -> Domain:

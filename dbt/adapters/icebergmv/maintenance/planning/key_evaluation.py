@@ -23,6 +23,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.key_functions import (
     KeyFunction,
     Step,
     enumerated,
+    is_computed,
 )
 from dbt.adapters.icebergmv.maintenance.predicates.local_time import SAMPLED_EVERY, LocalTime, Offsets
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_DAY
@@ -82,7 +83,7 @@ def evaluated(
     def track_of(track: Track) -> Track:
         base = bases.get(track.occurrence.index)
         track = replace(track, function=tuple(_in_zone(step, offsets) for step in track.function))
-        if base is None or not any(isinstance(step, Computed) for step in track.function):
+        if base is None or not is_computed(track.function):
             return track
         place = (track.occurrence.index, track.column)
         if place not in known:

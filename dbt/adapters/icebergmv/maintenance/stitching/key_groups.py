@@ -14,7 +14,14 @@ from pyiceberg.types import UUIDType
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Monotone, OrNull, Step
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import (
+    Computed,
+    Monotone,
+    OrNull,
+    Step,
+    is_computed,
+    may_add_null,
+)
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables, IcebergSource
@@ -209,12 +216,12 @@ def _candidates(
     fields = union_names(source)
     found: dict[KeyColumn, PartitionValue] = {}
     for name, tracks in definition.tracks_of(occurrence).items():
-        for track in sorted(tracks, key=lambda t: (_adds_null(t), len(t.function))):
+        for track in sorted(tracks, key=lambda t: (may_add_null(t.function), len(t.function))):
             for field, field_name in fields:
                 grain = common_grain(source, field, track, session_is_utc, catalog)
                 if grain is not None:
                     key_type = _type_of(track, source) if grain.row == IDENTITY else None
-                    computed, fails = _is_computed(track), _fails_in_ansi_mode(track, source)
+                    computed, fails = is_computed(track.function), _fails_in_ansi_mode(track, source)
                     value = PartitionValue(field_name, grain.value, grain.adds_null, computed, fails, key_type)
                     found.setdefault(KeyColumn(name, grain.row), value)
     return found
@@ -279,18 +286,14 @@ def _filters(
     for position, key in enumerate(columns):
         for track in sorted(tracks.get(key.column, ()), key=lambda t: (len(t.function), t.column)):
             expression = expression_of(track.function)
-            if expression is not None and (computed or not _is_computed(track)):
+            if expression is not None and (computed or not is_computed(track.function)):
                 row = expression.then(key.row)
                 in_order = row != IDENTITY and key.row in ORDERED and all(map(_keeps_order, track.function))
                 large, fails = pays_to_prune(source), _fails_in_ansi_mode(track, source)
-                divided = cuts(source, track.column) if large and in_order else ()
-                found.append(BaseFilter(position, track.column, row, _adds_null(track), large, divided, fails))
+                divided, nulls = cuts(source, track.column) if large and in_order else (), may_add_null(track.function)
+                found.append(BaseFilter(position, track.column, row, nulls, large, divided, fails))
                 break
     return tuple(found)
-
-
-def _is_computed(track: Track) -> bool:
-    return any(isinstance(step, Computed) for step in track.function)
 
 
 def _fails_in_ansi_mode(track: Track, source: IcebergSource) -> bool:
@@ -305,10 +308,6 @@ def _fails_in_ansi_mode(track: Track, source: IcebergSource) -> bool:
 
 def _keeps_order(step: Step) -> bool:
     return isinstance(step, (Monotone, OrNull))
-
-
-def _adds_null(track: Track) -> bool:
-    return any(isinstance(step, OrNull) for step in track.function)
 
 
 def found_query(group: KeyGroup, tables: Mapping[int, WatchedTable]) -> str:
