@@ -22,6 +22,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.table_layout import state_alone
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
+from dbt.adapters.icebergmv.maintenance.sql.snapshots import table_at
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import is_compaction
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import stale_read_behavior
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
@@ -127,7 +128,7 @@ def _check_readable(lake: Lake, kept: KeptRows, text: ViewText) -> None:
 
 
 def _pinned(stored: StoredRows) -> str:
-    return f"{qualified(*stored.name)} VERSION AS OF {stored.snapshot_id}"
+    return table_at(qualified(*stored.name), stored.snapshot_id)
 
 
 def dropped_branches(lake: Lake, storage: TableName, branches: Sequence[str]) -> list[str]:
