@@ -318,15 +318,15 @@ def changed_nearly_everywhere(status: MaterializedViewStatus) -> frozenset[Table
 def _is_nearly_all(base: BaseTableStatus) -> bool:
     if not base.may_reach or base.change.unit == "file" or base.listed is not None or base.base.source is None:
         return False
-    partitions = _count_partitions(base.base.source)
+    partitions = count_partitions(base.base.source, _COUNTED_FILES)
     return partitions is not None and base.change.changed_partitions >= partitions * NEARLY_EVERYWHERE
 
 
-def _count_partitions(source: IcebergSource) -> int | None:
-    """Return how many partitions a table has; None when counting them would open many manifests."""
+def count_partitions(source: IcebergSource, most_files: int) -> int | None:
+    """Return how many partitions a table has; None when counting them would open manifests of more than these files."""
     snapshot = None if source.version.snapshot_id is None else source.table.snapshot_by_id(source.version.snapshot_id)
     manifests = manifests_of(source.table.io, snapshot)
-    if snapshot is None or count_files(manifests) > _COUNTED_FILES:
+    if snapshot is None or count_files(manifests) > most_files:
         return None
     return len(partitions_of(source.table, snapshot.snapshot_id))
 
