@@ -89,7 +89,7 @@ def _view(lake: Lake, kept: KeptRows, min_input_files: int) -> StoredRows:
     stored = commit_on_branch(lake, kept.stored, rewritten)
     if stored.snapshot_id == kept.stored.snapshot_id:
         # Iceberg found nothing to do after all; the rows have a branch already.
-        dropped_branches(lake, name, branches)
+        drop_branches(lake, name, branches)
         return stored
     state = replace(kept.state, storage_snapshot_id=stored.snapshot_id)
     query = text.query.replace(_pinned(kept.stored), _pinned(stored))
@@ -131,7 +131,7 @@ def _pinned(stored: StoredRows) -> str:
     return table_at(qualified(*stored.name), stored.snapshot_id)
 
 
-def dropped_branches(lake: Lake, storage: TableName, branches: Sequence[str]) -> list[str]:
+def drop_branches(lake: Lake, storage: TableName, branches: Sequence[str]) -> list[str]:
     """Drop branches; return those that were dropped, as a refresh that commits meanwhile comes first."""
     gone = []
     for branch in branches:

@@ -13,7 +13,7 @@ it. Killed at any point, readers see the old rows; the next run finds main ahead
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 
@@ -159,6 +159,18 @@ def unneeded_branches(table: Table, view: ViewInfo | None) -> list[str]:
         and ref.snapshot_id != head
         and (ref.snapshot_id in published or _is_abandoned(name))
     ]
+
+
+def protect(lake: Lake, storage: TableName, table: Table, read: Collection[int], dropped: Collection[str] = ()) -> None:
+    """Give each of some snapshots that is there a branch, should it have none: nothing may expire what a view reads.
+
+    Branches that are `dropped` next do not count.
+    """
+    others = {statements.MAIN, *dropped}
+    named = {ref.snapshot_id for name, ref in table.metadata.refs.items() if name not in others}
+    for snapshot_id in sorted({*read} - named):
+        if table.metadata.snapshot_by_id(snapshot_id) is not None:
+            lake.spark(statements.create_branch(storage, new_branch_name(), snapshot_id))
 
 
 def pinned_by(view: ViewInfo) -> set[int]:
