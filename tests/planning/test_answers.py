@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import inf
-from typing import Any
 
 import pytest
 
@@ -108,7 +107,7 @@ def test_keys_of_nearly_all_stored_rows_are_a_full_refresh(name: str) -> None:
     definition, base = analysed(sql), sized(ONE_DAY, MANY)
     columns = (Column("id", "int"), Column("region", "string"))
     most = nearly_all_keys(status(base), 10)
-    questions = Questions(definition, definition.asked, OneTable(base), status(base), columns, nearly_all=most)  # type: ignore[arg-type]
+    questions = Questions(definition, definition.asked, OneTable(base), status(base), columns, nearly_all=most)
     answers = questions.answers(
         ToAsk((0,)), one_by_one(lambda sql: [(n, None if n % 2 else "EU") for n in range(listed)])
     )
@@ -135,7 +134,7 @@ def test_no_more_is_read_for_the_keys_of_new_rows_than_these_rows() -> None:
         said.append(sql)
         return [[3], [1_000_000]]
 
-    questions = Questions(keys, keys.asked, OneTable(base), status(wide), ())  # type: ignore[arg-type]
+    questions = Questions(keys, keys.asked, OneTable(base), status(wide), ())
     for answers in (questions.answers(to_ask, one_by_one(spark)), questions.cheap_answers(to_ask, one_by_one(spark))):
         plan = plan_refresh(keys, status(wide), replace(BOUNDED, answers=answers))
         assert isinstance(plan, Overwrite)
@@ -166,7 +165,7 @@ def test_where_asking_does_not_pay_it_is_asked_whether_any_row_changed(rows: int
         said.append(sql)
         return [[1]] * rows
 
-    bases: Any = OneTable(base)
+    bases = OneTable(base)
     questions = Questions(definition, definition.asked, bases, status(base), ())
     answers = questions.cheap_answers(ToAsk((0,)), one_by_one(spark))
     assert answers == {0: TOO_DEAR if rows else ()}
@@ -182,7 +181,7 @@ def test_where_asking_does_not_pay_the_changed_rows_name_the_keys_that_columns_f
         f"WITH x AS (SELECT region, sum(v) AS s FROM t GROUP BY region) SELECT region FROM x JOIN {uses}"
     )
     base = sized(ONE_DAY, 10)
-    questions = Questions(definition, definition.asked, OneTable(base), status(base), ())  # type: ignore[arg-type]
+    questions = Questions(definition, definition.asked, OneTable(base), status(base), ())
     answers = questions.cheap_answers(ToAsk((0,)), one_by_one(lambda sql: [[v] for v in values]))
     plan = plan_refresh(definition, status(base), PlanRequest("auto", answers=answers))
     if len(values) == 2:
@@ -194,7 +193,7 @@ def test_where_asking_does_not_pay_the_changed_rows_name_the_keys_that_columns_f
 
 def test_a_text_that_cannot_be_asked_has_no_keys_of_its_own() -> None:
     base, definition = sized(ONE_DAY, 10), analysed("SELECT 1 AS icebergmv_copy_0, d FROM t")
-    questions = Questions(definition, definition.asked, OneTable(base), status(base), ())  # type: ignore[arg-type]
+    questions = Questions(definition, definition.asked, OneTable(base), status(base), ())
     assert definition.asked.references == ()
     assert definition.tracks_of(definition.uses_of(0)[0])
     assert questions.answers(ToAsk((0,)), one_by_one(lambda sql: [[1]])) == {}

@@ -159,7 +159,7 @@ def test_three_questions_take_longer_than_a_short_full_refresh(seconds: float | 
 def test_what_is_known_roughly_makes_nothing_else_too_dear() -> None:
     joins = " ".join(f"JOIN t AS t{n} ON a.ts = t{n}.ts" for n in range(3))
     sql = f"SELECT a.ts, count(*) AS c FROM t AS a {joins} JOIN u ON a.id = u.id GROUP BY a.ts"
-    months = replace(sized(replace(ONE_DAY, unit="month"), 1000), occurrences=(0, 1, 2, 3))
+    months = replace(sized(replace(ONE_DAY, unit="month"), 1000), references=(0, 1, 2, 3))
     bases, request = status(months, sized(ANYWHERE, 1000, "u", 4)), PlanRequest("auto")
     of_many = analysed(sql)
     to_ask = references_to_ask(of_many, bases, request)
@@ -170,7 +170,7 @@ def test_what_is_known_roughly_makes_nothing_else_too_dear() -> None:
     assert "and u" not in forecast_of(of_many, bases, request).questions[0]
     # Nothing at all is asked of what is only known roughly.
     by_time = analysed(sql.replace("u ON a.id = u.id", "t AS u ON a.ts = u.ts"))
-    alone = status(replace(months, occurrences=(0, 1, 2, 3, 4)))
+    alone = status(replace(months, references=(0, 1, 2, 3, 4)))
     assert forecast_of(by_time, alone, request).kinds == ("overwrite",)
 
 

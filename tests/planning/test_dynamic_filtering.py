@@ -117,7 +117,7 @@ def test_where_nothing_is_asked(case: str) -> None:
 
 
 def test_a_use_without_a_filter_keeps_all() -> None:
-    base = replace(large(partitions(1)), occurrences=(0, 2))
+    base = replace(large(partitions(1)), references=(0, 2))
     before = status(base, sized(FRESH, 1000, "u", 1))
     found, asked = cut_down(before, [], TWICE)
     assert (asked, found) == ([], before)

@@ -64,7 +64,7 @@ def test_what_is_asked(sql: str, kinds: tuple[str, ...], question: str) -> None:
 @pytest.mark.parametrize(("rows", "kinds"), [(100, ("overwrite", "none", "full")), (1_000_000, ("full", "none"))])
 def test_what_is_too_dear_to_ask_gives_no_keys(rows: int, kinds: tuple[str, ...]) -> None:
     totals = (f"(SELECT count(*) AS n{i} FROM t WHERE v < {i}) q{i}" for i in range(4))
-    many = replace(sized(change([DAY]), rows), occurrences=(0, 1, 2, 3))
+    many = replace(sized(change([DAY]), rows), references=(0, 1, 2, 3))
     found = foretold(f"SELECT * FROM {' CROSS JOIN '.join(totals)}", status(many))
     assert found.kinds == kinds
     (question,) = found.questions
@@ -73,7 +73,7 @@ def test_what_is_too_dear_to_ask_gives_no_keys(rows: int, kinds: tuple[str, ...]
 
 def test_keys_of_the_changed_rows_themselves_are_never_too_dear() -> None:
     sql = " UNION ALL ".join(f"SELECT DISTINCT region FROM t WHERE v < {i}" for i in range(8))
-    many = replace(sized(change([DAY]), 1_000_000), occurrences=tuple(range(8)))
+    many = replace(sized(change([DAY]), 1_000_000), references=tuple(range(8)))
     assert foretold(sql, status(many)).kinds == ("overwrite", "none", "full")
 
 

@@ -104,7 +104,7 @@ def test_occurrence_in_a_subquery_makes_it_full_and_others_do_not_matter() -> No
 
 def test_every_occurrence_of_a_table_counts() -> None:
     definition = analysed("SELECT CAST(ts AS date) AS k FROM t WHERE v > (SELECT max(v) FROM t)")
-    stale = status(base_status(change([partition_rows(BY_DAY, (10,))]), occurrences=(0, 1)))
+    stale = status(base_status(change([partition_rows(BY_DAY, (10,))]), references=(0, 1)))
     assert plan_refresh(definition, stale, PlanRequest("auto")).kind == "full"
 
 

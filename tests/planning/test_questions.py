@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -31,7 +30,7 @@ MANY = 10_000_000
 def test_subqueries_in_where_are_asked_last() -> None:
     definition = analysed("SELECT sum(v) AS s FROM t WHERE v > 2 AND id IN (SELECT id FROM u)")
     bases = [sized(replace(ONE_DAY, changed_rows=50), MANY), sized(change(status="fresh"), 10, "u", 1)]
-    tables: Any = Tables({b.base.name[2]: b.base for b in bases})
+    tables = Tables({b.base.name[2]: b.base for b in bases})
     questions = Questions(definition, definition.asked, tables, status(*bases), ())
     for gives_rows, expected in ((False, [False]), (True, [False, True])):
         said: list[str] = []
@@ -99,7 +98,7 @@ def test_a_table_that_is_read_in_many_places_is_compared_once() -> None:
     """Each total reads other rows; none of them is asked where no row changed in a column that is read."""
     totals = " CROSS JOIN ".join(f"(SELECT count(*) AS c{n} FROM t WHERE id = {n}) q{n}" for n in range(8))
     definition, base = analysed(f"SELECT * FROM {totals}"), sized(replace(ONE_DAY, changed_rows=400_000), MANY // 4)
-    uses = replace(base, occurrences=tuple(range(8)))
+    uses = replace(base, references=tuple(range(8)))
     to_ask = references_to_ask(definition, status(uses), PlanRequest("auto"))
     assert to_ask == ToAsk(tuple(range(8)))
     said: list[str] = []
@@ -108,7 +107,7 @@ def test_a_table_that_is_read_in_many_places_is_compared_once() -> None:
         said.append(sql)
         return []
 
-    bases: Any = OneTable(uses)
+    bases = OneTable(uses)
     questions = Questions(definition, definition.asked, bases, status(uses), ())
     assert questions.cheap_answers(to_ask, one_by_one(spark)) == dict.fromkeys(range(8), ())
     assert len(said) == 1
@@ -128,7 +127,7 @@ def test_from_and_where_are_asked_alone(fails: bool) -> None:
             raise RuntimeError("a row around it")
         return []
 
-    questions = Questions(definition, definition.asked, OneTable(base), status(base), ())  # type: ignore[arg-type]
+    questions = Questions(definition, definition.asked, OneTable(base), status(base), ())
     assert questions.cheap_answers(ToAsk((0,)), one_by_one(spark)) == {0: ()}
     assert len({*said}) == 1 + fails and said[0].startswith(f"{A_ROW} FROM (") and "WHERE region = 'EU'" in said[0]
 
@@ -144,7 +143,7 @@ def test_a_subquery_that_reads_much_is_not_run_where_little_is_to_be_read(rows: 
         said.append(sql)
         return [] if "sum(v) > 3" in sql else [[1]]
 
-    bases: Any = Tables({"t": base.base, "u": other.base})
+    bases = Tables({"t": base.base, "u": other.base})
     questions = Questions(definition, definition.asked, bases, status(base, other), ())
     answers = questions.cheap_answers(ToAsk((0,)), one_by_one(spark))
     assert answers == {0: () if questions_asked == 2 else TOO_DEAR}
@@ -166,7 +165,7 @@ def test_many_changed_rows_are_compared_behind_where(only_whether: bool, rows: l
         return rows
 
     columns = [Column("region", "string")]
-    questions = Questions(definition, definition.asked, OneTable(base), status(base), columns)  # type: ignore[arg-type]
+    questions = Questions(definition, definition.asked, OneTable(base), status(base), columns)
     answers = questions.answers(ToAsk((0,), only_whether=only_whether), one_by_one(spark))
     assert said[0].startswith(f"{A_ROW} FROM (SELECT `d`, `region`, `v`, 1 AS icebergmv_sign FROM ")
     passed = " AS x WHERE x.d > 3 GROUP BY `x`.`d`, `x`.`region`, `x`.`v` HAVING sum(`x`.icebergmv_sign) <> 0"
@@ -197,7 +196,7 @@ def test_changed_rows_are_compared_before_anything_sees_the_sign(name: str) -> N
         said.append(sql)
         return []
 
-    questions = Questions(definition, definition.asked, OneTable(base), status(base), ())  # type: ignore[arg-type]
+    questions = Questions(definition, definition.asked, OneTable(base), status(base), ())
     assert questions.answers(ToAsk((0,), only_whether=True), one_by_one(spark)) == {0: ()}
     assert "HAVING sum(icebergmv_sign) <> 0) AS icebergmv_changed) AS" in said[0]
 
@@ -212,7 +211,7 @@ def test_rows_are_compared_before_they_join_many(others: int, is_behind: bool) -
         said.append(sql)
         return []
 
-    tables: Any = Tables({b.base.name[2]: b.base for b in bases})
+    tables = Tables({b.base.name[2]: b.base for b in bases})
     questions = Questions(definition, definition.asked, tables, status(*bases), ())
     assert questions.answers(ToAsk((0,), only_whether=True), one_by_one(spark)) == {0: ()}
     assert ("HAVING sum(`t`.icebergmv_sign) <> 0" in said[0]) is is_behind
@@ -231,6 +230,6 @@ def test_few_rows_or_new_ones_are_asked_at_once(changed: TableChange) -> None:
         return []
 
     columns = [Column("region", "string")]
-    questions = Questions(definition, definition.asked, OneTable(base), status(base), columns)  # type: ignore[arg-type]
+    questions = Questions(definition, definition.asked, OneTable(base), status(base), columns)
     assert questions.answers(ToAsk((0,)), one_by_one(spark)) == {0: ()}
     assert [A_ROW in sql for sql in said] == [False]

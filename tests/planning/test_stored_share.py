@@ -103,7 +103,7 @@ def test_references_with_bounds_have_shares(stored: StoredRows) -> None:
 
 def test_a_reference_that_nothing_follows_has_no_bounds(stored: StoredRows) -> None:
     definition = analysed("SELECT id AS n, median(v) AS m FROM t WHERE v < (SELECT max(v) FROM t) GROUP BY id")
-    both = replace(LARGE, occurrences=(0, 1))
+    both = replace(LARGE, references=(0, 1))
     assert shares_within_bounds(definition, status(both), stored, ()).keys() == {0}
 
 

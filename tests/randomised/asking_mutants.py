@@ -200,7 +200,7 @@ def as_they_are_now(questions: Questions, to_ask: ToAsk, run: Run) -> dict[int, 
     found: dict[int, Answer] = {}
     for index in to_ask.needed:
         alone = MaterializedViewStatus(
-            tuple(replace(b, occurrences=(index,)) for b in questions.status.base_tables if index in b.occurrences)
+            tuple(replace(b, references=(index,)) for b in questions.status.base_tables if index in b.references)
         )
         found.update(answers_of(replace(questions, status=alone), ToAsk((index,)), run))
     return found

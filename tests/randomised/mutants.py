@@ -290,7 +290,7 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "the second occurrence of a self-join is ignored": Mutant(
         (SELF_JOIN,),
-        Planner(definition=claims({"d": (on(0, "d"),), "k": (on(1, "d"),)}), occurrences=lambda found: found[:1]),
+        Planner(definition=claims({"d": (on(0, "d"),), "k": (on(1, "d"),)}), references=lambda found: found[:1]),
         Planner(definition=claims({"d": (on(0, "d"),), "k": (on(1, "d"),)})),
     ),
     "a month is taken for a day": Mutant((BY_DAY,), Planner(definition=claims({"k": (on(0, "ts", MONTH),)}))),

@@ -165,7 +165,7 @@ class Planner:
     rows: Callable[[str, Change], tuple[Row, ...]] = lambda table, change: change.removed + change.added
     disjuncts: Callable[[str, Disjuncts], Disjuncts] = lambda table, disjuncts: disjuncts
     definition: Callable[[ViewDefinition], ViewDefinition] = lambda definition: definition
-    occurrences: Callable[[tuple[int, ...]], tuple[int, ...]] = lambda indexes: indexes
+    references: Callable[[tuple[int, ...]], tuple[int, ...]] = lambda indexes: indexes
     plan: Callable[[RefreshPlan, Mapping[str, Disjuncts], ViewDefinition], RefreshPlan] = lambda plan, raw, of: plan
     is_append: Callable[[Change], bool] = lambda change: not change.removed
     write: Callable[[Write, RefreshPlan], Write] = lambda write, plan: write
@@ -184,13 +184,13 @@ class Planner:
             table: self.disjuncts(table, changed_partitions(self.rows(table, change), specs[table]))
             for table, change in changes.items()
         }
-        occurrences: dict[str, list[TableReference]] = {}
+        references: dict[str, list[TableReference]] = {}
         for reference in definition.references:
-            occurrences.setdefault(reference.name, []).append(reference)
+            references.setdefault(reference.name, []).append(reference)
         bases = []
-        for table, found in occurrences.items():
+        for table, found in references.items():
             is_append = session.appends and table in changes and self.is_append(changes[table])
-            indexes = self.occurrences(tuple(reference.index for reference in found))
+            indexes = self.references(tuple(reference.index for reference in found))
             change = changes.get(table, _UNCHANGED)
             bases.append(_base(session.bases.of(found[0]), indexes, raw.get(table, ()), is_append, change))
         moved = None if definition.clock is None else clock_change(definition.clock.values, session.before)
@@ -272,13 +272,13 @@ def _always(base: BaseTableStatus, joined: Iterable[BaseTableStatus]) -> bool:
 
 def _with_own_keys(to_ask: ToAsk, definition: ViewDefinition, status: MaterializedViewStatus) -> ToAsk:
     """Ask tables that only got rows for the keys in these, as is done of large tables alone."""
-    appended = {i for b in status.stale if b.change.appended_since is not None for i in b.occurrences}
+    appended = {i for b in status.stale if b.change.appended_since is not None for i in b.references}
     others = {*to_ask.needed, *to_ask.narrower}
     return replace(to_ask, own_keys=tuple(sorted(appended - others)) if definition.rewritable else ())
 
 
 def _base(
-    base: BaseTable, occurrences: tuple[int, ...], disjuncts: Disjuncts, is_append: bool, rows: Change
+    base: BaseTable, references: tuple[int, ...], disjuncts: Disjuncts, is_append: bool, rows: Change
 ) -> BaseTableStatus:
     change = TableChange(
         "stale" if disjuncts else "fresh",
@@ -293,7 +293,7 @@ def _base(
         replaced=len(rows.removed) % 3 == 2,
     )
     recorded = BaseTableState(base.name, base.name, TableVersion("uuid", BEFORE, 0))
-    return BaseTableStatus(base, occurrences, recorded, change)
+    return BaseTableStatus(base, references, recorded, change)
 
 
 RIGHT = Planner()

@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 from tests.support.bases import analysed
+from tests.support.stub_catalog import StubCatalog
 
 
-@dataclass(frozen=True)
-class OneTable:
-    """Base tables that are all the same one."""
-
-    table: BaseTableStatus
-    catalog_name: str = "lake"
-
-    def of(self, _: TableReference) -> BaseTable:
-        return self.table.base
-
-
-@dataclass(frozen=True)
-class Tables:
+class Tables(BaseTables):
     """Base tables by their names."""
 
-    known: Mapping[str, BaseTable]
-    catalog_name: str = "lake"
+    def __init__(self, known: Mapping[str, BaseTable]) -> None:
+        super().__init__(StubCatalog())
+        self.known = known
 
     def of(self, reference: TableReference) -> BaseTable:
         return self.known[reference.name]
+
+
+class OneTable(BaseTables):
+    """Base tables that are all the same one."""
+
+    def __init__(self, table: BaseTableStatus) -> None:
+        super().__init__(StubCatalog())
+        self.table = table
+
+    def of(self, reference: TableReference) -> BaseTable:
+        return self.table.base
 
 
 def of_itself(copies: int) -> ViewDefinition:

@@ -69,10 +69,10 @@ def change(
     return TableChange(status, True, StaleDataConstraints(found), len(found), unit, reason)
 
 
-def base_status(changed: TableChange, name: str = "t", occurrences: tuple[int, ...] = (0,)) -> BaseTableStatus:
+def base_status(changed: TableChange, name: str = "t", references: tuple[int, ...] = (0,)) -> BaseTableStatus:
     full_name = ("lake", "ns", name)
     recorded = BaseTableState(full_name, full_name, TableVersion("uuid", 1, 0))
-    return BaseTableStatus(BaseTable(full_name, None), occurrences, recorded, changed)
+    return BaseTableStatus(BaseTable(full_name, None), references, recorded, changed)
 
 
 def sized(changed: TableChange, rows: int, name: str = "t", index: int = 0) -> BaseTableStatus:

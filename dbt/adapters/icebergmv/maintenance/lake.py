@@ -7,9 +7,12 @@ from dataclasses import dataclass, replace
 from math import inf
 from threading import Event
 from time import monotonic
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, TypeVar
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
+from dbt.adapters.icebergmv.maintenance.errors import SparkLost
+
+Found = TypeVar("Found")
 
 
 class Spark(Protocol):
@@ -34,6 +37,17 @@ class Limit:
     def is_reached(self) -> bool:
         """Return whether the query is not wanted any more."""
         return monotonic() >= self.moment or any(event.is_set() for event in self.unwanted)
+
+
+def unless_refused(ask: Callable[[], Found]) -> Found | None:
+    """Return what comes of asking Spark; None where it refuses to answer. Raises SparkLost where Spark went away."""
+    try:
+        return ask()
+    except SparkLost:
+        raise
+    except Exception:
+        # Spark refuses in many kinds. Whoever asks so does without the answer, and says why that is right.
+        return None
 
 
 LimitedSpark: TypeAlias = Callable[[str, Limit], Sequence[Sequence[object]]]

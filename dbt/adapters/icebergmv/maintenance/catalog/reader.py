@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
+from pyiceberg.table.snapshots import Snapshot
 from pyiceberg.types import IcebergType
 
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
@@ -113,6 +114,11 @@ def schema_columns(schema: Schema) -> tuple[ColumnInfo, ...]:
 def stored_columns(schema: Schema) -> list[tuple[int, str, IcebergType]]:
     """Return what makes the columns of a schema what they are (id, name, type): comments do not."""
     return [(f.field_id, f.name, f.field_type) for f in schema.fields]
+
+
+def schema_id_at(table: Table, snapshot: Snapshot) -> int:
+    """Return the schema of a snapshot; that of today where it does not say (Iceberg spec, "Snapshots")."""
+    return table.metadata.current_schema_id if snapshot.schema_id is None else snapshot.schema_id
 
 
 def summary_count(table: Table, snapshot_id: int, what: str) -> int | None:

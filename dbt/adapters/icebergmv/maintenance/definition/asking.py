@@ -36,6 +36,7 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import (
     TextEdit,
     find_references,
 )
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import keeps_values
 
 
 @dataclass(frozen=True)
@@ -217,12 +218,8 @@ def _by_place(
 def _followed(relation: TrackedRelation, use: Occurrence) -> Mapping[str, tuple[Track, ...]]:
     """Return, per column of the view, which columns of an expression it shows in one use of it, but for NULL."""
     columns = without_literals(relation).columns or ()
-    found = {c.name: tuple(t for t in c.tracks if t.occurrence == use and _shows(t)) for c in columns}
+    found = {c.name: tuple(t for t in c.tracks if t.occurrence == use and keeps_values(t.function)) for c in columns}
     return {name: tracks for name, tracks in found.items() if tracks}
-
-
-def _shows(track: Track) -> bool:
-    return all(step.only_adds_null for step in track.function)
 
 
 def scope_of(parsed: ParsedSql, sql: str, known: Known) -> Scope:

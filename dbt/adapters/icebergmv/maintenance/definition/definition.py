@@ -95,6 +95,11 @@ class ViewDefinition:
     unlisted: tuple[Unlisted, ...] = ()
     filters: tuple[DynamicFilter, ...] = ()
 
+    @property
+    def live(self) -> tuple[TableReference, ...]:
+        """Return the references that are read as their tables are now, and not at a snapshot of their own."""
+        return tuple(r for r in self.references if not r.pinned)
+
     @cached_property
     def asked(self) -> Asked:
         """Return what can be asked of the changed rows; found out when somebody wants to know."""
@@ -129,6 +134,10 @@ class ViewDefinition:
     def uses_of(self, index: int) -> tuple[Occurrence, ...]:
         """Return the occurrences of a reference: several where a CTE around it is used again."""
         return tuple(sorted(o for o in self.occurrences if o.index == index))
+
+    def uses_of_all(self, indexes: Iterable[int]) -> tuple[Occurrence, ...]:
+        """Return the occurrences of some references, one reference after the other."""
+        return tuple(use for index in indexes for use in self.uses_of(index))
 
     def tracks_of(self, occurrence: Occurrence) -> dict[str, tuple[Track, ...]]:
         """Return, per output column, how it tracks the base occurrence."""

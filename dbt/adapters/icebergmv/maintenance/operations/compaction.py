@@ -22,6 +22,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.table_layout import state_alone
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
+from dbt.adapters.icebergmv.maintenance.sql.snapshots import table_at
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import is_compaction
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import stale_read_behavior
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
@@ -88,7 +89,7 @@ def _view(lake: Lake, kept: KeptRows, min_input_files: int) -> StoredRows:
     stored = commit_on_branch(lake, kept.stored, rewritten)
     if stored.snapshot_id == kept.stored.snapshot_id:
         # Iceberg found nothing to do after all; the rows have a branch already.
-        dropped_branches(lake, name, branches)
+        drop_branches(lake, name, branches)
         return stored
     state = replace(kept.state, storage_snapshot_id=stored.snapshot_id)
     query = text.query.replace(_pinned(kept.stored), _pinned(stored))
@@ -127,10 +128,10 @@ def _check_readable(lake: Lake, kept: KeptRows, text: ViewText) -> None:
 
 
 def _pinned(stored: StoredRows) -> str:
-    return f"{qualified(*stored.name)} VERSION AS OF {stored.snapshot_id}"
+    return table_at(qualified(*stored.name), stored.snapshot_id)
 
 
-def dropped_branches(lake: Lake, storage: TableName, branches: Sequence[str]) -> list[str]:
+def drop_branches(lake: Lake, storage: TableName, branches: Sequence[str]) -> list[str]:
     """Drop branches; return those that were dropped, as a refresh that commits meanwhile comes first."""
     gone = []
     for branch in branches:

@@ -11,8 +11,8 @@ from pyiceberg.table.metadata import TableMetadata
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
-from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import pinned_in
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
+from dbt.adapters.icebergmv.maintenance.sql.snapshots import snapshots_named
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import is_materialized_view, read_state
 from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view
 
@@ -32,7 +32,7 @@ def snapshots_read(catalog: CatalogReader, views: Iterable[TableName]) -> frozen
     CatalogUnavailable.
     """
     found = [view for name in views if (view := found_view(catalog, name)) is not None]
-    return frozenset(snapshot_id for view in found for snapshot_id in (*pinned_in(view.sql), *_recorded(view)))
+    return frozenset(snapshot_id for view in found for snapshot_id in (*snapshots_named(view.sql), *_recorded(view)))
 
 
 def _recorded(view: ViewInfo) -> Iterator[int]:

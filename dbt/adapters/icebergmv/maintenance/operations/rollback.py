@@ -22,16 +22,15 @@ from dbt.adapters.icebergmv.maintenance.operations.versions import (
 from dbt.adapters.icebergmv.maintenance.planning.forecast import foresee
 from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions
 from dbt.adapters.icebergmv.maintenance.refresh.publish import ViewText, publish_as_found
-from dbt.adapters.icebergmv.maintenance.refresh.statements import MAIN, create_branch
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
     load_storage,
-    new_branch_name,
+    protect,
     take_main_back,
 )
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect_recorded
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
-from dbt.adapters.icebergmv.maintenance.status.snapshot_state import is_compaction, state_of_snapshot
+from dbt.adapters.icebergmv.maintenance.status.snapshot_state import state_of_snapshot, writer_of
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
 NextRefresh = Literal["from there", "full"]
@@ -64,7 +63,7 @@ def rollback(lake: Lake, view: TableName, to: int) -> RolledBack:
         version, snapshot_id = _wanted(known, to)
         stored = StoredRows(known.state.storage_table, known.storage, snapshot_id)
         state = _state_then(known, version, stored)
-        _protect(lake, stored)
+        protect(lake, stored.name, stored.table, [snapshot_id])
         take_main_back(lake, stored)
         text = ViewText(stored.query, stored.columns, "use_data_table")
         now = replace(stored, table=load_storage(lake, stored.name))
@@ -125,13 +124,6 @@ def _state_then(known: VersionedView, version: Version, stored: StoredRows) -> V
 
 def _committed_at(stored: StoredRows) -> str:
     """Return when the rows were written, as states have their times; a compaction wrote them again, perhaps."""
-    line = list(ancestry(stored.table.metadata, stored.snapshot_id))
-    made = next((s for s in line if not is_compaction(s)), line[-1]).timestamp_ms
-    return datetime.fromtimestamp(made / 1000, timezone.utc).isoformat(timespec="milliseconds")
-
-
-def _protect(lake: Lake, stored: StoredRows) -> None:
-    """Give the snapshot a branch, should it have none: nothing may expire what the view is about to read."""
-    named = {ref.snapshot_id for name, ref in stored.table.metadata.refs.items() if name != MAIN}
-    if stored.snapshot_id not in named:
-        lake.spark(create_branch(stored.name, new_branch_name(), stored.snapshot_id))
+    writer = writer_of(stored.table, stored.snapshot_id)
+    made = [*ancestry(stored.table.metadata, stored.snapshot_id)][-1] if writer is None else writer
+    return datetime.fromtimestamp(made.timestamp_ms / 1000, timezone.utc).isoformat(timespec="milliseconds")

@@ -6,28 +6,27 @@ between wins or starts again.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, first_line
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.compaction import (
     NotCompacted,
     check_compactable,
     compacted,
-    dropped_branches,
+    drop_branches,
     recorded_on_top,
 )
 from dbt.adapters.icebergmv.maintenance.operations.expiry import expiry
 from dbt.adapters.icebergmv.maintenance.operations.kept_rows import KeptRows, kept_rows
 from dbt.adapters.icebergmv.maintenance.operations.small_files import MIN_INPUT_FILES, file_counts
-from dbt.adapters.icebergmv.maintenance.refresh.statements import create_branch, expire_snapshots
+from dbt.adapters.icebergmv.maintenance.refresh.statements import expire_snapshots
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
     load_storage,
-    new_branch_name,
     pinned_by,
+    protect,
     unneeded_branches,
 )
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
@@ -125,8 +124,8 @@ def _clear(lake: Lake, kept: KeptRows, limits: _Limits, done: Upkeep, *, dry_run
     storage, table = kept.stored.name, kept.stored.table
     branches = unneeded_branches(table, kept.found)
     if not dry_run:
-        _protect(lake, storage, kept.found, branches)
-        branches = dropped_branches(lake, storage, branches)
+        protect(lake, storage, load_storage(lake, storage), pinned_by(kept.found), branches)
+        branches = drop_branches(lake, storage, branches)
         table = load_storage(lake, storage)
     due = expiry(table.metadata, kept.stored.snapshot_id, branches, limits.cutoff, limits.needed)
     done = replace(done, dropped_branches=len(branches))
@@ -136,12 +135,3 @@ def _clear(lake: Lake, kept: KeptRows, limits: _Limits, done: Upkeep, *, dry_run
         lake.spark(expire_snapshots(storage, due.before))
         due = replace(due, count=len(table.metadata.snapshots) - len(load_storage(lake, storage).metadata.snapshots))
     return replace(done, expired_snapshots=due.count)
-
-
-def _protect(lake: Lake, storage: TableName, view: ViewInfo, dropped: Sequence[str]) -> None:
-    """Give each snapshot that a version of the view reads a branch, should it have none."""
-    metadata = load_storage(lake, storage).metadata
-    named = {ref.snapshot_id for name, ref in metadata.refs.items() if name not in dropped and name != "main"}
-    for snapshot_id in sorted(pinned_by(view) - named):
-        if metadata.snapshot_by_id(snapshot_id) is not None:
-            lake.spark(create_branch(storage, new_branch_name(), snapshot_id))

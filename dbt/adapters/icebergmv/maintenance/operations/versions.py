@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
@@ -13,6 +12,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, Vie
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, NotReadable
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
+from dbt.adapters.icebergmv.maintenance.sql.snapshots import snapshots_named
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     ViewState,
     is_materialized_view,
@@ -85,8 +85,8 @@ def _with_rows_of(latest_first: Sequence[Version]) -> tuple[Version, ...]:
 
 
 def _version(version: ViewVersion, now: ViewState, storage: Table) -> Version:
-    read = set(re.findall(re.escape(qualified(*now.storage_table)) + r" VERSION AS OF (\d+)", version.sql))
-    snapshot_id = int(read.pop()) if len(read) == 1 else None
+    read = snapshots_named(version.sql, qualified(*now.storage_table))
+    snapshot_id = read.pop() if len(read) == 1 else None
     is_there = snapshot_id is not None and storage.metadata.snapshot_by_id(snapshot_id) is not None
     state = state_of_snapshot(now.storage_table, storage, snapshot_id) if is_there and snapshot_id is not None else None
     obstacle = None

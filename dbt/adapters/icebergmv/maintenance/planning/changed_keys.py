@@ -48,7 +48,7 @@ from dbt.adapters.icebergmv.maintenance.planning.scalar_values import SAME, move
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import OrNull, image
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import image, keeps_values, may_add_null
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
@@ -220,13 +220,13 @@ class Questions:
     def _key_of(self, use: Occurrence, types: Mapping[str, str]) -> tuple[str, Track] | None:
         """Return the column by which a use of a table is followed best, of those whose values can be listed."""
         tracks = [(k, t) for k, found in self.definition.tracks_of(use).items() for t in found]
-        keys = [(k, t) for k, t in tracks if all(step.only_adds_null for step in t.function)]
+        keys = [(k, t) for k, t in tracks if keeps_values(t.function)]
         listed = [(k, t) for k, t in keys if internal_form(types.get(t.column, ""), "") is not None]
         joined = self._join_keys(use.index)
 
         def order(key: tuple[str, Track]) -> tuple[bool, bool, bool, str]:
             name, track = key
-            return OrNull() in track.function, name not in self.preferred, name not in joined, name
+            return may_add_null(track.function), name not in self.preferred, name not in joined, name
 
         return min(listed, key=order, default=None)
 

@@ -96,7 +96,7 @@ def _against_append(definition: ViewDefinition, status: MaterializedViewStatus) 
         name = base.base.name[2]
         if base.change.appended_since is None:
             yield f"rows of {name} changed or went"
-        if not definition.additive.keys() >= {*base.occurrences}:
+        if not definition.additive.keys() >= {*base.references}:
             yield f"new rows of {name} are not simply new rows of the view"
 
 
@@ -104,7 +104,7 @@ def _against_overwrite(
     definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest
 ) -> Iterator[str]:
     for base in status.stale:
-        for use in (use for index in base.occurrences for use in definition.uses_of(index)):
+        for use in definition.uses_of_all(base.references):
             if any(d.is_all for d in affected_rows(definition, base, use, request.partitioning)):
                 yield untracked(definition, base, use, None)
     if request.policy != "auto":

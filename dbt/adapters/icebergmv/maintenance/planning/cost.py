@@ -12,7 +12,7 @@ from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
 from dbt.adapters.icebergmv.maintenance.planning.plan import Delta
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource, at_snapshot
-from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus, by_reference
 
 FEW_ROWS = 100_000
 """Up to this many rows in all base tables, every plan costs about the same."""
@@ -166,7 +166,7 @@ def merge_pays(deltas: Sequence[Delta], status: MaterializedViewStatus) -> bool:
     Every delta is one query, or two if rows went and it is not signed. A query costs Spark a second or two however few
     rows it reads. To find the rows that cancel costs next to nothing where that is done at all (`cancelling_pays`).
     """
-    total, bases = rows_in_all(status), status.by_occurrence
+    total, bases = rows_in_all(status), status.by_reference
     queries = {delta.changed: 1 if delta.appended or delta.signed else 2 for delta in deltas}
     if total <= FEW_ROWS:
         return sum(queries.values()) <= _FEW_QUERIES
@@ -182,7 +182,7 @@ def merging_reached_pays(filtered: Collection[int], status: MaterializedViewStat
     """
     if are_all_small(status):
         return True
-    of_each = {index: _rows(base) for index, base in status.by_occurrence.items()}
+    of_each = {index: _rows(base) for index, base in status.by_reference.items()}
     return 2 * sum(rows for index, rows in of_each.items() if index not in filtered) <= sum(of_each.values())
 
 
@@ -191,7 +191,7 @@ def cancelling_pays(delta: Delta, status: MaterializedViewStatus) -> bool:
 
     Mostly few rows of a file that was written again are other ones. Without a join what did not change cancels anyway.
     """
-    bases = status.by_occurrence
+    bases = status.by_reference
     joined = sum(_rows(base) for i, base in bases.items() if i != delta.changed and i not in delta.empty)
     # Whole partitions are read of the table, of which the changed files may be a small part.
     compared = max(rows_to_ask(bases[delta.changed]), _rows(bases[delta.changed]))
@@ -217,7 +217,7 @@ def asking_pays(
     alone. What only a scalar subquery reads, it reads twice. References in `by_itself` have their own keys looked for
     first, so it may not read them at all.
     """
-    bases = status.by_occurrence
+    bases = status.by_reference
     asked_for = [origin for origin in origins if origin not in by_itself]
     copies = [c for origin in asked_for if origin not in asked.shared for c in asked.copies_of(origin)]
     shared = [(cte.asked, c) for o in asked_for if (cte := asked.shared.get(o)) for c in cte.asked.copies_of(o)]
@@ -284,7 +284,7 @@ def small_beside_large(status: MaterializedViewStatus) -> frozenset[int]:
     most = _most_of_small(total)
     small = (b for b in status.stale if b.may_reach and _rows(b) <= most and rows_to_ask(b) <= 2 * most)
     wanted = (b for b in small if total > MANY_ROWS or b.listed is not None or _is_written_again(b))
-    return frozenset(index for base in wanted for index in base.occurrences)
+    return frozenset(by_reference(wanted))
 
 
 def is_small_beside(base: BaseTableStatus, status: MaterializedViewStatus) -> bool:
@@ -299,7 +299,7 @@ def worth_filtering(status: MaterializedViewStatus) -> frozenset[int]:
     """
     if are_all_small(status):
         return frozenset()
-    return frozenset(index for base in status.stale if base.listed is None for index in base.occurrences)
+    return frozenset(by_reference(base for base in status.stale if base.listed is None))
 
 
 def _most_of_small(rows_in_all: int) -> int:
@@ -320,15 +320,15 @@ def changed_nearly_everywhere(status: MaterializedViewStatus) -> frozenset[Table
 def _is_nearly_all(base: BaseTableStatus) -> bool:
     if not base.may_reach or base.change.unit == "file" or base.listed is not None or base.base.source is None:
         return False
-    partitions = _count_partitions(base.base.source)
+    partitions = count_partitions(base.base.source, _COUNTED_FILES)
     return partitions is not None and base.change.changed_partitions >= partitions * NEARLY_EVERYWHERE
 
 
-def _count_partitions(source: IcebergSource) -> int | None:
-    """Return how many partitions a table has; None when counting them would open many manifests."""
+def count_partitions(source: IcebergSource, most_files: int) -> int | None:
+    """Return how many partitions a table has; None when counting them would open manifests of more than these files."""
     snapshot = None if source.version.snapshot_id is None else source.table.snapshot_by_id(source.version.snapshot_id)
     manifests = manifests_of(source.table.io, snapshot)
-    if snapshot is None or count_files(manifests) > _COUNTED_FILES:
+    if snapshot is None or count_files(manifests) > most_files:
         return None
     return len(partitions_of(source.table, snapshot.snapshot_id))
 

@@ -75,10 +75,10 @@ def _reached_queries(
     in_region = Dialect(bases.catalog_name, pushable=False, columns=written)
     term = below.limited_to(in_lists(reached.region, reached.types, in_region))
     in_bases = Dialect(bases.catalog_name, bases_can_prune(definition, bases, reached.base_filters))
-    live = [(r, source) for r in definition.references if not r.pinned and (source := bases.of(r).source) is not None]
+    sources = bases.sources(definition.references)
 
     def query(before: Mapping[int, int | None]) -> str:
-        shown = ((r, _shown(now, before[r.index]) if r.index in before else now) for r, now in live)
+        shown = ((r, _shown(now, before[r.index]) if r.index in before else now) for r, now in sources.items())
         texts = {r: read_pinned(r, then, reached.base_filters.get(r.index), in_bases) for r, then in shown}
         # The term comes behind the WHERE, and so before what an edit takes away there: the GROUP BY.
         return splice(definition.sql, texts, (*term, *edits))
@@ -95,8 +95,8 @@ class _Reader:
 
     def query(self, delta: Delta, edits: Sequence[TextEdit], part: _Part = "came") -> str:
         """Return the definition over a part of a change."""
-        live = [(r, self._bases.of(r).source) for r in self._definition.references if not r.pinned]
-        texts = {r: self._read(r, source, delta, part) for r, source in live if source is not None}
+        sources = self._bases.sources(self._definition.references)
+        texts = {r: self._read(r, source, delta, part) for r, source in sources.items()}
         return splice(self._definition.sql, texts, edits)
 
     def _read(self, reference: TableReference, now: IcebergSource, delta: Delta, part: _Part) -> str:

@@ -21,15 +21,15 @@ from dbt.adapters.icebergmv.maintenance.planning.row_changes import (
     rows_touched,
 )
 from dbt.adapters.icebergmv.maintenance.status.base_tables import at_snapshot
-from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus, by_reference
 
 
 def appended_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) -> tuple[Delta, ...] | None:
     """Return the deltas that make the new output rows, where rows were only appended and the definition adds up."""
+    bases = by_reference(stale)
     since = {
         index: base.change.appended_since
-        for base in stale
-        for index in base.occurrences
+        for index, base in bases.items()
         if base.change.appended_since is not None and definition.uses_of(index)
     }
     indexes = _read(definition, stale)
@@ -43,7 +43,6 @@ def appended_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]
         return None
     if any(b.base.source is not None and b.base.source.has_other_columns_now for b in stale):
         return None
-    bases = {i: base for base in stale for i in base.occurrences}
     steps = _in_steps(indexes, since, definition.additive)
     return tuple(replace(delta, touched=rows_touched(bases[delta.changed])) for delta in steps)
 
@@ -54,7 +53,7 @@ def signed_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) 
     additive = {} if definition.merging is None else definition.merging.additive
     if not indexes or not _can_be_read_alone(definition, additive, indexes):
         return None
-    bases = {i: base for base in stale for i in base.occurrences}
+    bases = by_reference(stale)
     since = {i: recorded_snapshot(base) for i, base in bases.items()}
     if not all(has_former_version(base) for base in stale):
         return None
@@ -80,7 +79,7 @@ def without_what_cancels(
     has_extremes = definition.merging is not None and any(c.kind in ("min", "max") for c in definition.merging.calls)
     if has_extremes and len(deltas) == 1:
         return tuple(deltas)
-    bases = status.by_occurrence
+    bases = status.by_reference
     return tuple(_without(definition, delta, bases[delta.changed], status) for delta in deltas)
 
 
@@ -102,7 +101,7 @@ def _in_steps(
 
 def _read(definition: ViewDefinition, stale: Iterable[BaseTableStatus]) -> list[int]:
     """Return the stale references that something reads: a CTE that nothing uses is read by nobody."""
-    return [i for base in stale for i in base.occurrences if definition.uses_of(i)]
+    return [i for i in by_reference(stale) if definition.uses_of(i)]
 
 
 def _can_be_read_alone(

@@ -27,7 +27,7 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_COLLECT
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_pinned
 from dbt.adapters.icebergmv.maintenance.planning.regions import FEW_TERMS
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain, union_of
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, preimage
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import is_computed, preimage
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify, within_bounds
 from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
@@ -60,7 +60,7 @@ class DynamicFiltering:
         keys = dict(zip(asked, self.run.each(self._keys, asked), strict=True))
 
         def cut_down(base: BaseTableStatus) -> BaseTableStatus:
-            uses = [use for index in base.occurrences for use in self.definition.uses_of(index)]
+            uses = self.definition.uses_of_all(base.references)
             if not uses or not usable.keys() >= {*uses}:
                 return base
             return _cut_down(base, [_kept(usable[use], keys) for use in uses])
@@ -95,7 +95,7 @@ def filters_to_ask(definition: ViewDefinition, status: MaterializedViewStatus, r
         is_scattered = len(base.change.constraints.data_disjuncts) > _SCATTERED
         if is_scattered or not base.may_reach or not base.is_among(references):
             continue
-        uses = [use for index in base.occurrences for use in definition.uses_of(index)]
+        uses = definition.uses_of_all(base.references)
         of_uses = {use: list(_filters_of(use, base, definition, status)) for use in uses}
         if all(of_uses.values()):
             found |= of_uses
@@ -105,17 +105,13 @@ def filters_to_ask(definition: ViewDefinition, status: MaterializedViewStatus, r
 def _filters_of(
     use: Occurrence, base: BaseTableStatus, definition: ViewDefinition, status: MaterializedViewStatus
 ) -> Iterable[tuple[DynamicFilter, Track]]:
-    tables = status.by_occurrence
+    tables = status.by_reference
     for one in definition.filters:
         filtering = None if definition.references[one.reference].pinned else tables.get(one.reference)
         if filtering is None or not _is_same(filtering) or not is_small_beside(filtering, status):
             continue
-        tracks = (t for t in one.tracks if t.occurrence == use and not _is_computed(t))
+        tracks = (t for t in one.tracks if t.occurrence == use and not is_computed(t.function))
         yield from ((one, track) for track in tracks if not _changed_values(base, track.column).is_all)
-
-
-def _is_computed(track: Track) -> bool:
-    return any(isinstance(step, Computed) for step in track.function)
 
 
 def _changed_values(base: BaseTableStatus, column: str) -> Domain:

@@ -199,19 +199,18 @@ def _kinds_of_answers(
     """
     if likely == "merge":
         return ("merge", "overwrite", "none", "full")
-    stale = {i for b in status.stale for i in b.occurrences}
     if pays:
         has_keys = any(definition.asked.may_answer(i) or definition.tracked_columns(i) for i in to_ask.needed)
     else:
         has_keys = any(all(map(definition.tracks_of, definition.uses_of(i))) for i in to_ask.needed)
-    is_all = stale <= {*to_ask.needed}
+    is_all = {*to_ask.needed}.issuperset(status.stale_references)
     return ("full", "none") if is_all and not has_keys else ("overwrite", "none", "full")
 
 
 def _has_keys_below(definition: ViewDefinition, status: MaterializedViewStatus) -> bool:
     """Return whether some stale table may say which of the rows below the aggregate its changes reach."""
     below = definition_below(definition)
-    stale = [i for b in status.stale for i in b.occurrences]
+    stale = status.stale_references
     return below is not None and any(below.asked.may_answer(i) or below.tracked_columns(i) for i in stale)
 
 
@@ -229,8 +228,8 @@ def _names(status: MaterializedViewStatus, references: Collection[int]) -> str:
 
 def _keys_of(definition: ViewDefinition, status: MaterializedViewStatus, to_ask: ToAsk, pays: bool) -> str:
     asked = (*to_ask.needed, *to_ask.narrower)
-    names = _names(status, asked or [i for b in status.stale for i in b.occurrences])
-    uses = [use for index in to_ask.needed for use in definition.uses_of(index)]
+    names = _names(status, asked or status.stale_references)
+    uses = definition.uses_of_all(to_ask.needed)
     if (pays or all(map(definition.tracks_of, uses))) and not to_ask.only_whether:
         return f"the keys of the changed rows of {names}"
     keys = " and, if groups cannot be merged, the keys of those that did" if to_ask.only_whether else ""
@@ -239,7 +238,7 @@ def _keys_of(definition: ViewDefinition, status: MaterializedViewStatus, to_ask:
 
 def _asked_steps(definition: ViewDefinition, status: MaterializedViewStatus, steps: tuple[type, ...]) -> Iterator[str]:
     """Yield the steps of some types by which stale tables are tracked: Spark alone knows what they make of values."""
-    for use in (use for base in status.stale for index in base.occurrences for use in definition.uses_of(index)):
+    for use in definition.uses_of_all(status.stale_references):
         tracks = (t for found in definition.tracks_of(use).values() for t in found)
         yield from (step.name for t in tracks for step in t.function if isinstance(step, steps))
 

@@ -34,11 +34,9 @@ def as_far_as_of_use(view: View) -> View:
         return _without_merging(view)
     if stored_hidden(view.storage):
         return view
-    sources = [(r.index, bases.of(r).source) for r in definition.references if not r.pinned]
     is_of_use = any(
-        s is not None
-        and definition.tracked_columns(i).isdisjoint(f.column for f in spec_fields(s.table.spec(), s.table_schema))
-        for i, s in sources
+        definition.tracked_columns(r.index).isdisjoint(f.column for f in spec_fields(s.table.spec(), s.table_schema))
+        for r, s in bases.sources(definition.references).items()
     )
     return view if is_of_use else _without_merging(view)
 

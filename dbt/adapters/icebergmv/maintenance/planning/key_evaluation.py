@@ -13,7 +13,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import partitions_of
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Track
-from dbt.adapters.icebergmv.maintenance.errors import SparkLost
+from dbt.adapters.icebergmv.maintenance.lake import unless_refused
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import are_texts_known
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Value, union_of
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import (
@@ -23,6 +23,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.key_functions import (
     KeyFunction,
     Step,
     enumerated,
+    is_computed,
 )
 from dbt.adapters.icebergmv.maintenance.predicates.local_time import SAMPLED_EVERY, LocalTime, Offsets
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_DAY
@@ -74,7 +75,7 @@ def evaluated(
     """
     if not needs_spark(definition):
         return definition
-    bases = status.by_occurrence
+    bases = status.by_reference
     offsets = _offsets(status, run)
     known: dict[tuple[int, str], _Values] = {}
     spark = _Questions(run)
@@ -82,7 +83,7 @@ def evaluated(
     def track_of(track: Track) -> Track:
         base = bases.get(track.occurrence.index)
         track = replace(track, function=tuple(_in_zone(step, offsets) for step in track.function))
-        if base is None or not any(isinstance(step, Computed) for step in track.function):
+        if base is None or not is_computed(track.function):
             return track
         place = (track.occurrence.index, track.column)
         if place not in known:
@@ -122,11 +123,8 @@ def _offsets(status: MaterializedViewStatus, run: Run) -> Offsets:
     wall = f"timestampdiff(MICROSECOND, TIMESTAMP_NTZ '1970-01-01', CAST({instant} AS timestamp_ntz))"
     samples = f"SELECT id, {wall} - id * {SAMPLED_EVERY}L AS o FROM range({hours[0]}, {hours[1] + 1})"
     changes = f"SELECT id, o, lag(o) OVER (ORDER BY id) AS p FROM ({samples})"
-    try:
-        rows = run(f"SELECT id, o FROM ({changes}) WHERE p IS NULL OR o <> p ORDER BY id")
-    except SparkLost:
-        raise
-    except Exception:
+    rows = unless_refused(lambda: run(f"SELECT id, o FROM ({changes}) WHERE p IS NULL OR o <> p ORDER BY id"))
+    if rows is None:
         # Without the offsets the bounds stay as wide as zones get.
         return Offsets()
     found = tuple((int(str(h)) * SAMPLED_EVERY, int(str(o))) for h, o in rows)
@@ -211,22 +209,20 @@ def _evaluated_steps(function: KeyFunction, domain: Domain, complete: bool, spar
     return tuple(steps)
 
 
+def _values_in(computed: str, run: Run) -> Sequence[Sequence[object]] | None:
+    """Return what a query gives as `e`, by the place of each value; None where values of its type are not followed."""
+    ((_, type_, *_),) = (row for row in run(describe_query(computed)) if row[0] == "e")
+    value = internal_form(str(type_), "e")
+    return None if value is None else run(f"SELECT {_PLACE}, {value} FROM (\n{computed}\n)")
+
+
 def _ask(step: Computed, arguments: Sequence[Value | None], run: Run) -> dict[Value | None, Value | None] | None:
     """Let Spark evaluate the expression on each argument; None when it cannot, or gives a type that is not followed."""
     # A bare word inside the expression may be a column that the parser takes for a unit; it must not be found here.
     rows = ", ".join(f"({i}, {literal_or_null(a, step.argument_type)})" for i, a in enumerate(arguments))
     computed = f"SELECT {_PLACE}, {_ARGUMENT.join(step.text)}\n AS e FROM VALUES {rows} AS x({_PLACE}, {_ARGUMENT})"
-    try:
-        ((_, type_, *_),) = (row for row in run(describe_query(computed)) if row[0] == "e")
-        value = internal_form(str(type_), "e")
-        if value is None:
-            return None
-        found = run(f"SELECT {_PLACE}, {value} FROM (\n{computed}\n)")
-    except SparkLost:
-        raise
-    except Exception:
-        # Whatever the expression does on these values, the view may never see it there (a WHERE before it).
-        return None
-    if len(found) != len(arguments) or not are_texts_known(found):
+    # Whatever the expression does on these values, the view may never see it there (a WHERE before it).
+    found = unless_refused(lambda: _values_in(computed, run))
+    if found is None or len(found) != len(arguments) or not are_texts_known(found):
         return None
     return {arguments[int(str(i))]: value for i, value in found}  # type: ignore[misc]

@@ -82,7 +82,7 @@ class _OfOne:
     def of(self, base: BaseTableStatus, run: Spark) -> BaseTableStatus:
         """Return the status of a stale table with its changed rows; as it is where they cannot be listed."""
         source = base.base.source
-        read = None if source is None else columns_read(self.definition, source, base.occurrences)
+        read = None if source is None else columns_read(self.definition, source, base.references)
         if source is None or not read or not _have_values(read):
             return base
         every, asked = comparable_columns(source), partial(self._asked, run, base, source)
@@ -104,7 +104,7 @@ class _OfOne:
         self, run: Spark, base: BaseTableStatus, source: IcebergSource, columns: Mapping[str, str]
     ) -> ListedRows | None:
         """Return the changed rows in some columns; None if they are too many. Raises _Unknown if nobody can say it."""
-        reference = self.definition.references[base.occurrences[0]]
+        reference = self.definition.references[base.references[0]]
         dialect = Dialect(self.listing.catalog_name, pushable=False)
         counted = counted_rows(columns, reference, base, source, dialect)
         if counted is None:

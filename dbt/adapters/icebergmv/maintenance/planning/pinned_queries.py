@@ -13,6 +13,7 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import Table
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, identifier, qualified
+from dbt.adapters.icebergmv.maintenance.sql.snapshots import table_at
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type, spark_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource, shape
 
@@ -30,12 +31,9 @@ def pinned_query(
     Tables that have no recorded snapshot (foreign tables, plain views) stay as they are written. `edits` are those of
     other parts of the text; `long_lists` is as in Dialect.
     """
-    replacements: dict[TableReference, str] = {}
     dialect = Dialect(bases.catalog_name, bases_can_prune(definition, bases, filters), long_lists=long_lists)
-    for reference in definition.references:
-        source = None if reference.pinned else bases.of(reference).source
-        if source is not None:
-            replacements[reference] = read_pinned(reference, source, filters.get(reference.index), dialect)
+    sources = bases.sources(definition.references)
+    replacements = {r: read_pinned(r, source, filters.get(r.index), dialect) for r, source in sources.items()}
     return splice(definition.sql, replacements, edits)
 
 
@@ -51,7 +49,7 @@ def bases_can_prune(
     another transform of the column, Iceberg compares unlike values and silently loses rows. So several tables have to
     agree, whatever their columns are called.
     """
-    sources = [None if r.pinned else bases.of(r).source for r in definition.references]
+    sources = [bases.source_of(r) for r in definition.references]
     wanted = [
         _in_own_terms(source, filters.get(r.index))
         for r, source in zip(definition.references, sources, strict=True)
@@ -97,13 +95,12 @@ def read_pinned(
     reference: TableReference, source: IcebergSource, wanted: tuple[TupleDomain, ...] | None, dialect: Dialect
 ) -> str:
     """Return what stands for a reference: its table at the snapshot of the source, cut down to the rows wanted."""
-    name = qualified(*source.storage)
     if source.version.snapshot_id is None:
         # Nothing of the table itself, whose columns may be others when the text is read.
         types = {identifier(f.name): ddl_type(f.field_type) for f in source.table_schema.fields}
         empty = ", ".join(f"CAST(NULL AS {type_}) AS {column}" for column, type_ in types.items())
         return reference.named(f"(SELECT {empty} WHERE false)")
-    pinned = f"{name} VERSION AS OF {source.version.snapshot_id}"
+    pinned = table_at(qualified(*source.storage), source.version.snapshot_id)
     is_current = source.version.snapshot_id == source.table.metadata.current_snapshot_id
     columns = _bridge(source.table_schema, source.snapshot_schema, hides_renamed=is_current)
     if wanted is None and columns is None:

@@ -42,7 +42,7 @@ from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
-from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus, by_reference
 from dbt.adapters.icebergmv.maintenance.status.streaks import Part
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 
@@ -133,7 +133,7 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
             continue
         is_open = is_rough(base) or (merges and base.listed is not None)
         has_keys = not merges and is_appended(base)
-        for use in _uses(definition, base):
+        for use in definition.uses_of_all(base.references):
             or_full = not merges and _is_nearly_all(base, use, request)
             if _is_untracked(definition, base, use, request):
                 needed[use.index] = base
@@ -233,7 +233,7 @@ def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus], reques
     if deltas is None:
         return None
     rows = ", ".join(f"{b.base.name[2]}: {count(b.change.appended_rows, 'row')} appended" for b in stale)
-    uses = [(base, use) for base in stale for use in _uses(definition, base)]
+    uses = [(base, use) for base in stale for use in definition.uses_of_all(base.references)]
     affected = [d for base, use in uses for d in affected_rows(definition, base, use, request.partitioning)]
     region = simplify(affected, REGION_LIMIT)
     filters = {} if any(d.is_all for d in region) else base_filters(definition, region)
@@ -252,7 +252,7 @@ def _merge(
         and base.base.name not in request.changed_nearly_everywhere
         and not _is_untracked(definition, base, use, request)
         for base in stale
-        for use in _uses(definition, base)
+        for use in definition.uses_of_all(base.references)
     )
     if partitions_say_it or costs_too_much(request, stale, status):
         return None
@@ -273,7 +273,7 @@ def _not_everything(
     is_everything = isinstance(plan, Overwrite) and any(
         _is_nearly_all(base, use, request)
         for base in stale
-        for use in _uses(definition, base)
+        for use in definition.uses_of_all(base.references)
         if not isinstance(request.answers.get(use.index), tuple)
     )
     if is_everything and request.policy == "auto":
@@ -295,7 +295,7 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
             return Full(clock_unanswered(status.clock, reached))
         disjuncts += reached
     for base in status.stale:
-        for occurrence in _uses(definition, base):
+        for occurrence in definition.uses_of_all(base.references):
             answer = request.answers.get(occurrence.index)
             affected = affected_rows(definition, base, occurrence, request.partitioning)
             if isinstance(answer, tuple):
@@ -319,10 +319,10 @@ def _why_unasked(definition: ViewDefinition, status: MaterializedViewStatus, req
     found = [
         base
         for base in status.stale
-        if any(_is_untracked(definition, base, use, request) for use in _uses(definition, base))
+        if any(_is_untracked(definition, base, use, request) for use in definition.uses_of_all(base.references))
     ]
-    indexes = [index for base in found for index in base.occurrences]
-    would_say = (request.merges and definition.merging is not None) or all(map(definition.asked.names_some, indexes))
+    merges = request.merges and definition.merging is not None
+    would_say = merges or all(map(definition.asked.names_some, by_reference(found)))
     return TOO_MANY_CHANGED if would_say and costs_too_much(request, found, status) else None
 
 
@@ -340,10 +340,6 @@ def _in_both(answer: Sequence[TupleDomain], affected: Sequence[TupleDomain]) -> 
 def _words(rows: Iterable[TupleDomain]) -> int:
     """Return how many ranges and values a predicate of rows names."""
     return sum(len(domain.ranges) + domain.null for one in rows for _, domain in one.constraints)
-
-
-def _uses(definition: ViewDefinition, base: BaseTableStatus) -> list[Occurrence]:
-    return [use for index in base.occurrences for use in definition.uses_of(index)]
 
 
 def _is_untracked(

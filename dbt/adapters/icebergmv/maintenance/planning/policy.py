@@ -35,7 +35,7 @@ def never_incremental(inspection: Inspection) -> str | None:
     definition = inspection.definition
     untrackable = (b.base.untrackable for b in inspection.status.base_tables if b.base.source is None)
     reason = definition.always_full or definition.full_when_changed or next(untrackable, None)
-    live = [r.index for r in definition.references if not r.pinned]
+    live = [r.index for r in definition.live]
     if reason is not None or not live:
         return reason
     below = definition_below(definition)
@@ -43,7 +43,7 @@ def never_incremental(inspection: Inspection) -> str | None:
     for index in live:
         if index in added or _is_followed(definition, index) or (below is not None and _is_followed(below, index)):
             return None
-    uses = (use for index in live for use in definition.uses_of(index))
+    uses = definition.uses_of_all(live)
     through = next((f" through {definition.obstacles[use]}" for use in uses if use in definition.obstacles), "")
     return f"no output column follows a column of any base table{through}"
 

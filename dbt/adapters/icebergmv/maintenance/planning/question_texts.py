@@ -27,8 +27,8 @@ from dbt.adapters.icebergmv.maintenance.planning.row_changes import (
     compared_rows,
 )
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
-from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus, by_reference
 
 A_ROW = "SELECT 1 AS icebergmv_row"
 """Whether FROM and WHERE give one. Where what is asked still reads a row around its SELECT, Spark refuses to say it."""
@@ -49,14 +49,15 @@ class QuestionTexts:
     @cached_property
     def stale(self) -> Mapping[int, BaseTableStatus]:
         """Return the base table of each reference whose table changed."""
-        by_origin = {index: base for base in self.status.stale for index in base.occurrences}
+        by_origin = by_reference(self.status.stale)
         return {copy: by_origin[origin] for copy, origin in self.asked.origins.items() if origin in by_origin}
 
     @property
     def as_now(self) -> str:
         """Return the text over the tables as they are now."""
-        sources = ((r, self.bases.of(r).source) for r in self._live)
-        return splice(self.asked.sql, {r: read_pinned(r, s, None, self._dialect) for r, s in sources if s is not None})
+        return splice(
+            self.asked.sql, {r: read_pinned(r, source, None, self._dialect) for r, source in self._sources.items()}
+        )
 
     def over_changed_rows(self, index: int, *, that_pass: bool = False) -> str | None:
         """Return the definition over the changed rows of a reference; None where these cannot be read.
@@ -88,7 +89,7 @@ class QuestionTexts:
 
     def read_by_subqueries(self, index: int) -> tuple[BaseTableStatus, ...]:
         """Return the tables that subqueries read which are left out of what is asked `first` (see `of_block`)."""
-        block, bases = self._without_subqueries(index), self.status.by_occurrence
+        block, bases = self._without_subqueries(index), self.status.by_reference
         left_out = () if block is None else block.left_out
         inside = (r for r in self.asked.references if any(e.start <= r.start < e.end for e in left_out))
         return tuple(bases[origin] for r in inside if (origin := self.asked.origins[r.index]) in bases)
@@ -117,7 +118,7 @@ class QuestionTexts:
 
     def changed_rows_of_table(self, index: int) -> str | None:
         """Return the same under the name of the first reference to the table, for all of these one text."""
-        return self._changed_rows(self.definition.references[self.stale[index].occurrences[0]], index)
+        return self._changed_rows(self.definition.references[self.stale[index].references[0]], index)
 
     def is_read_by_a_part(self, index: int) -> bool:
         """Return whether FROM and WHERE around a reference read less than the whole text does."""
@@ -126,33 +127,32 @@ class QuestionTexts:
 
     def count_places(self, base: BaseTableStatus) -> int:
         """Return in how many ways the SELECTs read a table: copies of one read it in the same way."""
-        copies = [copy for origin in base.occurrences for copy in self.asked.copies_of(origin)]
+        copies = [copy for origin in base.references for copy in self.asked.copies_of(origin)]
         blocks = [(copy, self.asked.blocks.get(copy)) for copy in copies]
         return len({copy if b is None else self.asked.sql[b.start : b.end] for copy, b in blocks})
 
     def _texts(self, asked: int, wanted: _Version, emptied: Collection[int] = ()) -> _Texts | None:
         """Return what stands for each reference while one is asked; None if one of them cannot be read."""
-        texts = {reference: self._read(reference, asked, wanted, emptied) for reference in self._live}
+        texts = {r: self._read(r, source, asked, wanted, emptied) for r, source in self._sources.items()}
         read = {reference: text for reference, text in texts.items() if text is not None}
         return read if len(read) == len(texts) else None
 
     @cached_property
-    def _live(self) -> tuple[TableReference, ...]:
-        """Return the references that are read at a snapshot."""
-        return tuple(r for r in self.asked.references if not r.pinned and self.bases.of(r).source is not None)
+    def _sources(self) -> Mapping[TableReference, IcebergSource]:
+        """Return the references that are read at a snapshot, with their sources."""
+        return self.bases.sources(self.asked.references)
 
     @property
     def _dialect(self) -> Dialect:
         return Dialect(self.bases.catalog_name, pushable=False)
 
-    def _read(self, reference: TableReference, asked: int, wanted: _Version, emptied: Collection[int]) -> str | None:
+    def _read(
+        self, reference: TableReference, source: IcebergSource, asked: int, wanted: _Version, emptied: Collection[int]
+    ) -> str | None:
         """Return what stands for a reference while another, or the same, is asked; None if it cannot be read.
 
         Of the one that is asked, `wanted` is read.
         """
-        source = self.bases.of(reference).source
-        if source is None:
-            return None
         if reference.index == asked and wanted in ("changed", "passing"):
             passing = self._that_pass(asked) if wanted == "passing" else None
             return self.changed_rows(asked) if passing is None else passing
@@ -201,7 +201,7 @@ class QuestionTexts:
         """
         read = (r for r in self.asked.references if block.start <= r.start < block.end or r.start < block.with_end)
         beside = [r for r in read if r.index != index]
-        origins, bases = (self.asked.origins[r.index] for r in beside), self.status.by_occurrence
+        origins, bases = (self.asked.origins[r.index] for r in beside), self.status.by_reference
         joined = [bases[origin] for origin in origins if origin in bases]
         is_seen = block.name is None or SIGN in self.definition.mentions
         if is_seen or not block.filters or not is_compared_behind(self.stale[index], joined):

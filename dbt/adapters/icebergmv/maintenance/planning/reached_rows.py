@@ -35,7 +35,7 @@ from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
-from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus, by_reference
 
 Ask = Callable[[Questions, ToAsk], dict[int, Answer]]
 
@@ -72,7 +72,7 @@ class Reaching:
         )
         match plan_refresh(rows, status, request):
             case Overwrite() as found if _is_over(found.region, columns):
-                before = {i: recorded_snapshot(base) for base in stale for i in base.occurrences}
+                before = {i: recorded_snapshot(base) for i, base in by_reference(stale).items()}
                 types = {c.name: c.type for c in columns}
                 # What Spark evaluated leads back to values that the tables hold now, and not to those that went.
                 # A merge may take off and add the same rows, so it may be of more than are reached.
@@ -93,7 +93,7 @@ class Reaching:
         merging = self.definition.merging
         averaged = () if merging is None or merging.below is None else merging.below.averaged
         pinned = {r.index for r in self.definition.references if r.pinned}
-        rows = {i: most_rows(base) for base in self.status.base_tables for i in base.occurrences if i not in pinned}
+        rows = {i: most_rows(base) for i, base in self.status.by_reference.items() if i not in pinned}
         return all(_product([rows.get(i) for i in one.references]) <= one.most for one in averaged)
 
     def _answers(
@@ -165,5 +165,5 @@ def _keys(below: ViewDefinition, columns: Sequence[Column], needed: Collection[i
 
 
 def _is_tracked(below: ViewDefinition, column: str, references: Collection[int]) -> bool:
-    uses = (use for index in references for use in below.uses_of(index))
+    uses = below.uses_of_all(references)
     return all(column in below.tracks_of(use) for use in uses)

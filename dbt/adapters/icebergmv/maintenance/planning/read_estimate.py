@@ -71,11 +71,11 @@ class _Reads:
 
     def __init__(self, view: Inspection) -> None:
         self._sources = {
-            r.index: None if r.pinned else view.bases.of(r).source
+            r.index: view.bases.source_of(r)
             for r in view.definition.references
             if r.pinned or view.definition.uses_of(r.index)
         }
-        self._appended = {i: base.change.changed_bytes for i, base in view.status.by_occurrence.items()}
+        self._appended = {i: base.change.changed_bytes for i, base in view.status.by_reference.items()}
 
     def all_of(self, filters: BaseFilters) -> list[int | None]:
         """Return what is read of every reference where the definition is computed."""

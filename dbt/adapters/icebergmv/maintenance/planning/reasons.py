@@ -66,7 +66,7 @@ def untracked(
     if source is None:
         return f"{name} is not partitioned by anything the view keeps"
     columns = dict.fromkeys(source.table_schema.find_column_name(f.source_id) for f in source.table.spec().fields)
-    is_one_use = sum(len(definition.uses_of(index)) for index in base.occurrences) == 1
+    is_one_use = len(definition.uses_of_all(base.references)) == 1
     through = "" if is_one_use else " through all its uses"
     return f"{name} is partitioned by {', '.join(map(str, columns))}, which no output column follows{through}"
 

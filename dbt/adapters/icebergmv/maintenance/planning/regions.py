@@ -8,7 +8,13 @@ from typing import TypeAlias
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import KeyFunction, OrNull, image, preimage
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import (
+    KeyFunction,
+    image,
+    keeps_values,
+    may_add_null,
+    preimage,
+)
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import column_wise_union, simplify
 from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
@@ -55,7 +61,7 @@ def to_output(
             continue
         # The columns that partition the storage come first, if they say anything at all.
         name, _, (transform, affected) = min(
-            candidates, key=lambda c: (c[2][1].is_all, OrNull() in c[1].function, c[0] not in preferred)
+            candidates, key=lambda c: (c[2][1].is_all, may_add_null(c[1].function), c[0] not in preferred)
         )
         constraints.append((ColumnKey(name, transform), affected))
     return TupleDomain.all_of(constraints)
@@ -73,7 +79,7 @@ def _on_partitions(rows: TupleDomain, partitioning: Partitioning) -> TupleDomain
 
 def _image(function: KeyFunction, key: ColumnKey, domain: Domain) -> tuple[str | None, Domain] | None:
     """Return what a constraint becomes on the output column: a transform of it stays one only where values do."""
-    if key.transform is None or all(step.only_adds_null for step in function):
+    if key.transform is None or keeps_values(function):
         return key.transform, image(function, domain)
     column, plain = next(iter(in_terms_of(TupleDomain.where({key: domain}), ()).constraints), (key, domain))
     return (None, image(function, plain)) if column.transform is None else None
@@ -115,7 +121,7 @@ def _to_base(disjunct: TupleDomain, tracks: Mapping[str, tuple[Track, ...]]) -> 
     constraints: list[tuple[ColumnKey, Domain]] = []
     for key, domain in disjunct.constraints:
         for track in tracks.get(key.column, ()):
-            if key.transform is not None and not all(step.only_adds_null for step in track.function):
+            if key.transform is not None and not keeps_values(track.function):
                 continue
             constraints.append((ColumnKey(track.column, key.transform), preimage(track.function, domain)))
     return TupleDomain.all_of(constraints)

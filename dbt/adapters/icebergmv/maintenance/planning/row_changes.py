@@ -74,11 +74,11 @@ def reaches_a_group(definition: ViewDefinition, base: BaseTableStatus) -> bool:
     read has other values than before.
     """
     merging, source = definition.merging, base.base.source
-    if merging is None or merging.compared is not None or source is None or [*base.occurrences] != [merging.whole]:
+    if merging is None or merging.compared is not None or source is None or [*base.references] != [merging.whole]:
         return False
     if base.listed is not None:
         return bool(base.listed.rows)
-    return not base.change.differing.isdisjoint(columns_read(definition, source, base.occurrences))
+    return not base.change.differing.isdisjoint(columns_read(definition, source, base.references))
 
 
 def before_change(base: BaseTableStatus, now: IcebergSource) -> IcebergSource | None:
@@ -161,7 +161,7 @@ def _as_written(listed: ListedRows, rows: Sequence[Sequence[str]], dialect: Dial
 def _row_changes(
     definition: ViewDefinition, reference: TableReference, base: BaseTableStatus, now: IcebergSource
 ) -> RowChanges | None:
-    columns, before = columns_read(definition, now, base.occurrences), before_change(base, now)
+    columns, before = columns_read(definition, now, base.references), before_change(base, now)
     if not columns or before is None:
         return None
     few = is_sent_to_every_task(definition, base)

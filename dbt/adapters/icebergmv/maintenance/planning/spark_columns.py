@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import check_names
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_partition_by
-from dbt.adapters.icebergmv.maintenance.errors import SparkLost
-from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.lake import Lake, unless_refused
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import pinned_query
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, View, untracked
@@ -64,26 +62,22 @@ def columns_of_definition(lake: Lake, inspection: Inspection) -> Columns | None:
     if not inspection.views and not definition.keys:
         return _described(lake, inspection)
     written = describe(lake, inspection.request.sql) if inspection.views else None
-    try:
-        found = _described(lake, inspection)
-    except SparkLost:
-        raise
-    except Exception:
-        # Spark may reject the SQL of a view in this place, or a key, although the SELECT itself is right.
-        return None
-    if len(found.hidden) < len(definition.keys):
+    # Spark may reject the SQL of a view in this place, or a key, although the SELECT itself is right.
+    found = unless_refused(lambda: _described(lake, inspection))
+    if found is None or len(found.hidden) < len(definition.keys):
         return None
     return found if written in (None, found.output) else None
 
 
 def _described(lake: Lake, inspection: Inspection) -> Columns:
     """Return the columns of the definition over its base tables; without hidden ones where Spark refuses those."""
-    merging = inspection.definition.merging
-    if merging is not None and merging.edits:
-        with suppress(Exception):
-            return _columns(
-                _as_computed(lake, pinned_query(inspection.definition, inspection.bases, {}, merging.edits))
-            )
+    definition, merging = inspection.definition, inspection.definition.merging
+    edits = () if merging is None else merging.edits
+    if edits:
+        # It may refuse what is computed for the hidden columns alone.
+        with_hidden = unless_refused(lambda: _as_computed(lake, pinned_query(definition, inspection.bases, {}, edits)))
+        if with_hidden is not None:
+            return _columns(with_hidden)
     return _columns(_as_computed(lake, pinned_definition(inspection)))
 
 

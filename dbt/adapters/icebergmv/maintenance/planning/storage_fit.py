@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import table_columns
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
     PartitionField,
@@ -27,7 +28,7 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, describe, other_columns
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
-from dbt.adapters.icebergmv.maintenance.status.base_tables import shape
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, shape
 from dbt.adapters.icebergmv.maintenance.status.clustering import SortColumn, parse_cluster_by
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
@@ -82,15 +83,19 @@ def partitioning_of(settled: Settled) -> tuple[PartitionField, ...]:
     view = settled.view
     if view.request.config.partition_by is not None:
         return parse_partition_by(view.request.config.partition_by, settled.names)
-    sources = [(r.index, view.bases.of(r).source) for r in view.definition.references if not r.pinned]
-    specs = [(i, s.table.spec(), s.table_schema) for i, s in sources if s is not None]
-    derived = derive_partitioning(view.definition, specs)
+    derived = derived_partitioning(view.definition, view.bases)
     if isinstance(view, RefreshedView) and view.state.partial is None:
         types = {c.name: c.type for c in (*settled.columns, *settled.hidden)}
         grains, stored = tuple(Grain(f, types[f.column]) for f in derived), stored_partitioning(view.storage)
         if view.stored.row_count is not None and stays_coarser(stored, view.stored.row_count, grains):
             return stored
     return derived
+
+
+def derived_partitioning(definition: ViewDefinition, bases: BaseTables) -> tuple[PartitionField, ...]:
+    """Return how stored rows are partitioned after the base tables as these are partitioned now."""
+    sources = bases.sources(definition.references)
+    return derive_partitioning(definition, [(r.index, s.table.spec(), s.table_schema) for r, s in sources.items()])
 
 
 def order_of(config: ViewConfig, columns: Sequence[Column]) -> tuple[SortColumn, ...]:

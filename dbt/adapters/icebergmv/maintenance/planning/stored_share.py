@@ -41,7 +41,7 @@ def shares_within_bounds(
     """
     shares: dict[int, float] = {}
     for base in (b for b in status.stale if is_within_bounds(b, status)):
-        for index in base.occurrences:
+        for index in base.references:
             affected = [affected_rows(definition, base, use, partitioning) for use in definition.uses_of(index)]
             if affected and not any(rows.is_all for region in affected for rows in region):
                 shares[index] = max(share_within(region, stored) for region in affected)

@@ -53,6 +53,21 @@ def inverse(function: KeyFunction) -> KeyFunction:
     return tuple(step.step if isinstance(step, Inverse) else Inverse(step) for step in reversed(function))
 
 
+def is_computed(function: KeyFunction) -> bool:
+    """Return whether Spark is to say what some step makes of a value."""
+    return any(isinstance(step, Computed) for step in function)
+
+
+def may_add_null(function: KeyFunction) -> bool:
+    """Return whether a row may be seen as NULL, whatever its value: it is on the null-supplying side of a join."""
+    return any(isinstance(step, OrNull) for step in function)
+
+
+def keeps_values(function: KeyFunction) -> bool:
+    """Return whether values stay as they are, but for NULL, so that it also holds for bucket numbers."""
+    return all(step.only_adds_null for step in function)
+
+
 @dataclass(frozen=True)
 class Monotone:
     """A non-decreasing, NULL-preserving function on integers: days for dates, microseconds for timestamps.

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from pyiceberg.table import Table
 
-from dbt.adapters.icebergmv.maintenance.catalog.manifests import count_files, manifests_of
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import (
     ancestry,
     changed_partitions,
     partitions_of,
 )
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import stored_partitioning
-from dbt.adapters.icebergmv.maintenance.planning.cost import COUNTED_FILES
+from dbt.adapters.icebergmv.maintenance.planning.cost import COUNTED_FILES, count_partitions
 from dbt.adapters.icebergmv.maintenance.planning.read_estimate import estimated_bytes
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable
 from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
@@ -99,21 +97,16 @@ def done(settled: Settled, stored: StoredRows, start: int | None, behavior: str)
         estimated_bytes=estimated_bytes(settled),
         stale_partitions=len(after if start is None else changed_partitions(table, start, snapshot_id)),
         total_partitions=len(before | after),
-        base_partitions={b.base.name: n for b in base_tables if (n := _partitions(b.base)) is not None},
+        base_partitions=_base_partitions(base_tables),
         partition_by=tuple(f.ddl() for f in stored_partitioning(table)),
         total_rows=stored.row_count,
     )
 
 
-def _partitions(base: BaseTable) -> int | None:
-    """Return how many partitions a base table has, None when counting them would open many manifests."""
-    source = base.source
-    snapshot_id = source.version.snapshot_id if source is not None else None
-    if source is None or snapshot_id is None:
-        return None
-    snapshot = source.table.metadata.snapshot_by_id(snapshot_id)
-    manifests = manifests_of(source.table.io, snapshot)
-    return len(partitions_of(source.table, snapshot_id)) if count_files(manifests) <= COUNTED_FILES else None
+def _base_partitions(base_tables: Iterable[BaseTableStatus]) -> dict[TableName, int]:
+    sources = ((b.base.name, b.base.source) for b in base_tables)
+    found = ((name, None if s is None else count_partitions(s, COUNTED_FILES)) for name, s in sources)
+    return {name: count for name, count in found if count is not None}
 
 
 def _written(table: Table, start: int | None, snapshot_id: int) -> tuple[int, int, int]:

@@ -12,9 +12,8 @@ it. Killed at any point, readers see the old rows; the next run finds main ahead
 
 from __future__ import annotations
 
-import re
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta, timezone
 
@@ -27,6 +26,7 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.write import Write
 from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.sql.snapshots import snapshots_named
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_SNAPSHOT_ID
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
@@ -35,7 +35,6 @@ _ABANDONED_AFTER = timedelta(days=1)
 """A branch that no view version reads may belong to a refresh that still runs; after this it is taken for dead."""
 
 _STAMP = "%Y%m%dT%H%M%S"
-_PINNED = re.compile(r"VERSION AS OF (\d+)")
 
 
 def new_branch_name() -> str:
@@ -162,19 +161,26 @@ def unneeded_branches(table: Table, view: ViewInfo | None) -> list[str]:
     ]
 
 
+def protect(lake: Lake, storage: TableName, table: Table, read: Collection[int], dropped: Collection[str] = ()) -> None:
+    """Give each of some snapshots that is there a branch, should it have none: nothing may expire what a view reads.
+
+    Branches that are `dropped` next do not count.
+    """
+    others = {statements.MAIN, *dropped}
+    named = {ref.snapshot_id for name, ref in table.metadata.refs.items() if name not in others}
+    for snapshot_id in sorted({*read} - named):
+        if table.metadata.snapshot_by_id(snapshot_id) is not None:
+            lake.spark(statements.create_branch(storage, new_branch_name(), snapshot_id))
+
+
 def pinned_by(view: ViewInfo) -> set[int]:
     """Return the snapshots that a view reads in some retained version, and the one that its state names.
 
     The next refresh starts there, and another `stale_read_behavior` reads it without a refresh.
     """
-    read = {snapshot_id for sql in view.retained_sql for snapshot_id in pinned_in(sql)}
+    read = {snapshot_id for sql in view.retained_sql for snapshot_id in snapshots_named(sql)}
     recorded = view.properties.get(STORAGE_SNAPSHOT_ID)
     return read if recorded is None else {*read, int(recorded)}
-
-
-def pinned_in(sql: str) -> set[int]:
-    """Return the snapshots, of any table, that the SQL of a view names."""
-    return set(map(int, _PINNED.findall(sql)))
 
 
 def load_storage(lake: Lake, storage: TableName) -> Table:

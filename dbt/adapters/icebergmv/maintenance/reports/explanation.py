@@ -243,7 +243,7 @@ def _base_table(
     base: BaseTableStatus, definition: ViewDefinition, tried: Trial | None, obstacles: Obstacles
 ) -> BaseTableExplanation:
     """Return what is to be said of a base table. Without a trial nothing is known of changes."""
-    uses = [use for index in base.occurrences for use in definition.uses_of(index)]
+    uses = definition.uses_of_all(base.references)
     followed = [{*definition.tracks_of(use)} for use in uses]
     found = WhatIf(None, None) if tried is None else tried.of(base)
     return BaseTableExplanation(

@@ -9,12 +9,12 @@ from pyiceberg.manifest import DataFileContent
 from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows, changed_rows
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import live_files, manifests_of
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableChange
-from dbt.adapters.icebergmv.maintenance.definition.partitioning import derive_partitioning
 from dbt.adapters.icebergmv.maintenance.planning.cost import WORTH_ASKING, is_within_bounds
 from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, as_stored, forecast_of
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
 from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions, request_of, unfit_of
+from dbt.adapters.icebergmv.maintenance.planning.storage_fit import derived_partitioning
 from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
@@ -49,7 +49,7 @@ class Trial:
 
     def _forecast(self, base: BaseTableStatus, only_added: bool) -> Forecast | None:
         definition = self.view.definition
-        tracked = tracked_columns(definition, base.occurrences)
+        tracked = tracked_columns(definition, base.references)
         source = base.base.source
         if source is None:
             change: TableChange | None = TableChange("unknown", moved=True, reason=base.base.untrackable)
@@ -62,7 +62,7 @@ class Trial:
             for other in self.view.status.base_tables
         )
         tried = MaterializedViewStatus(tables)
-        bounded = (i for b in tried.stale if is_within_bounds(b, tried) for i in b.occurrences)
+        bounded = (i for b in tried.stale if is_within_bounds(b, tried) for i in b.references)
         found = forecast_of(
             definition, tried, replace(self.request, within_bounds=dict.fromkeys(bounded, WORTH_ASKING))
         )
@@ -80,11 +80,9 @@ def trial(view: Inspection) -> Trial:
         as_if = replace(request, lost=None, changed_nearly_everywhere=frozenset(), left_out=frozenset())
         return Trial(stored, as_if)
     definition = view.definition
-    sources = [(r.index, view.bases.of(r).source) for r in definition.references if not r.pinned]
-    specs = [(i, s.table.spec(), s.table_schema) for i, s in sources if s is not None]
     request = PlanRequest(
         options.policy,
-        partitioning=[(f.column, f.transform) for f in derive_partitioning(definition, specs)],
+        partitioning=[(f.column, f.transform) for f in derived_partitioning(definition, view.bases)],
         incremental=options.incremental,
         merges=definition.merging is not None,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from pyiceberg.schema import Schema
@@ -14,6 +15,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import (
     ColumnInfo,
     ViewInfo,
     schema_columns,
+    schema_id_at,
     summary_count,
 )
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
@@ -103,6 +105,18 @@ class BaseTables:
             self._known[name] = self._look_up(name)
         return self._known[name]
 
+    def source_of(self, reference: TableReference) -> IcebergSource | None:
+        """Return what is read of a reference at a recorded snapshot; None where there is no such snapshot.
+
+        So too for a reference at a snapshot of its own.
+        """
+        return None if reference.pinned else self.of(reference).source
+
+    def sources(self, references: Iterable[TableReference]) -> dict[TableReference, IcebergSource]:
+        """Return the sources of the references that are read at a recorded snapshot."""
+        found = ((r, self.source_of(r)) for r in references)
+        return {r: source for r, source in found if source is not None}
+
     def columns_of(self, reference: TableReference) -> tuple[ColumnInfo, ...] | None:
         """Return the columns of the base table of a reference; None at a snapshot of its own, which may have others."""
         return None if reference.pinned else self.of(reference).columns
@@ -154,8 +168,7 @@ class BaseTables:
 
 def version_at(table: Table, snapshot: Snapshot) -> TableVersion:
     """Return a table at a snapshot, with the columns that it had then."""
-    schema_id = table.metadata.current_schema_id if snapshot.schema_id is None else snapshot.schema_id
-    return TableVersion(str(table.metadata.table_uuid), snapshot.snapshot_id, schema_id)
+    return TableVersion(str(table.metadata.table_uuid), snapshot.snapshot_id, schema_id_at(table, snapshot))
 
 
 def _live(view: TableName) -> str:
@@ -193,8 +206,7 @@ def at_snapshot(source: IcebergSource, snapshot_id: int | None) -> IcebergSource
     snapshot = source.table.metadata.snapshot_by_id(snapshot_id)
     if snapshot is None:
         return None
-    schema_id = source.table.metadata.current_schema_id if snapshot.schema_id is None else snapshot.schema_id
-    stored = source.table.schemas()[schema_id]
+    stored = source.table.schemas()[schema_id_at(source.table, snapshot)]
     version = replace(source.version, snapshot_id=snapshot_id)
     return replace(source, version=version, snapshot_schema=stored) if can_bridge(source.table_schema, stored) else None
 
@@ -202,9 +214,6 @@ def at_snapshot(source: IcebergSource, snapshot_id: int | None) -> IcebergSource
 def _current(table: Table, name: TableName) -> IcebergSource:
     metadata = table.metadata
     snapshot = table.current_snapshot()
-    schema_id = metadata.current_schema_id
-    snapshot_schema = None
-    if snapshot is not None:
-        snapshot_schema = table.schemas()[schema_id if snapshot.schema_id is None else snapshot.schema_id]
-    version = TableVersion(str(metadata.table_uuid), metadata.current_snapshot_id, schema_id)
+    snapshot_schema = None if snapshot is None else table.schemas()[schema_id_at(table, snapshot)]
+    version = TableVersion(str(metadata.table_uuid), metadata.current_snapshot_id, metadata.current_schema_id)
     return IcebergSource(table, name, version, table.schema(), snapshot_schema)

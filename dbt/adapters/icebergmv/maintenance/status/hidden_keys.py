@@ -70,7 +70,7 @@ def keys_of_today(definition: ViewDefinition, bases: BaseTables) -> tuple[str, .
     There are none where nobody knows the changes of some table: all is computed anew at every run.
     """
     partitioned_by: dict[int, tuple[str, ...]] = {}
-    for reference in (r for r in definition.references if not r.pinned):
+    for reference in definition.live:
         source = bases.of(reference).source
         if source is None:
             return ()

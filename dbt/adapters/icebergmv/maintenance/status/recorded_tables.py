@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from pyiceberg.table import Table
-
-from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
+from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, schema_id_at
 from dbt.adapters.icebergmv.maintenance.errors import NotReadable
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.base_tables import (
@@ -50,11 +48,7 @@ def _source(catalog: CatalogReader, recorded: BaseTableState) -> IcebergSource:
             f"{name} has expired the snapshot {version.snapshot_id} that the last refresh read. Refresh the view."
         )
     wanted = table.schemas().get(version.schema_id)
-    stored = None if snapshot is None else table.schemas().get(_schema_id(table, snapshot.schema_id))
+    stored = None if snapshot is None else table.schemas().get(schema_id_at(table, snapshot))
     if wanted is None or not can_bridge(wanted, stored):
         raise NotReadable(f"{name} can no longer be shown with the columns of that time. Refresh the view.")
     return IcebergSource(table, recorded.storage, version, shown(wanted), stored)
-
-
-def _schema_id(table: Table, of_snapshot: int | None) -> int:
-    return table.metadata.current_schema_id if of_snapshot is None else of_snapshot

@@ -17,13 +17,13 @@ from dbt.adapters.icebergmv.maintenance.status.schema_change import changed_mean
 
 @dataclass(frozen=True)
 class BaseTableStatus:
-    """One base table (all its occurrences) against what the last refresh read.
+    """One base table against what the last refresh read. `references` are the indexes of those that read it.
 
     `listed` are the rows that changed, in the columns that the view reads, if Spark has named them.
     """
 
     base: BaseTable
-    occurrences: tuple[int, ...]
+    references: tuple[int, ...]
     recorded: BaseTableState | None
     change: TableChange
     listed: ListedRows | None = None
@@ -35,7 +35,7 @@ class BaseTableStatus:
 
     def is_among(self, references: Collection[int]) -> bool:
         """Return whether one of some references reads the table."""
-        return any(index in references for index in self.occurrences)
+        return any(index in references for index in self.references)
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,19 @@ class MaterializedViewStatus:
         return [base for base in self.base_tables if base.change.status == "stale"]
 
     @property
+    def stale_references(self) -> list[int]:
+        """Return the references that read one of these."""
+        return [index for base in self.stale for index in base.references]
+
+    @property
     def reaching(self) -> list[BaseTableStatus]:
-        """Return those of them of which some changed row may reach the view."""
+        """Return the base tables of which some row that changed in such a way may reach the view."""
         return [base for base in self.stale if base.may_reach]
 
     @property
-    def by_occurrence(self) -> dict[int, BaseTableStatus]:
-        """Return the base table of each occurrence."""
-        return {index: base for base in self.base_tables for index in base.occurrences}
+    def by_reference(self) -> dict[int, BaseTableStatus]:
+        """Return the base table of each reference."""
+        return by_reference(self.base_tables)
 
     @property
     def has_moved(self) -> bool:
@@ -76,31 +81,35 @@ class MaterializedViewStatus:
         )
 
 
+def by_reference(bases: Iterable[BaseTableStatus]) -> dict[int, BaseTableStatus]:
+    """Return for each reference that reads one of some base tables which it reads."""
+    return {index: base for base in bases for index in base.references}
+
+
 def status_of(definition: ViewDefinition, bases: BaseTables, state: ViewState | None) -> MaterializedViewStatus:
     """Compare what the definition reads with the state of the last refresh (None: there was none)."""
-    occurrences: dict[TableName, list[int]] = {}
+    references: dict[TableName, list[int]] = {}
     found: dict[TableName, BaseTable] = {}
-    for reference in definition.references:
-        if not reference.pinned:
-            base = bases.of(reference)
-            found[base.name] = base
-            occurrences.setdefault(base.name, []).append(reference.index)
+    for reference in definition.live:
+        base = bases.of(reference)
+        found[base.name] = base
+        references.setdefault(base.name, []).append(reference.index)
     recorded = {b.name: b for b in state.base_tables} if state is not None else {}
     return MaterializedViewStatus(
-        tuple(_status(definition, base, tuple(occurrences[name]), recorded) for name, base in found.items()),
+        tuple(_status(definition, base, tuple(references[name]), recorded) for name, base in found.items()),
         None if definition.clock is None or state is None else clock_change(definition.clock.values, state.clock),
     )
 
 
-def tracked_columns(definition: ViewDefinition, occurrences: Iterable[int]) -> frozenset[str]:
-    """Return the columns of a base table that some output column tracks, in any of its occurrences."""
-    return frozenset(column for index in occurrences for column in definition.tracked_columns(index))
+def tracked_columns(definition: ViewDefinition, references: Iterable[int]) -> frozenset[str]:
+    """Return the columns of a base table that some output column tracks through any of some references."""
+    return frozenset(column for index in references for column in definition.tracked_columns(index))
 
 
 def _status(
     definition: ViewDefinition,
     base: BaseTable,
-    occurrences: tuple[int, ...],
+    references: tuple[int, ...],
     recorded: Mapping[TableName, BaseTableState],
 ) -> BaseTableStatus:
     known = recorded.get(base.name)
@@ -109,8 +118,8 @@ def _status(
     elif known is None:
         change = TableChange("unknown", moved=True, reason="was not read by the last refresh")
     else:
-        change = _change(known, base.source, definition, tracked_columns(definition, occurrences))
-    return BaseTableStatus(base, occurrences, known, change)
+        change = _change(known, base.source, definition, tracked_columns(definition, references))
+    return BaseTableStatus(base, references, known, change)
 
 
 def _change(

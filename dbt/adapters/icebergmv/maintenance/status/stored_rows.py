@@ -10,7 +10,7 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import manifests_of
-from dbt.adapters.icebergmv.maintenance.catalog.reader import stored_columns, summary_count
+from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_id_at, stored_columns, summary_count
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden, is_key
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import can_prune
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
@@ -71,9 +71,7 @@ class StoredRows:
     @property
     def _schema(self) -> Schema:
         snapshot = self.table.metadata.snapshot_by_id(self.snapshot_id)
-        if snapshot is None or snapshot.schema_id is None:
-            return self.table.schema()
-        return self.table.schemas()[snapshot.schema_id]
+        return self.table.schema() if snapshot is None else self.table.schemas()[schema_id_at(self.table, snapshot)]
 
     @property
     def never_null(self) -> frozenset[str]:

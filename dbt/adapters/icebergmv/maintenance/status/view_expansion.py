@@ -248,7 +248,7 @@ def _columns_of(
         # A table that is read for another one bears an alias, which such a name does not reach.
         raise _StaysAName("its SQL names columns with a schema")
     references = find_references(query, "").tables
-    known = {r.index: None if r.pinned else expansion.bases.columns_of(r) for r in references}
+    known = {r.index: expansion.bases.columns_of(r) for r in references}
     tokens = tokens_of(sql) or ()
     scope = Scope(known, expansion.session_is_utc, units_are_literals(tokens), sql, select_items(tokens))
     columns = track(query, scope).columns

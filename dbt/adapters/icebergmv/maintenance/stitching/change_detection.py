@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, literal, qualified, string_literal
+from dbt.adapters.icebergmv.maintenance.sql.snapshots import table_at
 from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
 
@@ -262,7 +263,7 @@ def _files(table: WatchedTable) -> str:
     values = "".join(f", partition.{identifier(f)} AS p{n}" for n, f in enumerate(table.fields))
     columns = f"spec_id, file_path, content_offset{values}"
     now = f"SELECT 0 AS side, {columns} FROM {name}"
-    return now if then is None else f"{now} UNION ALL SELECT 1 AS side, {columns} FROM {name} VERSION AS OF {then}"
+    return now if then is None else f"{now} UNION ALL SELECT 1 AS side, {columns} FROM {table_at(name, then)}"
 
 
 @dataclass(frozen=True)

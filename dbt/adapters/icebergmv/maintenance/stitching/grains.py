@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import KeyFunction, Monotone, OrNull, Prefix, Step
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import (
+    KeyFunction,
+    Monotone,
+    OrNull,
+    Prefix,
+    Step,
+    may_add_null,
+)
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import WIDEST_TRUNCATE, TransformName
 from dbt.adapters.icebergmv.maintenance.predicates.periods import Period, divides
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
@@ -50,7 +57,7 @@ def grain_of(
 
     `source_type` is the Spark type of the column. None where the partition does not determine the output values.
     """
-    adds_null = any(isinstance(step, OrNull) for step in function)
+    adds_null = may_add_null(function)
     parsed = TransformName.parse(transform)
     if parsed.kind == "identity":
         return _identity(source_type, function, adds_null)

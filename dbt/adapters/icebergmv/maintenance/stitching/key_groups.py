@@ -14,7 +14,14 @@ from pyiceberg.types import UUIDType
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Monotone, OrNull, Step
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import (
+    Computed,
+    Monotone,
+    OrNull,
+    Step,
+    is_computed,
+    may_add_null,
+)
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables, IcebergSource
@@ -125,26 +132,20 @@ def key_groups(
     """
     found = _found(definition, bases, session_is_utc)
     if not found:
-        tables = " or ".join(dict.fromkeys(map(_partitions, _read_tables(definition, bases))))
+        tables = " or ".join(dict.fromkeys(_partitions(bases.of(r)) for r in definition.live))
         zone = "" if session_is_utc or not _follows_periods_in_utc(definition, bases) else f"; {_OUTSIDE_UTC}"
         return NotStitched(f"no output column follows the partitions of {tables} through all its uses{zone}")
     groups = _grouped(found)
     if len(groups) > _MOST_GROUPS:
         return NotStitched(f"its base tables are tracked by more than {_MOST_GROUPS} different sets of columns")
-    read = {reference.index: bases.of(reference).source for reference in definition.references if not reference.pinned}
-    known = {index: source for index, source in read.items() if source is not None}
+    read = {r.index: source for r, source in bases.sources(definition.references).items()}
     made = []
     for columns, members in groups:
         sources = tuple(StaleSource(o, tuple(found[o][c] for c in columns)) for o in members)
         group = KeyGroup(tuple(columns), sources, {})
-        wanted = {index: _wanted(definition, index, s, columns, group.is_computed) for index, s in known.items()}
+        wanted = {index: _wanted(definition, index, s, columns, group.is_computed) for index, s in read.items()}
         made.append(replace(group, filters={index: filters for index, filters in wanted.items() if filters}))
     return tuple(made)
-
-
-def _read_tables(definition: ViewDefinition, bases: BaseTables) -> list[BaseTable]:
-    """Return the base tables that the definition reads as they are now."""
-    return [bases.of(reference) for reference in definition.references if not reference.pinned]
 
 
 def _partitions(base: BaseTable) -> str:
@@ -158,10 +159,7 @@ def _partitions(base: BaseTable) -> str:
 
 def _follows_periods_in_utc(definition: ViewDefinition, bases: BaseTables) -> bool:
     """Return whether an output column follows a column whose partitions are periods that Spark shows in UTC alone."""
-    for reference in definition.references:
-        source = None if reference.pinned else bases.of(reference).source
-        if source is None:
-            continue
+    for reference, source in bases.sources(definition.references).items():
         columns = {c for c, transform, type_ in _partition_columns(source) if is_period_in_utc(transform, type_)}
         uses = definition.uses_of(reference.index)
         if any(t.column in columns for use in uses for ts in definition.tracks_of(use).values() for t in ts):
@@ -184,10 +182,7 @@ def _found(definition: ViewDefinition, bases: BaseTables, session_is_utc: bool) 
     found: _Found = {}
     untold: set[TableName] = set()
     named = {r.index: bases.of(r).name for r in definition.references}
-    for reference in definition.references:
-        source = None if reference.pinned else bases.of(reference).source
-        if source is None:
-            continue
+    for reference, source in bases.sources(definition.references).items():
         for occurrence in definition.uses_of(reference.index):
             candidates = _candidates(definition, occurrence, source, session_is_utc, bases.catalog_name)
             if candidates:
@@ -221,12 +216,12 @@ def _candidates(
     fields = union_names(source)
     found: dict[KeyColumn, PartitionValue] = {}
     for name, tracks in definition.tracks_of(occurrence).items():
-        for track in sorted(tracks, key=lambda t: (_adds_null(t), len(t.function))):
+        for track in sorted(tracks, key=lambda t: (may_add_null(t.function), len(t.function))):
             for field, field_name in fields:
                 grain = common_grain(source, field, track, session_is_utc, catalog)
                 if grain is not None:
                     key_type = _type_of(track, source) if grain.row == IDENTITY else None
-                    computed, fails = _is_computed(track), _fails_in_ansi_mode(track, source)
+                    computed, fails = is_computed(track.function), _fails_in_ansi_mode(track, source)
                     value = PartitionValue(field_name, grain.value, grain.adds_null, computed, fails, key_type)
                     found.setdefault(KeyColumn(name, grain.row), value)
     return found
@@ -291,18 +286,14 @@ def _filters(
     for position, key in enumerate(columns):
         for track in sorted(tracks.get(key.column, ()), key=lambda t: (len(t.function), t.column)):
             expression = expression_of(track.function)
-            if expression is not None and (computed or not _is_computed(track)):
+            if expression is not None and (computed or not is_computed(track.function)):
                 row = expression.then(key.row)
                 in_order = row != IDENTITY and key.row in ORDERED and all(map(_keeps_order, track.function))
                 large, fails = pays_to_prune(source), _fails_in_ansi_mode(track, source)
-                divided = cuts(source, track.column) if large and in_order else ()
-                found.append(BaseFilter(position, track.column, row, _adds_null(track), large, divided, fails))
+                divided, nulls = cuts(source, track.column) if large and in_order else (), may_add_null(track.function)
+                found.append(BaseFilter(position, track.column, row, nulls, large, divided, fails))
                 break
     return tuple(found)
-
-
-def _is_computed(track: Track) -> bool:
-    return any(isinstance(step, Computed) for step in track.function)
 
 
 def _fails_in_ansi_mode(track: Track, source: IcebergSource) -> bool:
@@ -317,10 +308,6 @@ def _fails_in_ansi_mode(track: Track, source: IcebergSource) -> bool:
 
 def _keeps_order(step: Step) -> bool:
     return isinstance(step, (Monotone, OrNull))
-
-
-def _adds_null(track: Track) -> bool:
-    return any(isinstance(step, OrNull) for step in track.function)
 
 
 def found_query(group: KeyGroup, tables: Mapping[int, WatchedTable]) -> str:

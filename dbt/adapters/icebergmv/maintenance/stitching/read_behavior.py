@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
@@ -60,7 +59,7 @@ def read_plan(inspection: Inspection) -> ReadPlan:
     if wanted == "use_stitching" and not config.refresh_on_run:
         return ReadPlan(wanted)
     unknown = definition.always_full or next(
-        (b.untrackable for r in definition.references if not r.pinned and (b := bases.of(r)).source is None), None
+        (b.untrackable for r in definition.live if (b := bases.of(r)).source is None), None
     )
     if wanted == "fail":
         if unknown is not None:
@@ -68,7 +67,7 @@ def read_plan(inspection: Inspection) -> ReadPlan:
         return ReadPlan(wanted)
     if unknown is not None:
         return ReadPlan("use_view_query", unknown, always_definition=True)
-    looked_at = {bases.of(r).name for r in _live(inspection)}
+    looked_at = {bases.of(r).name for r in inspection.definition.live}
     if definition.full_when_changed is None and are_small(
         [bases.of(r) for r in definition.references], len(looked_at), config.definition_below_rows
     ):
@@ -122,7 +121,8 @@ def read_text(inspection: Inspection, plan: ReadPlan, state: ViewState, stored: 
     config = inspection.request.config
     is_static = plan.behavior == "use_stitching" and not config.refresh_on_run
     # Without a table that is known to be live, a SELECT may read one that the analysis does not see.
-    if plan.behavior == "use_data_table" or is_static or (not plan.always_definition and not _live(inspection)):
+    is_known_live = plan.always_definition or bool(inspection.definition.live)
+    if plan.behavior == "use_data_table" or is_static or not is_known_live:
         return stored.query
     reader = Reader(
         view=inspection.request.view,
@@ -169,7 +169,3 @@ def _groups(inspection: Inspection) -> tuple[KeyGroup, ...] | NotStitched:
     if isinstance(groups, tuple) and is_ansi(settings) and any(group.fails_in_ansi_mode for group in groups):
         return NotStitched("in ANSI mode an expression in its key may fail on rows that the SELECT never sees")
     return groups
-
-
-def _live(inspection: Inspection) -> list[TableReference]:
-    return [r for r in inspection.definition.references if not r.pinned]

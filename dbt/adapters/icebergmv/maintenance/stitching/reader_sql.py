@@ -13,6 +13,7 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import Table
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified, string_literal
+from dbt.adapters.icebergmv.maintenance.sql.snapshots import table_at
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
@@ -84,9 +85,7 @@ def watched(
     known = {b.name: b for b in recorded}
     tables: dict[TableName, WatchedTable] = {}
     by_reference: dict[int, TableName] = {}
-    for reference in definition.references:
-        if reference.pinned:
-            continue
+    for reference in definition.live:
         base = bases.of(reference)
         state = known.get(base.name)
         if base.source is None or state is None:
@@ -273,7 +272,7 @@ def _same_key(group: KeyGroup, number: int) -> str:
 
 def _stored(reader: Reader) -> str:
     listed = ", ".join(f"v.{identifier(c)}" for c, _ in reader.columns)
-    return f"SELECT {listed} FROM {qualified(*reader.storage)} VERSION AS OF {reader.snapshot_id} AS v"
+    return f"SELECT {listed} FROM {table_at(qualified(*reader.storage), reader.snapshot_id)} AS v"
 
 
 def _recomputed(reader: Reader, sql: str) -> str:

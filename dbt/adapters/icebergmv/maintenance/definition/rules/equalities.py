@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Equality, are_comparable
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import is_computed
 
 
 def conjuncts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
@@ -44,6 +44,6 @@ def equality_of(left: Key | None, right: Key | None) -> Equality | None:
     """Return the equality of two keys, or None when it says nothing that can be followed."""
     if left is None or right is None or left.slot == right.slot or not are_comparable(left.type, right.type):
         return None
-    if any(isinstance(step, Computed) for step in (*left.steps, *right.steps)):
+    if is_computed((*left.steps, *right.steps)):
         return None  # It may make a value of NULL, which an outer join would then not.
     return Equality(left.slot, left.steps, right.slot, right.steps)

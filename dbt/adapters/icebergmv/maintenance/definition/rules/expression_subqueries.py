@@ -28,7 +28,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     TrackedRelation,
     Tracks,
 )
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Inverse, KeyFunction, OrNull
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Inverse, KeyFunction, OrNull, is_computed
 
 _UNCORRELATED = "a subquery that no equality ties to the row"
 _LIMITED = "LIMIT in a subquery"
@@ -189,8 +189,7 @@ def _outer_key(expression: exp.Expr, inner: Names, outer: Names, aliases: frozen
 
 
 def _follows(inner: Key, outer: Key) -> bool:
-    computed = any(isinstance(step, Computed) for step in (*inner.steps, *outer.steps))
-    return are_comparable(inner.type, outer.type) and not computed
+    return are_comparable(inner.type, outer.type) and not is_computed((*inner.steps, *outer.steps))
 
 
 def _in(
