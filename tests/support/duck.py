@@ -36,7 +36,7 @@ _TOKENS = re.compile(
     r"|(?P<exclude>(?<=\* )EXCEPT(?= \())"
     r"|(?P<div>\bdiv\b)"
     r"|(?P<try_sum>\btry_sum(?=\())"
-    r"|(?P<type>(?<= AS )(?P<spark_type>timestamp_ntz|timestamp|string)(?=\)))"
+    r"|(?P<type>(?<= AS )(?P<spark_type>timestamp_ntz|timestamp_ltz|timestamp|string)(?=\)))"
     r"|(?P<trunc>\btrunc\((?P<date>(?:[^(),']|\([^()]*\))+), '(?P<unit>\w+)'\))"
     r"|(?P<truncated>\bdate_trunc\('(?P<period>\w+)', (?P<moment>(?:[^(),']|\([^()]*\))+)\))"
     r"|(?P<lateral>LATERAL VIEW explode\(array\((?P<items>[^()]*)\)\) (?P<alias>\w+) AS (?P<column>\w+))"
@@ -51,7 +51,7 @@ _TRANSFORMS = {"truncate": "substr({0}, 1, {1})", "bucket": "bucket({1}, {0})"}
 """DuckDB has no bucket(): who uses it defines a macro. truncate is asked for over strings alone."""
 
 _TRUNC_UNITS = {"MM": "month", "MONTH": "month", "YEAR": "year", "QUARTER": "quarter", "WEEK": "week"}
-_TYPES = {"timestamp": "TIMESTAMPTZ", "timestamp_ntz": "TIMESTAMP", "string": "VARCHAR"}
+_TYPES = {"timestamp": "TIMESTAMPTZ", "timestamp_ltz": "TIMESTAMPTZ", "timestamp_ntz": "TIMESTAMP", "string": "VARCHAR"}
 _SUFFIXES = {"BD": "", "L": "::BIGINT", "D": "::DOUBLE", "F": "::FLOAT"}
 
 

@@ -32,7 +32,7 @@ _MACROS = (
     "CREATE MACRO add_months(day, n) AS CAST(day + to_months(CAST(n AS INT)) AS DATE)",
     "CREATE MACRO timestamp_seconds(n) AS make_timestamp(CAST(n AS BIGINT) * 1000000)",
 )
-_WORDS = ((re.compile(r"\bTIMESTAMP_NTZ\b"), "TIMESTAMP"), (re.compile(r"\b(\d+)L\b"), r"\1::BIGINT"))
+_WORDS = ((re.compile(r"\bTIMESTAMP_(N|L)TZ\b"), "TIMESTAMP"), (re.compile(r"\b(\d+)L\b"), r"\1::BIGINT"))
 
 # Five centuries around the epoch, the turn of the first and of the last year that SQL text can write, and beyond.
 DAY = st.integers(-200_000, 200_000) | st.builds(

@@ -33,7 +33,6 @@ _PRIMITIVES: dict[type[IcebergType], str] = {
     FloatType: "float",
     DoubleType: "double",
     DateType: "date",
-    TimestamptzType: "timestamp",
     TimestampType: "timestamp_ntz",
     StringType: "string",
     UUIDType: "string",
@@ -68,16 +67,24 @@ def ddl_type(iceberg_type: IcebergType) -> str:
     return _text(iceberg_type, identifier)
 
 
-def _text(iceberg_type: IcebergType, name: Callable[[str], str]) -> str:
+def reader_type(iceberg_type: IcebergType) -> str:
+    """Return the type as a CAST names it in the text of a view, whatever `spark.sql.timestampType` its readers have."""
+    return _text(iceberg_type, identifier, "timestamp_ltz")
+
+
+def _text(iceberg_type: IcebergType, name: Callable[[str], str], instant: str = "timestamp") -> str:
+    """Return the words for a type; `name` writes the names of fields, `instant` is the word for a timestamp."""
     match iceberg_type:
         case DecimalType():
             return f"decimal({iceberg_type.precision},{iceberg_type.scale})"
         case ListType():
-            return f"array<{_text(iceberg_type.element_type, name)}>"
+            return f"array<{_text(iceberg_type.element_type, name, instant)}>"
         case MapType():
-            return f"map<{_text(iceberg_type.key_type, name)},{_text(iceberg_type.value_type, name)}>"
+            return f"map<{_text(iceberg_type.key_type, name, instant)},{_text(iceberg_type.value_type, name, instant)}>"
         case StructType():
-            inner = ",".join(f"{name(f.name)}:{_text(f.field_type, name)}" for f in iceberg_type.fields)
+            inner = ",".join(f"{name(f.name)}:{_text(f.field_type, name, instant)}" for f in iceberg_type.fields)
             return f"struct<{inner}>"
+        case TimestamptzType():
+            return instant
         case _:
             return _PRIMITIVES.get(type(iceberg_type), str(iceberg_type))

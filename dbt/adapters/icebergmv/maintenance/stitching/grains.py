@@ -137,7 +137,7 @@ def _time(period: Period, source_type: str, function: KeyFunction, adds_null: bo
 
 
 def _as_type(source_type: str) -> str:
-    return {"date": "CAST({} AS DATE)", "timestamp": "CAST({} AS TIMESTAMP)"}.get(
+    return {"date": "CAST({} AS DATE)", "timestamp": "CAST({} AS TIMESTAMP_LTZ)"}.get(
         source_type, "CAST({} AS TIMESTAMP_NTZ)"
     )
 

@@ -14,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified, string_literal
 from dbt.adapters.icebergmv.maintenance.sql.snapshots import table_at
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import reader_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
 from dbt.adapters.icebergmv.maintenance.stitching.base_reads import gated, in_place_of, needed_by
@@ -134,7 +134,7 @@ def fail_text(reader: Reader, found: Watched) -> str:
         "Refresh it with dbt run, or set another stale_read_behavior."
     )
     passes = f"assert_true(count(*) = 0, {string_literal(message)}) IS NULL"
-    types = [ddl_type(type_) for _, type_ in reader.columns]
+    types = [reader_type(type_) for _, type_ in reader.columns]
     nulls = "".join(f", any_value(CAST(NULL AS {ddl})) AS c{n}" for n, ddl in enumerate(types))
     relations = [
         *(*first_looks(found.tables), *last_looks(found.tables), *gates(found.tables, None), _whole(found.tables)),

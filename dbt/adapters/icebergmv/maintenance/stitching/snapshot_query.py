@@ -12,7 +12,7 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.write import query_of, region_in_query
 from dbt.adapters.icebergmv.maintenance.sql.queries import select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import reader_type
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.stitching.complement import outside
 
@@ -40,7 +40,8 @@ def stitched_query(settled: Settled, stored: StoredRows) -> str:
 def in_stored_types(query: str, stored: StoredRows) -> str:
     """Return the SELECT of a query's rows in the types of the storage, so that these are the types of the union."""
     items = ", ".join(
-        f"CAST({identifier(f.name)} AS {ddl_type(f.field_type)}) AS {identifier(f.name)}" for f in stored.schema.fields
+        f"CAST({identifier(f.name)} AS {reader_type(f.field_type)}) AS {identifier(f.name)}"
+        for f in stored.schema.fields
     )
     return select_from(query, items)
 

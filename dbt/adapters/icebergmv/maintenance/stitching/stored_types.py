@@ -10,13 +10,13 @@ from __future__ import annotations
 from pyiceberg.types import DecimalType, IcebergType, StringType, UUIDType
 
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, string_literal
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type, spark_type
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import reader_type, spark_type
 from dbt.adapters.icebergmv.maintenance.sql.type_checks import NO_TEXT, SOURCES, has_one_of, has_type
 
 
 def as_stored(column: str, type_: IcebergType) -> str:
     """Return the SQL of a column `v.column` under its stored type, with an error for a value that this cannot hold."""
-    value, ddl = f"v.{identifier(column)}", ddl_type(type_)
+    value, ddl = f"v.{identifier(column)}", reader_type(type_)
     message = f"A value of {column} does not fit into {spark_type(type_)}. Run dbt to give the view its new type."
     refused = f"IF({value} IS NULL, NULL, raise_error({string_literal(message)}))"
     return f"IF({has_type(value, ddl)}, CAST({value} AS {ddl}), {_of_another_type(value, type_, ddl, refused)})"
