@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.sql.snapshots import snapshots_named, table_at
 
@@ -21,3 +23,11 @@ def test_it_may_begin_a_line() -> None:
 
 def test_a_table_as_it_is_has_no_snapshot() -> None:
     assert snapshots_named(f"SELECT * FROM {T}") == set()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["version as of 5", "VERSION  AS\nOF 5", "FOR SYSTEM_VERSION AS OF 5", "version as of '5'"],
+)
+def test_people_write_it_in_other_ways(text: str) -> None:
+    assert snapshots_named(f"SELECT * FROM t {text}") == {5}

@@ -106,8 +106,11 @@ class ViewDefinition:
         return asked(self.sql, self.references, self.known)
 
     @cached_property
-    def read_words(self) -> frozenset[str]:
-        """Return those of the words of the SQL that are not in items of queries in FROM which nothing reads."""
+    def read_words(self) -> frozenset[str] | None:
+        """Return the words of the SQL without items of queries in FROM that nothing reads.
+
+        Columns of tables with other names are not read. None where that is not known of any column.
+        """
         return words_of_read_columns(self.sql)
 
     @property

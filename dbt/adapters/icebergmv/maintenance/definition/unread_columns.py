@@ -42,11 +42,15 @@ class _Item:
 
 @dataclass(frozen=True)
 class _Text:
-    """The tokens of a SELECT, all items that are read by name, list by list, and those of them that nothing reads."""
+    """The tokens of a SELECT, all items that are read by name, list by list, and those of them that nothing reads.
+
+    `is_by_name`: queries read those in their FROM by names alone.
+    """
 
     tokens: Sequence[Token]
     lists: Sequence[Sequence[_Item]] = ()
     unread: Sequence[_Item] = ()
+    is_by_name: bool = True
 
 
 @lru_cache(maxsize=64)
@@ -59,12 +63,15 @@ def hash_of_read_columns(sql: str) -> str:
     return hash_of_tokens([*_without(text.unread, text.lists, text.tokens)])
 
 
-def words_of_read_columns(sql: str) -> frozenset[str]:
-    """Return the words of a SELECT in lower case, but for those of columns that nothing reads; none of other text."""
+def words_of_read_columns(sql: str) -> frozenset[str] | None:
+    """Return the words of a SELECT in lower case, but for those of columns that nothing reads.
+
+    None where queries read those in their FROM other than by names: any column may be read then.
+    """
     parsed = parse(sql)
-    if isinstance(parsed, NotParsed):
-        return frozenset()
-    text = _text(parsed)
+    text = None if isinstance(parsed, NotParsed) else _text(parsed)
+    if text is None or not text.is_by_name:
+        return None
     gone = _places(text.unread)
     return frozenset(token.text.lower() for token in text.tokens if token.start not in gone)
 
@@ -72,7 +79,7 @@ def words_of_read_columns(sql: str) -> frozenset[str]:
 def _text(parsed: ParsedSql) -> _Text:
     nodes = Nodes(parsed.tree)
     if not reads_by_name(nodes):
-        return _Text(parsed.tokens)
+        return _Text(parsed.tokens, is_by_name=False)
     tokens = [*_without_checks(parsed.tokens)]
     of_tokens = select_items(tokens)
     lists = [found for s in nodes.of(exp.Select) if is_read_by_name(s) and (found := _items(s, of_tokens)) is not None]

@@ -13,7 +13,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rows_below import column_name
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, TextEdit, splice
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import bases_can_prune, read_appended, read_pinned
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, BaseFilters, Delta, ReachedRows
-from dbt.adapters.icebergmv.maintenance.planning.row_changes import RowChanges, columns_read
+from dbt.adapters.icebergmv.maintenance.planning.row_changes import RowChanges, columns_read, unread
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
@@ -124,7 +124,15 @@ class _Reader:
 
     def _changes(self, reference: TableReference, now: IcebergSource, delta: Delta) -> RowChanges:
         columns = columns_read(self._definition, now, [reference.index])
-        return RowChanges(reference, _shown(now, delta.since), now, columns, delta.touched, delta.few)
+        return RowChanges(
+            reference,
+            _shown(now, delta.since),
+            now,
+            columns,
+            delta.touched,
+            delta.few,
+            unread(self._definition, columns),
+        )
 
 
 def _shown(source: IcebergSource, snapshot_id: int | None) -> IcebergSource:

@@ -6,7 +6,7 @@ What both snapshots hold cancels: a row of a file that was written again is no c
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
@@ -30,12 +30,21 @@ _COUNTED = frozenset(["boolean", "int", "bigint", "string", "binary", "date", "t
 
 
 def columns_read(definition: ViewDefinition, source: IcebergSource, references: Iterable[int]) -> dict[str, str]:
-    """Return the columns that some references to a table read, with their types; none if not to be compared."""
+    """Return the columns that the texts of some references name, with their types; none if not to be compared."""
     in_full = definition.read_in_full is None or not definition.read_in_full.isdisjoint(references)
     read = {
         c.name: c.type for c in schema_columns(source.table_schema) if in_full or c.name.lower() in definition.mentions
     }
     return read if all(map(_is_comparable, read.values())) else {}
+
+
+def unread(definition: ViewDefinition, columns: Mapping[str, str]) -> dict[str, str]:
+    """Return those of some columns of a table that are named, or meant by `*`, for nothing.
+
+    A staging model lists them, and no query reads them from it: changed rows that differ in them alone are no change.
+    """
+    words = definition.read_words
+    return {} if words is None else {name: of for name, of in columns.items() if name.lower() not in words}
 
 
 def comparable_columns(source: IcebergSource) -> dict[str, str]:
@@ -78,7 +87,8 @@ def reaches_a_group(definition: ViewDefinition, base: BaseTableStatus) -> bool:
         return False
     if base.listed is not None:
         return bool(base.listed.rows)
-    return not base.change.differing.isdisjoint(columns_read(definition, source, base.references))
+    columns = columns_read(definition, source, base.references)
+    return not base.change.differing.isdisjoint(columns.keys() - unread(definition, columns).keys())
 
 
 def before_change(base: BaseTableStatus, now: IcebergSource) -> IcebergSource | None:
@@ -106,7 +116,8 @@ def changed_rows(
     After nothing but appends these are the rows that came. None if the snapshots cannot be compared.
     """
     if base.listed is not None and base.listed.literals is not None:
-        return reference.named(_as_written(base.listed, base.listed.literals, dialect))
+        others = unread(definition, columns_read(definition, now, base.references))
+        return reference.named(_as_written(base.listed, base.listed.literals, others, dialect))
     changes, since = _row_changes(definition, reference, base, now), base.change.appended_since
     if changes is not None and since is not None and is_appended(base):
         return read_appended(reference, now, since, changes.wanted, dialect)
@@ -142,20 +153,24 @@ def counted_rows(
     return changes.counted_in(f"SELECT *, 1 AS {SIGN} FROM {new}")
 
 
-def _as_written(listed: ListedRows, rows: Sequence[Sequence[str]], dialect: Dialect) -> str:
-    """Return listed rows as a relation of literals.
+def _as_written(listed: ListedRows, rows: Sequence[Sequence[str]], others: Mapping[str, str], dialect: Dialect) -> str:
+    """Return listed rows as a relation of literals; `others` are columns besides, whose values nobody reads.
 
     The predicate says nothing new of them. From an equality of a join Spark infers it for the other side, which it does
     not from VALUES: a predicate of these it evaluates before.
     """
     if not rows:
-        empty = ", ".join(f"CAST(NULL AS {of}) AS {identifier(name)}" for name, of in listed.columns.items())
-        return f"(SELECT {empty} WHERE false)"
+        return f"(SELECT {_nulls({**listed.columns, **others})} WHERE false)"
     names = [*map(string_literal, listed.columns)]
     structs = (", ".join(f"{n}, {v}" for n, v in zip(names, row, strict=True)) for row in rows)
     values = f"SELECT inline(array({', '.join(f'named_struct({struct})' for struct in structs)}))"
     where = disjunction([listed.values], listed.columns, dialect)
-    return f"(SELECT * FROM ({values}) AS {_CHANGED} WHERE {where})"
+    items = f"*, {_nulls(others)}" if others else "*"
+    return f"(SELECT {items} FROM ({values}) AS {_CHANGED} WHERE {where})"
+
+
+def _nulls(columns: Mapping[str, str]) -> str:
+    return ", ".join(f"CAST(NULL AS {of}) AS {identifier(name)}" for name, of in columns.items())
 
 
 def _row_changes(
@@ -165,14 +180,15 @@ def _row_changes(
     if not columns or before is None:
         return None
     few = is_sent_to_every_task(definition, base)
-    return RowChanges(reference, before, now, columns, rows_touched(base), few)
+    return RowChanges(reference, before, now, columns, rows_touched(base), few, unread(definition, columns))
 
 
 @dataclass(frozen=True)
 class RowChanges:
     """What changed of the table behind a reference: its versions, and the rows that may have changed (None: any).
 
-    `few`: Spark sends them to every task. `columns` are those that are read, with their types.
+    `few`: Spark sends them to every task. `columns` are those that are named, with their types; of those that are
+    `unread` the values are left out.
     """
 
     reference: TableReference
@@ -181,6 +197,7 @@ class RowChanges:
     columns: Mapping[str, str]
     wanted: tuple[TupleDomain, ...] | None = None
     few: bool = False
+    unread: Mapping[str, str] = field(default_factory=dict)
 
     def each_once(self, dialect: Dialect) -> str:
         """Return the rows that one of the versions has more often, each once."""
@@ -221,9 +238,8 @@ class RowChanges:
         return f"GROUP BY {groups} HAVING sum({qualifier}{SIGN}) <> 0"
 
     def _both(self, dialect: Dialect) -> str:
-        names = ", ".join(map(identifier, self.columns))
         return " UNION ALL ".join(
-            f"SELECT {names}, {sign} AS {SIGN} FROM {self._read(source, dialect)}"
+            f"SELECT {self._values()}, {sign} AS {SIGN} FROM {self._read(source, dialect)}"
             for source, sign in ((self.now, 1), (self.before, -1))
         )
 
@@ -241,8 +257,14 @@ class RowChanges:
         return self._in_place(f"SELECT *, 1 AS {SIGN} FROM ({came}) UNION ALL SELECT *, -1 AS {SIGN} FROM ({went})")
 
     def _difference(self, more: IcebergSource, less: IcebergSource, dialect: Dialect) -> str:
-        names = ", ".join(map(identifier, self.columns))
-        return " EXCEPT ALL ".join(f"SELECT {names} FROM {self._read(source, dialect)}" for source in (more, less))
+        return " EXCEPT ALL ".join(
+            f"SELECT {self._values()} FROM {self._read(source, dialect)}" for source in (more, less)
+        )
+
+    def _values(self) -> str:
+        return ", ".join(
+            _nulls({name: of}) if name in self.unread else identifier(name) for name, of in self.columns.items()
+        )
 
     def _read(self, source: IcebergSource, dialect: Dialect) -> str:
         return read_pinned(replace(self.reference, has_alias=True), source, self.wanted, dialect)

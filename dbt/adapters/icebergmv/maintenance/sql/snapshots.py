@@ -11,6 +11,7 @@ def table_at(table: str, snapshot_id: int) -> str:
 
 
 def snapshots_named(sql: str, table: str | None = None) -> set[int]:
-    """Return the snapshots at which a text reads tables: any, or only the one with this quoted name."""
-    named = "" if table is None else re.escape(f"{table} ")
-    return set(map(int, re.findall(rf"{named}VERSION AS OF (\d+)", sql)))
+    """Return the snapshots at which a text reads tables, as people may write it, or only ours of a quoted name."""
+    if table is not None:
+        return set(map(int, re.findall(re.escape(table_at(table, 0))[:-1] + r"(\d+)", sql)))
+    return set(map(int, re.findall(r"VERSION\s+AS\s+OF\s+['\"]?(\d+)", sql, re.IGNORECASE)))
