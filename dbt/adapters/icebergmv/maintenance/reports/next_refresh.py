@@ -19,6 +19,7 @@ from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 
 RefreshKind: TypeAlias = Literal["none", "append", "overwrite", "merge", "full", "restitch", "error"]
 
+MAY_BE_REFUSED = "refresh_policy is incremental_strict, and a full refresh may be the only right one"
 _NOT_ON_RUN = "refresh_on_run is false"
 _SPARK_READS_IT = "whether Spark accepts its SQL, which cannot be analysed here"
 _CONTRACT = "whether its SELECT has the columns that its contract declares, as the view has others"
@@ -127,11 +128,11 @@ def _next(view: Inspection, forecast: Forecast) -> NextRefresh:
 
 
 def _refusal(view: Inspection) -> str | None:
-    """Return why the policy forbids a full refresh, None if it does not."""
+    """Return what to say of a full refresh that the policy forbids, None if it does not; whether it comes is open."""
     try:
-        enforce(view, Full(f"what changed cannot be followed ({changes(view.status)})"))
-    except RefreshRefused as error:
-        return error.cause
+        enforce(view, Full(changes(view.status)))
+    except RefreshRefused:
+        return MAY_BE_REFUSED
     return None
 
 

@@ -9,7 +9,7 @@ from functools import cache
 
 from dbt.adapters.icebergmv.maintenance.catalog.one_look import OneLook
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
-from dbt.adapters.icebergmv.maintenance.reports.next_refresh import NextRefresh, RefreshKind
+from dbt.adapters.icebergmv.maintenance.reports.next_refresh import MAY_BE_REFUSED, NextRefresh, RefreshKind
 from dbt.adapters.icebergmv.maintenance.reports.view_status import (
     Configured,
     Recorded,
@@ -22,7 +22,6 @@ from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 
 _WITH_OTHER_COLUMNS: tuple[RefreshKind, ...] = ("append", "merge", "overwrite")
-_MAY_BE_REFUSED = "refresh_policy is incremental_strict, and a full refresh may be the only right one"
 
 
 @dataclass(frozen=True)
@@ -106,6 +105,6 @@ def _after(found: NextRefresh, built: _BuiltFirst, policy: RefreshPolicy) -> Nex
         kinds=tuple(dict.fromkeys((*likely, *more))),
         questions=(*found.questions, question),
         estimated_bytes=None,
-        refusal=found.refusal or (_MAY_BE_REFUSED if "error" in more else None),
+        refusal=found.refusal or (MAY_BE_REFUSED if "error" in more else None),
         keeps_columns=found.keeps_columns and built.keeps_columns,
     )
