@@ -98,3 +98,22 @@ def test_a_model_with_the_name_of_a_storage_table_is_refused(lake: LakeProject) 
     message = lake.fail("--select", "mv_shared")
     lake.remove_model("mv_shared")
     assert "has a name that mv_shared uses too" in message
+
+
+@pytest.mark.parametrize("layout", ["table", "view"])
+@pytest.mark.parametrize("setting", ["spark.wap.id", "spark.wap.branch"])
+def test_rows_that_would_go_aside_are_refused_before_the_table_is_made(
+    lake: LakeProject, layout: str, setting: str
+) -> None:
+    name = f"aside_{layout}_{setting[-2:]}"
+    base, config = _base(lake, f"of_{name}"), {"layout": layout, "tblproperties": {"write.wap.enabled": "true"}}
+    lake.model(name, f"select d, v from {base}", **config)
+    lake.run("--select", name)
+    lake.model(name, f"select d, v + 1 as v from {base}", pre_hook=f"set {setting} = audit", **config)
+    try:
+        assert f"{setting} is set, and write.wap.enabled is true" in lake.fail("--select", name, "--full-refresh")
+    finally:
+        lake.model(name, f"select d, v + 1 as v from {base}", pre_hook=f"reset {setting}", **config)
+    assert lake.rows(name) == [(1, 10), (2, 20)]
+    lake.run("--select", name)
+    assert lake.rows(name) == [(1, 11), (2, 21)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide, is_secret, secret_values
+from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide, is_secret, secret_values, shown_cause
 
 
 @pytest.mark.parametrize(
@@ -90,3 +90,17 @@ def test_a_switch_is_no_secret() -> None:
 )
 def test_what_addresses_show(text: str, shown: str) -> None:
     assert hide(text, ()) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "is_shown"),
+    [("no such table", True), ("the key is hunter22", False), ("jdbc:postgresql://h/db?password=x1", False)],
+)
+def test_a_cause_with_a_secret_is_not_in_the_stack_trace(text: str, is_shown: bool) -> None:
+    try:
+        try:
+            raise OSError(text)
+        except OSError as error:
+            raise ValueError("outer") from error
+    except ValueError as error:
+        assert shown_cause(error, ["hunter22"]) is (error if is_shown else None)

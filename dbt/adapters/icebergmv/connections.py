@@ -13,6 +13,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.icebergmv.catalog_readers import reader_for
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
+from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide, shown_cause
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 from dbt.adapters.icebergmv.spark import connect
 from dbt.adapters.icebergmv.spark.cursor import TAGS_IN_THIS_PROCESS, SessionHandle
@@ -49,11 +50,13 @@ class IcebergMVConnectionManager(SparkConnectionManager):
             yield
         except DbtRuntimeError:
             raise
-        except spark_errors() as error:
-            raise database_error(error, cast(IcebergMVCredentials, self.profile.credentials).secrets()) from error
         except Exception as error:
+            secrets = cast(IcebergMVCredentials, self.profile.credentials).secrets()
+            cause = shown_cause(error, secrets)
+            if isinstance(error, spark_errors()):
+                raise database_error(error, secrets) from cause
             # dbt reports its own errors in one line, and any other with a stack trace as a defect of dbt.
-            raise DbtRuntimeError(str(error) or type(error).__name__) from error
+            raise DbtRuntimeError(hide(str(error) or type(error).__name__, secrets)) from cause
 
 
 def direct_reader(credentials: IcebergMVCredentials, catalog: str) -> CatalogReader:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from dbt_common.exceptions import DbtRuntimeError
 
-from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide
+from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide, shown_cause
 from dbt.adapters.icebergmv.maintenance.lake import Limit
 from dbt.adapters.icebergmv.spark.errors import SparkUnavailable, database_error, spark_errors
 from dbt.adapters.icebergmv.spark.seed_values import statement_of
@@ -98,15 +98,19 @@ class SessionHandle:
                 return action(session)
         except spark_errors() as error:
             self._failed(session, error)
-            raise database_error(error, self._secrets) from error
+            raise database_error(error, self._secrets) from shown_cause(error, self._secrets)
 
     @contextmanager
     def _tagged(self, session: Session, tag: str) -> Iterator[None]:
         self._tags.add(session, tag)
         try:
             yield
-        finally:
-            self._tags.remove(session, tag)
+        except BaseException:
+            # A Java process that has ended takes no tag away, and what ended it is the error that counts.
+            with suppress(Exception):
+                self._tags.remove(session, tag)
+            raise
+        self._tags.remove(session, tag)
 
     @contextmanager
     def _ending(self, session: Session) -> Iterator[None]:
@@ -143,9 +147,9 @@ class SessionHandle:
         try:
             self._session = self._opened()
         except SparkUnavailable as error:
-            raise DbtRuntimeError(hide(str(error), self._secrets)) from error
+            raise DbtRuntimeError(hide(str(error), self._secrets)) from shown_cause(error, self._secrets)
         except spark_errors() as error:
-            raise database_error(error, self._secrets) from error
+            raise database_error(error, self._secrets) from shown_cause(error, self._secrets)
         if self._cancelled:
             # The order came while Spark was starting, when there was no job to stop.
             raise DbtRuntimeError(INTERRUPTED)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from dbt_common.exceptions import DbtDatabaseError, DbtRuntimeError
 
-from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide
+from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide, shown_cause
 from dbt.adapters.icebergmv.maintenance.lake import Limit
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 from dbt.adapters.icebergmv.spark.cursor import INTERRUPTED, ColumnDescription
@@ -99,7 +99,7 @@ class ThriftHandle:
                     self._make_ready(opened)
                     unless_ready.pop_all()
             except SparkUnavailable as error:
-                raise DbtRuntimeError(hide(str(error), self._secrets)) from error
+                raise DbtRuntimeError(hide(str(error), self._secrets)) from shown_cause(error, self._secrets)
             self._opened = opened
         if self._cancelled:
             # The order may have come while the session was opened, when there was no statement to stop.
@@ -232,7 +232,7 @@ class ThriftCursor:
             with self._lock:
                 return action()
         except Error as error:
-            raise DbtDatabaseError(hide(_refusal(error), self._secrets)) from error
+            raise DbtDatabaseError(hide(_refusal(error), self._secrets)) from shown_cause(error, self._secrets)
         except (TException, OSError, EOFError) as error:
             raise ServerLost(lost(self._address, str(error) or type(error).__name__)) from error
 

@@ -13,6 +13,7 @@ from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.failures import unavailable
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo
+from dbt.adapters.icebergmv.maintenance.catalog.secrets import secret_values, shown_cause
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, TableNotUnderstood
 
 T = TypeVar("T")
@@ -82,4 +83,6 @@ class PyIcebergReader(ABC):
             raise
         except Exception as error:
             # Database drivers, HTTP, file systems and parsers fail in kinds that no library lists.
-            raise unavailable("read", self._catalog.name, error, self._catalog.properties) from error
+            raise unavailable("read", self._catalog.name, error, self._catalog.properties) from shown_cause(
+                error, secret_values(self._catalog.properties)
+            )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Iterable, Iterator, Mapping
 
 # A key that is secret is called after what it opens; `partition-key` or a key's id opens nothing.
@@ -40,6 +41,12 @@ def hide(text: str, secrets: Iterable[str]) -> str:
     for login in (_LOGIN_IN_ADDRESS, _ODD_LOGIN_IN_ADDRESS, _TOKEN_IN_ADDRESS):
         text = login.sub(rf"\1{HIDDEN}@", text)
     return _LOGIN_IN_QUERY.sub(rf"\1{HIDDEN}", text)
+
+
+def shown_cause(error: Exception, secrets: Iterable[str]) -> Exception | None:
+    """Return the error as the cause of one whose message hides secrets, if none is in what a log shows of it."""
+    text = "".join(traceback.format_exception(error))
+    return error if hide(text, secrets) == text else None
 
 
 def _parts(key: str, value: str) -> Iterator[str]:

@@ -24,6 +24,7 @@ from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import string_literal
 from dbt.adapters.icebergmv.maintenance.status.inspection import NewView
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX
+from dbt.adapters.icebergmv.maintenance.status.session_settings import refuse_rows_aside
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.table_as_view import build_properties
@@ -39,6 +40,7 @@ def made_table(lake: Lake, settled: Settled, name: TableName, recording: Recordi
     """
     order_of(settled.view.request.config, settled.columns)
     before = lake.catalog.table(name[1], name[2])
+    refuse_rows_aside(lake, storage_properties(settled), {} if before is None else before.properties)
     if inherits_a_transform(settled, before):
         # An error of a reader is better than a table without rows, which a replacement in two steps would show.
         lake.spark(statements.drop_table(name, purge=False))

@@ -23,6 +23,7 @@ from dbt.adapters.icebergmv.maintenance.status.clustering import stored_order
 from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, NewView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_OF
+from dbt.adapters.icebergmv.maintenance.status.session_settings import refuse_rows_aside
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
 
@@ -40,6 +41,7 @@ def make_storage(lake: Lake, settled: Settled) -> None:
     """
     order_of(settled.view.request.config, settled.columns)
     name, before = settled.view.request.config.storage_table, settled.view.storage
+    refuse_rows_aside(lake, storage_properties(settled), {} if before is None else before.properties)
     with alone(lake, name, before):
         if name[1] != settled.view.request.view[1]:
             lake.spark(statements.create_namespace(name))

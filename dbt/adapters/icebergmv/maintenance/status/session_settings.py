@@ -89,6 +89,22 @@ def check_session(lake: Lake, settings: Mapping[str, str]) -> None:
             )
 
 
+def refuse_rows_aside(lake: Lake, *properties: Mapping[str, str]) -> None:
+    """Refuse to make a table with such properties in a session whose rows go aside, or to a branch.
+
+    Its main branch would have no rows then. Raises InvalidConfig.
+    """
+    if all(found.get("write.wap.enabled", "false").lower() != "true" for found in properties):
+        return
+    session = _session(lake)
+    setting = next((key for key in ("spark.wap.id", "spark.wap.branch") if session.get(key)), None)
+    if setting is not None:
+        raise InvalidConfig(
+            f"rows of the table that is made would not come into it: {setting} is set, and write.wap.enabled is true. "
+            "Unset one of the two."
+        )
+
+
 def check_reader(lake: Lake, settings: Mapping[str, str]) -> None:
     """Refuse a session in which the SELECT may mean something else than in the one that refreshed the view.
 
