@@ -61,3 +61,11 @@ def test_a_view_that_is_a_table_itself_has_no_storage_table() -> None:
 def test_what_spark_replaces_is_no_name(name: tuple[str, str, str]) -> None:
     with pytest.raises(InvalidConfig, match="which Spark replaces in every statement"):
         refuse_variables(("lake", "s", "fine$"), name)
+
+
+def test_two_views_of_one_storage_table_are_refused() -> None:
+    one, other = (model(name, alias="r", storage_schema="stores") for name in ("r1", "r2"))
+    other.schema = "x"
+    with pytest.raises(DbtRuntimeError) as caught:
+        check_settings([one, other], OURS)
+    assert "its storage table lake.stores.__mv_storage__r has a name that r1 uses too. Set" in str(caught.value.msg)

@@ -51,11 +51,11 @@ class IcebergMVConnectionManager(SparkConnectionManager):
         except DbtRuntimeError:
             raise
         except Exception as error:
+            # dbt reports its own errors in one line, and any other with a stack trace as a defect of dbt.
             secrets = cast(IcebergMVCredentials, self.profile.credentials).secrets()
             cause = shown_cause(error, secrets)
             if isinstance(error, spark_errors()):
                 raise database_error(error, secrets) from cause
-            # dbt reports its own errors in one line, and any other with a stack trace as a defect of dbt.
             raise DbtRuntimeError(hide(str(error) or type(error).__name__, secrets)) from cause
 
 

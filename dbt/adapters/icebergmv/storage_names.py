@@ -34,14 +34,19 @@ def refuse_variables(*names: TableName) -> None:
 def taken_names(
     views: Sequence[tuple[RelationConfig, Mapping[str, Any]]], nodes: Sequence[RelationConfig]
 ) -> Iterator[tuple[RelationConfig, str]]:
-    """Yield each view whose storage table would have the name of a model, seed or snapshot, and what is wrong."""
+    """Yield each view whose storage table would have the name of a model, seed or snapshot, and what is wrong.
+
+    So does the second of two views that would have one storage table.
+    """
     users = {
         _folded(_relation(node)): node for node in nodes if getattr(node.config, "materialized", None) != "ephemeral"
     }
     for view, config in views:
+        if config.get("layout") == "table":
+            continue
         storage = configured_storage(config, _relation(view))
-        other = users.get(_folded(storage))
-        if other is not None and config.get("layout") != "table":
+        other = users.setdefault(_folded(storage), view)
+        if other is not view:
             mend = "Set storage_table_prefix or storage_schema, or rename one of the two"
             yield view, f"its storage table {show(storage)} has a name that {other.name} uses too. {mend}."
 
