@@ -42,13 +42,13 @@ class _Item:
 
 @dataclass(frozen=True)
 class _Text:
-    """The tokens of a SELECT, all items that are read by name, list by list, and those of them that nothing reads.
+    """The tokens of a SELECT, the items of its lists that are read by name, and those of them that nothing reads.
 
     `is_by_name`: queries read those in their FROM by names alone.
     """
 
     tokens: Sequence[Token]
-    lists: Sequence[Sequence[_Item]] = ()
+    items: Sequence[_Item] = ()
     unread: Sequence[_Item] = ()
     is_by_name: bool = True
 
@@ -60,7 +60,7 @@ def hash_of_read_columns(sql: str) -> str:
     if isinstance(parsed, NotParsed):
         return definition_hash(sql)
     text = _text(parsed)
-    return hash_of_tokens([*_without(text.unread, text.lists, text.tokens)])
+    return hash_of_tokens([*_read_tokens(text)])
 
 
 def words_of_read_columns(sql: str) -> frozenset[str] | None:
@@ -72,8 +72,7 @@ def words_of_read_columns(sql: str) -> frozenset[str] | None:
     text = None if isinstance(parsed, NotParsed) else _text(parsed)
     if text is None or not text.is_by_name:
         return None
-    gone = _places(text.unread)
-    return frozenset(token.text.lower() for token in text.tokens if token.start not in gone)
+    return _words(text.tokens, text.unread)
 
 
 def _text(parsed: ParsedSql) -> _Text:
@@ -82,8 +81,8 @@ def _text(parsed: ParsedSql) -> _Text:
         return _Text(parsed.tokens, is_by_name=False)
     tokens = [*_without_checks(parsed.tokens)]
     of_tokens = select_items(tokens)
-    lists = [found for s in nodes.of(exp.Select) if is_read_by_name(s) and (found := _items(s, of_tokens)) is not None]
-    return _Text(tokens, lists, _unread([item for items in lists for item in items], tokens))
+    items = [item for s in nodes.of(exp.Select) if is_read_by_name(s) for item in _items(s, of_tokens)]
+    return _Text(tokens, items, _unread(items, tokens))
 
 
 def _without_checks(tokens: Sequence[Token]) -> Iterator[Token]:
@@ -96,23 +95,23 @@ def _without_checks(tokens: Sequence[Token]) -> Iterator[Token]:
             yield token
 
 
-def _items(select: exp.Select, of_tokens: dict[int, Sequence[Token]]) -> tuple[_Item, ...] | None:
-    """Return the items of a list, the nameless ones too; None where an item decides how many rows there are.
+def _items(select: exp.Select, of_tokens: dict[int, Sequence[Token]]) -> list[_Item]:
+    """Return the items of a list that have names; none of them where one decides how many rows there are.
 
-    None, too, where the text of an item is not known for certain: it must end with the name of its column.
+    Nor where the text of an item is not known for certain: it must end with the name of its column.
     """
     found = []
     for expression in select.expressions:
         if is_generator(expression) or any(map(is_aggregate, expression.walk(prune=_is_query))):
-            return None
+            return []
         name = _name_of(expression)
         if name is None:
             continue
         tokens = of_tokens.get(int(name.meta.get("start", -1)), ())
         if not tokens or tokens[-1].start != name.meta["start"]:
-            return None
+            return []
         found.append(_Item(name.name.lower(), tokens))
-    return tuple(found)
+    return found
 
 
 def _name_of(expression: exp.Expr) -> exp.Identifier | None:
@@ -130,22 +129,25 @@ def _is_query(node: exp.Expr) -> bool:
 
 def _unread(items: Sequence[_Item], tokens: Sequence[Token]) -> list[_Item]:
     """Return the items whose names no other text mentions than that of such items."""
-    unread = [*items]
-    while True:
-        gone = _places(unread)
-        words = {token.text.lower() for token in tokens if token.start not in gone}
-        read = [item for item in unread if item.name in words]
-        if not read:
-            return unread
+    before, unread = -1, [*items]
+    while len(unread) != before:
+        before, words = len(unread), _words(tokens, unread)
         unread = [item for item in unread if item.name not in words]
+    return unread
 
 
-def _without(unread: Iterable[_Item], lists: Iterable[Sequence[_Item]], tokens: Sequence[Token]) -> Iterator[Token]:
-    """Yield the tokens without some items, and with a comma behind each item that stays, also behind the last."""
+def _words(tokens: Iterable[Token], unread: Iterable[_Item]) -> frozenset[str]:
+    """Return the words of a text in lower case, but for those of some items."""
     gone = _places(unread)
-    ends = {item.tokens[-1].start for items in lists for item in items}
-    commas = {token.start for one, token in pairwise(tokens) if one.start in ends}
-    for token in tokens:
+    return frozenset(token.text.lower() for token in tokens if token.start not in gone)
+
+
+def _read_tokens(text: _Text) -> Iterator[Token]:
+    """Yield the tokens without unread items, and with a comma behind each item that stays, also behind the last."""
+    gone = _places(text.unread)
+    ends = {item.tokens[-1].start for item in text.items}
+    commas = {token.start for one, token in pairwise(text.tokens) if one.start in ends}
+    for token in text.tokens:
         if token.start not in gone and not (token.start in commas and token.token_type == TokenType.COMMA):
             yield token
             if token.start in ends:

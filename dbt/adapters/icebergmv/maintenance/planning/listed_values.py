@@ -32,10 +32,9 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import (
     are_few,
-    columns_read,
+    columns_used,
     comparable_columns,
     counted_rows,
-    unread,
 )
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, identifier
@@ -83,9 +82,7 @@ class _OfOne:
     def of(self, base: BaseTableStatus, run: Spark) -> BaseTableStatus:
         """Return the status of a stale table with its changed rows; as it is where they cannot be listed."""
         source = base.base.source
-        named = {} if source is None else columns_read(self.definition, source, base.references)
-        others = unread(self.definition, named)
-        read = {name: of for name, of in named.items() if name not in others}
+        read = {} if source is None else columns_used(self.definition, source, base.references)
         if source is None or not read or not _have_values(read):
             return base
         every, asked = comparable_columns(source), partial(self._asked, run, base, source)

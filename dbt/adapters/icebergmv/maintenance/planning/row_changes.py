@@ -47,6 +47,13 @@ def unread(definition: ViewDefinition, columns: Mapping[str, str]) -> dict[str, 
     return {} if words is None else {name: of for name, of in columns.items() if name.lower() not in words}
 
 
+def columns_used(definition: ViewDefinition, source: IcebergSource, references: Iterable[int]) -> dict[str, str]:
+    """Return the columns that `columns_read` names, without those that are named for nothing."""
+    named = columns_read(definition, source, references)
+    others = unread(definition, named)
+    return {name: of for name, of in named.items() if name not in others}
+
+
 def comparable_columns(source: IcebergSource) -> dict[str, str]:
     """Return the columns of a table by which rows can be compared, with their types."""
     return {c.name: c.type for c in schema_columns(source.table_schema) if _is_comparable(c.type)}
@@ -87,8 +94,7 @@ def reaches_a_group(definition: ViewDefinition, base: BaseTableStatus) -> bool:
         return False
     if base.listed is not None:
         return bool(base.listed.rows)
-    columns = columns_read(definition, source, base.references)
-    return not base.change.differing.isdisjoint(columns.keys() - unread(definition, columns).keys())
+    return not base.change.differing.isdisjoint(columns_used(definition, source, base.references))
 
 
 def before_change(base: BaseTableStatus, now: IcebergSource) -> IcebergSource | None:

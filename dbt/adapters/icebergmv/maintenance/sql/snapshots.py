@@ -11,7 +11,6 @@ def table_at(table: str, snapshot_id: int) -> str:
 
 
 def snapshots_named(sql: str, table: str | None = None) -> set[int]:
-    """Return the snapshots at which a text reads tables, as people may write it, or only ours of a quoted name."""
-    if table is not None:
-        return set(map(int, re.findall(re.escape(table_at(table, 0))[:-1] + r"(\d+)", sql)))
-    return set(map(int, re.findall(r"VERSION\s+AS\s+OF\s+['\"]?(\d+)", sql, re.IGNORECASE)))
+    """Return the snapshots at which a text reads tables, as people may write it: of any, or of one quoted name."""
+    named = "" if table is None else re.escape(f"{table} ")
+    return set(map(int, re.findall(rf"{named}(?i:VERSION\s+AS\s+OF)\s+['\"]?(\d+)", sql)))
