@@ -224,12 +224,15 @@ def test_storage_of_another_view(lake: LakeProject, base: str) -> None:
     store, other = f"{lake.schema}_store", f"{lake.schema}_other"
     lake.model("shared", f"select k, v from {base}", storage_schema=store)
     lake.run("--select", "shared")
+    # Two projects, one after the other: within one, both models are refused before anything is built.
+    (lake.folder / "models" / "shared.sql").rename(lake.folder / "shared.sql")
     lake.model("shared_too", f"select k from {base}", storage_schema=store, schema="other", alias="shared")
     message = lake.fail("--select", "shared_too")
     assert "is the storage table of lake." in message
     assert "storage_table_prefix" in message
     lake.assert_equals_definition("shared")
     assert lake.reader().view(other, "shared") is None
+    (lake.folder / "models" / "shared_too.sql").unlink()
 
 
 def test_table_that_is_not_ours_in_place_of_the_storage(lake: LakeProject, base: str) -> None:
