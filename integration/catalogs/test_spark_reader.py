@@ -19,6 +19,7 @@ from pyiceberg.table import Table
 from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv.catalog_properties import catalog_settings
+from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import Wanted
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import manifests_of
 from dbt.adapters.icebergmv.maintenance.catalog.opening import open_catalog
 from dbt.adapters.icebergmv.maintenance.catalog.over_spark.reader import SparkReader
@@ -267,7 +268,7 @@ def test_what_changed_takes_few_statements(both: Both) -> None:
         TableVersion(str(t.metadata.table_uuid), t.metadata.current_snapshot_id, t.metadata.current_schema_id)
         for t in (start, now)
     )
-    change = change_since(before, after, now, now.schema(), frozenset({"d"}))
+    change = change_since(before, after, now, now.schema(), Wanted(frozenset({"d"})))
     assert (change.changed_partitions, change.appended_rows) == (8, 8)
     assert after.snapshot_id is not None
     assert len(bytes_by_partition(now, after.snapshot_id)) == 9

@@ -12,6 +12,7 @@ from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.types import DoubleType, LongType, NestedField, StringType
 
+from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import Wanted
 from dbt.adapters.icebergmv.maintenance.catalog.differing_metrics import columns_that_differ
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import live_files, manifests_of
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion, change_since
@@ -45,7 +46,7 @@ def version(table: Table) -> TableVersion:
 
 
 def differing(before: TableVersion, table: Table) -> set[str]:
-    return {*change_since(before, version(table), table, table.schema(), frozenset(["k"])).differing}
+    return {*change_since(before, version(table), table, table.schema(), Wanted(frozenset(["k"]))).differing}
 
 
 OVERWRITTEN = {

@@ -18,6 +18,7 @@ from pyiceberg.table.snapshots import Operation
 from pyiceberg.transforms import IdentityTransform
 from pyiceberg.types import LongType, NestedField
 
+from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import Wanted
 from dbt.adapters.icebergmv.maintenance.catalog.opening import open_catalog
 from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import (
@@ -124,7 +125,7 @@ class Opened:
     def since_start(self, *tracked: str) -> TableChange:
         table = self.table()
         before, now = (TableVersion(str(UUID_OF_TABLE), i, SCHEMA.schema_id) for i in (self.start, self.made.head))
-        return change_since(before, now, table, table.schema(), frozenset(tracked))
+        return change_since(before, now, table, table.schema(), Wanted(frozenset(tracked)))
 
 
 def test_a_window_is_detected_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -30,6 +30,7 @@ from pyiceberg.types import (
     TimestamptzType,
 )
 
+from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import Wanted
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import (
     TableChange,
     TableVersion,
@@ -85,7 +86,7 @@ EVERY = frozenset(["id", "ts", "region", "area", "c"])
 
 
 def since(before: TableVersion, table: Table, tracked: frozenset[str] = EVERY) -> TableChange:
-    return change_since(before, recorded(table), table, table.schema(), tracked)
+    return change_since(before, recorded(table), table, table.schema(), Wanted(tracked))
 
 
 def days(*texts: str | None) -> set[TupleDomain]:
@@ -231,10 +232,10 @@ def test_recorded_snapshot_that_is_now_unknown(make: Make) -> None:
     table.append(rows((1, "2024-01-01", "a")))
     now = recorded(table)
     lost = TableVersion(now.uuid, 17, now.schema_id)
-    assert change_since(lost, now, table, table.schema(), EVERY).status == "unknown"
-    assert change_since(now, lost, table, table.schema(), EVERY).reason == "has lost the snapshot 17"
+    assert change_since(lost, now, table, table.schema(), Wanted(EVERY)).status == "unknown"
+    assert change_since(now, lost, table, table.schema(), Wanted(EVERY)).reason == "has lost the snapshot 17"
     none = TableVersion(now.uuid, None, now.schema_id)
-    assert change_since(now, none, table, table.schema(), EVERY).status == "unknown"
+    assert change_since(now, none, table, table.schema(), Wanted(EVERY)).status == "unknown"
 
 
 def test_partition_evolution_reads_each_file_by_its_own_spec(make: Make) -> None:

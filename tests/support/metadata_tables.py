@@ -31,6 +31,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from pyiceberg.typedef import Record
 from pyiceberg.types import NestedField, PrimitiveType, StringType, StructType
 
+from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import Wanted
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange, TableVersion, change_since
 
 UUID_OF_TABLE = UUID(int=1)
@@ -182,7 +183,7 @@ class MetadataTable:
         table = self.table(schema)
         before = TableVersion(str(UUID_OF_TABLE), snapshot_id, self.schema.schema_id)
         now = TableVersion(str(UUID_OF_TABLE), self.head, table.schema().schema_id)
-        return change_since(before, now, table, table.schema(), frozenset(tracked))
+        return change_since(before, now, table, table.schema(), Wanted(frozenset(tracked)))
 
     def _add(
         self,

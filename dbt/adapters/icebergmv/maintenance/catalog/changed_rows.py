@@ -15,6 +15,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.manifests import PartitionKey, p
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import TransformName, partition_domain
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify
+from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
 
 _TERMS = 2000
 """Constraints, over all disjuncts, beyond which the rows of files are described more roughly.
@@ -25,18 +26,29 @@ interpreted row by row. Merging and rendering stay below 0.2 s here; they take 8
 """
 
 
-class FileRows:
-    """Says which rows a file of a table can hold, on the top-level columns of a schema of that table.
+@dataclass(frozen=True)
+class Wanted:
+    """What somebody wants to know of the rows of files: of which columns, and of which rows (any of these).
 
-    The partition of a file is enough when it constrains a tracked column, or when no column is tracked. Else column
-    bounds say more of the tracked ones; the partition says where the rows are to be read.
+    The partition of a file is enough when it constrains a wanted column, or when no column is wanted. Else column
+    bounds say more of these; the partition says where the rows are to be read.
     """
 
-    def __init__(self, table: Table, schema: Schema, tracked: frozenset[str]) -> None:
+    columns: frozenset[str]
+    rows: tuple[TupleDomain, ...] = (TupleDomain.all(),)
+
+
+class FileRows:
+    """Says which rows a file of a table can hold, on the top-level columns of a schema of that table."""
+
+    def __init__(self, table: Table, schema: Schema, wanted: Wanted) -> None:
         self._specs = table.specs()
         self._columns = {f.field_id: f for f in schema.fields}
-        self._tracked = tracked
-        self._bounded = tuple(f for f in schema.fields if f.name in tracked)
+        self._tracked = wanted.columns
+        self._bounded = tuple(f for f in schema.fields if f.name in wanted.columns)
+        self._kept = () if any(rows.is_all for rows in wanted.rows) else wanted.rows
+        filtered = {key.column for rows in self._kept for key, _ in rows.constraints}
+        self._filtered = tuple(f for f in schema.fields if f.name in filtered)
         self._was_date: dict[int, set[bool]] = {}
         for known in (*table.metadata.schemas, schema):
             for column in known.fields:
@@ -54,6 +66,16 @@ class FileRows:
         partition = partition_key(file)
         rows = self.of_partition(partition)
         return _both(bounded_rows(file, self._bounded), self._in_partition(partition)) if rows is None else rows
+
+    def may_be_wanted(self, file: DataFile) -> bool:
+        """Return whether a row in a data file, or that a delete file is about, may be a wanted one."""
+        if not self._kept:
+            return True
+        rows = self._in_partition(partition_key(file))
+        if file.content == DataFileContent.DATA:
+            rows = _both(bounded_rows(file, self._filtered), rows)
+        rows = in_terms_of(rows, ())
+        return any(not rows.intersect(kept).is_none for kept in self._kept)
 
     def _in_partition(self, partition: PartitionKey) -> TupleDomain:
         if partition not in self._partitions:
@@ -101,7 +123,7 @@ def _both(rows: TupleDomain, others: TupleDomain) -> TupleDomain:
 
 @dataclass(frozen=True)
 class ChangedRows:
-    """The rows that may have changed: any of the disjuncts may hold one. `count` of `unit`s changed.
+    """The rows that may have changed, and are wanted: any of the disjuncts may hold one. `count` of `unit`s changed.
 
     `rows` is how many the changed data files hold, and how many positions or keys the delete files name; `size` is the
     bytes of all these files.
@@ -116,15 +138,21 @@ class ChangedRows:
 
 @dataclass
 class _Changed:
-    """The changed files, by what describes their rows. `referenced` are the data files whose rows were deleted."""
+    """The changed files, by what describes their rows. `referenced` are the data files whose rows were deleted.
+
+    `described` are all partitions that describe rows of theirs, `left_out` the data files of which no row is wanted.
+    """
 
     files: int = 0
     rows: int = 0
     size: int = 0
+    described: set[PartitionKey] = field(default_factory=set)
     partitions: dict[PartitionKey, TupleDomain] = field(default_factory=dict)
     bounds: dict[str, TupleDomain] = field(default_factory=dict)
     referenced: set[str] = field(default_factory=set)
+    left_out: set[str] = field(default_factory=set)
     anywhere: bool = False
+    by_file: bool = False
 
     def add(self, file: DataFile, rows: FileRows) -> None:
         self.files += 1
@@ -132,7 +160,11 @@ class _Changed:
         self.size += file.file_size_in_bytes
         key = partition_key(file)
         partition = rows.of_partition(key)
-        if partition is not None:
+        self.described |= set() if partition is None else {key}
+        self.by_file |= partition is None
+        if not rows.may_be_wanted(file):
+            self.left_out |= {file.file_path} if file.content == DataFileContent.DATA else set()
+        elif partition is not None:
             self.partitions[key] = partition
         elif file.content == DataFileContent.DATA:
             self.bounds[file.file_path] = rows.of_data_file(file)
@@ -144,7 +176,7 @@ class _Changed:
 
 
 def changed_rows(rows: FileRows, files: Iterable[DataFile], others: Iterable[DataFile]) -> ChangedRows:
-    """Return the rows that changed data and delete files can hold; no disjunct when there is no file.
+    """Return the rows that changed data and delete files can hold; no disjunct when there is none that is wanted.
 
     A delete file is as wide as the data file it is about. When that is not among the changed ones it is looked for in
     `others`, which are read only as far as needed.
@@ -152,20 +184,21 @@ def changed_rows(rows: FileRows, files: Iterable[DataFile], others: Iterable[Dat
     changed = _Changed()
     for file in files:
         changed.add(file, rows)
-    partitions = sorted(changed.partitions, key=repr)
-    disjuncts = tuple(changed.partitions[p] for p in partitions)
-    if changed.files and len(changed.bounds) + len(changed.referenced) + changed.anywhere == 0:
-        return ChangedRows(disjuncts, len(partitions), rows.unit(partitions), changed.rows, changed.size)
+    disjuncts = tuple(changed.partitions[p] for p in sorted(changed.partitions, key=repr))
+    if changed.files and not changed.by_file:
+        unit = rows.unit(changed.described)
+        return ChangedRows(disjuncts, len(changed.described), unit, changed.rows, changed.size)
     by_file = [TupleDomain.all()] if changed.anywhere else [*changed.bounds.values(), *_deleted(changed, rows, others)]
     return ChangedRows((*disjuncts, *rows.few(by_file)), changed.files, "file", changed.rows, changed.size)
 
 
 def _deleted(changed: _Changed, rows: FileRows, others: Iterable[DataFile]) -> Iterable[TupleDomain]:
     """Yield the rows of the data files that delete files are about and that did not change themselves."""
-    missing = changed.referenced - changed.bounds.keys()
+    missing = changed.referenced - changed.bounds.keys() - changed.left_out
     for file in others if missing else ():
         if file.content == DataFileContent.DATA and file.file_path in missing:
-            yield rows.of_data_file(file)
+            if rows.may_be_wanted(file):
+                yield rows.of_data_file(file)
             missing.remove(file.file_path)
             if not missing:
                 return

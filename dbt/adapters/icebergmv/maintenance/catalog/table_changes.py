@@ -18,7 +18,7 @@ from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Operation, Snapshot
 
 from dbt.adapters.icebergmv.maintenance.catalog.append_window import Appended, AppendWindow, operation
-from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows, changed_rows
+from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows, Wanted, changed_rows
 from dbt.adapters.icebergmv.maintenance.catalog.differing_metrics import ChangedFile, columns_that_differ
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import (
     PartitionKey,
@@ -116,25 +116,32 @@ _PARTITIONS: Remembered[Mapping[PartitionKey, int]] = Remembered(100_000, lambda
 
 
 def change_since(
-    recorded: TableVersion, now: TableVersion, table: Table, schema: Schema, tracked: frozenset[str]
+    recorded: TableVersion,
+    now: TableVersion,
+    table: Table,
+    schema: Schema,
+    wanted: Wanted,
 ) -> TableChange:
     """Return how the rows of the table, as read `now`, differ from those at the recorded snapshot.
 
-    The constraints name the columns as `schema`, one of the table's that is read now, does. `tracked` are the columns
-    (named so) whose constraints are of use: a file whose partition constrains none of them is described by its column
-    bounds. All of it is in immutable files, so the same question is answered once a process.
+    The constraints name the columns as `schema`, one of the table's that is read now, does, and so does `wanted`. All
+    of it is in immutable files, so the same question is answered once a process.
     """
 
     def find_out() -> TableChange:
-        return _change_since(recorded, now, table, schema, tracked)
+        return _change_since(recorded, now, table, schema, wanted)
 
     if recorded.snapshot_id == now.snapshot_id or not table.metadata_location:
         return find_out()
-    return _CHANGES.get((table.metadata_location, recorded, now, schema.schema_id, tracked), find_out)
+    return _CHANGES.get((table.metadata_location, recorded, now, schema.schema_id, wanted), find_out)
 
 
 def _change_since(
-    recorded: TableVersion, now: TableVersion, table: Table, schema: Schema, tracked: frozenset[str]
+    recorded: TableVersion,
+    now: TableVersion,
+    table: Table,
+    schema: Schema,
+    wanted: Wanted,
 ) -> TableChange:
     metadata = table.metadata
     if now.uuid != recorded.uuid:
@@ -146,7 +153,7 @@ def _change_since(
     target = metadata.snapshot_by_id(now.snapshot_id)
     if target is None:
         return TableChange("unknown", moved=True, reason=f"has lost the snapshot {now.snapshot_id}")
-    rows = FileRows(table, schema, tracked)
+    rows = FileRows(table, schema, wanted)
     if recorded.snapshot_id is None:
         return _change_of(rows, _live_files(table, target), ())
     start = metadata.snapshot_by_id(recorded.snapshot_id)

@@ -33,7 +33,9 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.constants import withou
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_uses import occurrences_in
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
+    Filter,
     Occurrence,
+    StaticFilter,
     Track,
     TrackedColumn,
     TrackedRelation,
@@ -47,6 +49,8 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import (
 )
 from dbt.adapters.icebergmv.maintenance.definition.unread_columns import words_of_read_columns
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
+from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, TupleDomain
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import is_computed, preimage
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ class ViewDefinition:
     `merging` says how its groups are merged, if they can be. `known` is what it was analysed with.
     `clock`: its clock functions have become literals. `keys` are the texts of the last items of its list,
     which are stored and not shown (see hidden_keys.py); `unlisted` the columns that could be such items. `filters` are
-    what joins with filtered tables keep of others.
+    what joins with filtered tables keep of others, `static_filters` what conditions with constants keep.
     """
 
     sql: str
@@ -94,6 +98,7 @@ class ViewDefinition:
     keys: tuple[str, ...] = ()
     unlisted: tuple[Unlisted, ...] = ()
     filters: tuple[DynamicFilter, ...] = ()
+    static_filters: tuple[StaticFilter, ...] = ()
 
     @property
     def live(self) -> tuple[TableReference, ...]:
@@ -148,6 +153,19 @@ class ViewDefinition:
             return {}
         found = {c.name: tuple(t for t in c.tracks if t.occurrence == occurrence) for c in self.columns or ()}
         return {name: tracks for name, tracks in found.items() if tracks}
+
+    def kept_rows(self, indexes: Iterable[int]) -> tuple[TupleDomain, ...]:
+        """Return the only rows of a table that matter to the view, which reads it by some references: any of these.
+
+        Conditions with constants leave out all others.
+        """
+        return tuple(self._kept_rows(use) for use in self.uses_of_all(indexes))
+
+    def _kept_rows(self, use: Occurrence) -> TupleDomain:
+        tracks = ((one, t) for one in self.static_filters for t in one.tracks if t.occurrence == use)
+        return TupleDomain.all_of(
+            (ColumnKey(t.column), preimage(t.function, one.passing)) for one, t in tracks if not is_computed(t.function)
+        )
 
     def tracked_columns(self, index: int) -> frozenset[str]:
         """Return the base columns of a reference that some output column tracks."""
@@ -233,7 +251,8 @@ def analyse(
         known=known,
         keys=keys,
         unlisted=followed.unlisted,
-        filters=dynamic_filters(parsed, sql, relation.filters),
+        filters=dynamic_filters(parsed, sql, [f for f in relation.filters if isinstance(f, Filter)]),
+        static_filters=tuple(f for f in relation.filters if isinstance(f, StaticFilter)),
     )
 
 

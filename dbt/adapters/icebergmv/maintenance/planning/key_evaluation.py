@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows
+from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows, Wanted
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import partitions_of
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Track
@@ -156,7 +156,7 @@ def live_values(base: BaseTableStatus, column: str) -> Domain | None:
         return Domain.none()
     if all(schema.find_column_name(f.source_id) != column for f in table.spec().fields):
         return None
-    rows, live = FileRows(table, schema, frozenset([column])), []
+    rows, live = FileRows(table, schema, Wanted(frozenset([column]))), []
     for partition in partitions_of(table, snapshot_id):
         found = rows.of_partition(partition)
         domain = None if found is None else found.domains.get(ColumnKey(column))

@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from typing_extensions import assert_never
 
-from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows
+from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows, Wanted
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import count_files, manifests_of
 from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import bytes_by_partition
@@ -136,7 +136,7 @@ def _bytes_within(source: IcebergSource, snapshot_id: int, wanted: _Wanted) -> i
     if wanted is None:
         return sum(sizes.values())
     fields = [(f.column, f.transform) for f in spec_fields(source.table.spec(), source.table_schema)]
-    rows = FileRows(source.table, source.table_schema, frozenset())
+    rows = FileRows(source.table, source.table_schema, Wanted(frozenset()))
     # Each partition is compared with all values of a list, which would take seconds for a long one.
     read = [in_terms_of(within_bounds(d, LONG_LIST), fields) for d in wanted]
     return sum(size for partition, size in sizes.items() if _meet(rows.of_partition(partition), read))

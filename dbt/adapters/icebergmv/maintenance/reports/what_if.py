@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from pyiceberg.manifest import DataFileContent
 
-from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows, changed_rows
+from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows, Wanted, changed_rows
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import live_files, manifests_of
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableChange
 from dbt.adapters.icebergmv.maintenance.planning.cost import WORTH_ASKING, is_within_bounds
@@ -99,7 +99,7 @@ def one_file_changed(source: IcebergSource, tracked: frozenset[str], only_added:
     file = next((f for f in files if f.content == DataFileContent.DATA), None)
     if file is None:
         return None
-    rows = changed_rows(FileRows(source.table, source.table_schema, tracked), [file], [])
+    rows = changed_rows(FileRows(source.table, source.table_schema, Wanted(tracked)), [file], [])
     return TableChange(
         "stale",
         moved=True,

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
+from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import Wanted
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange, change_since
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
+from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables, IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange, clock_change
@@ -95,10 +97,16 @@ def status_of(definition: ViewDefinition, bases: BaseTables, state: ViewState | 
         found[base.name] = base
         references.setdefault(base.name, []).append(reference.index)
     recorded = {b.name: b for b in state.base_tables} if state is not None else {}
-    return MaterializedViewStatus(
-        tuple(_status(definition, base, tuple(references[name]), recorded) for name, base in found.items()),
-        None if definition.clock is None or state is None else clock_change(definition.clock.values, state.clock),
-    )
+    clock = None if definition.clock is None or state is None else clock_change(definition.clock.values, state.clock)
+
+    def status(base: BaseTable) -> BaseTableStatus:
+        indexes = tuple(references[base.name])
+        # The rows that another value of the clock kept may have gone.
+        rows = definition.kept_rows(indexes) if clock is None else (TupleDomain.all(),)
+        wanted = Wanted(tracked_columns(definition, indexes), rows)
+        return _status(definition, base, indexes, recorded.get(base.name), wanted)
+
+    return MaterializedViewStatus(tuple(map(status, found.values())), clock)
 
 
 def tracked_columns(definition: ViewDefinition, references: Iterable[int]) -> frozenset[str]:
@@ -110,20 +118,23 @@ def _status(
     definition: ViewDefinition,
     base: BaseTable,
     references: tuple[int, ...],
-    recorded: Mapping[TableName, BaseTableState],
+    known: BaseTableState | None,
+    wanted: Wanted,
 ) -> BaseTableStatus:
-    known = recorded.get(base.name)
     if base.source is None:
         change = TableChange("unknown", moved=True, reason=base.untrackable)
     elif known is None:
         change = TableChange("unknown", moved=True, reason="was not read by the last refresh")
     else:
-        change = _change(known, base.source, definition, tracked_columns(definition, references))
+        change = _change(known, base.source, definition, wanted)
     return BaseTableStatus(base, references, known, change)
 
 
 def _change(
-    known: BaseTableState, source: IcebergSource, definition: ViewDefinition, tracked: frozenset[str]
+    known: BaseTableState,
+    source: IcebergSource,
+    definition: ViewDefinition,
+    wanted: Wanted,
 ) -> TableChange:
     if known.storage != source.storage:
         return TableChange("unknown", moved=True, reason="is now another table")
@@ -136,7 +147,7 @@ def _change(
         if reason is not None:
             return TableChange("unknown", moved=True, reason=reason)
     try:
-        return change_since(known.version, source.version, source.table, source.table_schema, tracked)
+        return change_since(known.version, source.version, source.table, source.table_schema, wanted)
     except Exception as error:
         # File systems and the Avro reader fail in many kinds; none may pass for "nothing changed".
         return TableChange("unknown", moved=True, reason=f"has manifests that cannot be read ({type(error).__name__})")

@@ -22,6 +22,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     Filter,
     FilterTerm,
     Occurrence,
+    StaticFilter,
     Track,
     null_supplied,
 )
@@ -33,17 +34,22 @@ _OF_OTHER_ROWS = ("connect", "match", "kind", "pivots", "sample")
 _COMPARE = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 
 
-def filters_of(select: exp.Select, names: Names) -> tuple[Filter, ...]:
+def filters_of(select: exp.Select, names: Names) -> tuple[Filter | StaticFilter, ...]:
     """Return what tables in FROM say of those that are equated with them, and those below in this SELECT.
 
     `names` are those of FROM behind WHERE. Rows that pass some terms are those that pass all of them, and more.
     """
     sources = names.sources
-    if any(map(select.args.get, _OF_OTHER_ROWS)):
+    if reads_other_rows(select):
         return sources.relation.filters
-    terms = [term for term in _terms(select) if term.find(exp.Query) is None]
-    below = (_met(one, terms, names) for one in sources.relation.filters)
+    terms = [term for term in conditions_of(select) if term.find(exp.Query) is None]
+    below = (one if isinstance(one, StaticFilter) else _met(one, terms, names) for one in sources.relation.filters)
     return (*below, *(one for table in _tables(select) for one in _own(table, select, terms, sources)))
+
+
+def reads_other_rows(select: exp.Select) -> bool:
+    """Return whether a clause makes other rows of those that pass FROM and WHERE, or before they do."""
+    return any(map(select.args.get, _OF_OTHER_ROWS))
 
 
 def _met(below: Filter, terms: Iterable[exp.Expr], names: Names) -> Filter:
@@ -113,14 +119,19 @@ def _is_plain(table: exp.Table) -> bool:
     return not table.alias_column_names and not any(map(table.args.get, clauses))
 
 
-def _terms(select: exp.Select) -> Iterator[exp.Expr]:
-    """Yield the conditions that hold for every row: the terms of WHERE, and of the ON of inner joins."""
+def conditions_of(select: exp.Select) -> Iterator[exp.Expr]:
+    """Yield the conditions that hold for every row: the terms of WHERE, and of the ON of inner joins.
+
+    Not so an ON behind which another join shows NULL in place of the rows that passed.
+    """
     where = select.args.get("where")
     yield from conjuncts(where.this if where is not None else None)
-    for join in select.args.get("joins") or ():
-        side, kind, method = (str(join.args.get(a) or "").upper() for a in ("side", "kind", "method"))
+    for join in reversed(select.args.get("joins") or ()):
+        side, kind, method = (join.text(a).upper() for a in ("side", "kind", "method"))
         if not side and not method and kind in ("", "INNER", "CROSS"):
             yield from conjuncts(join.args.get("on"))
+        if side in ("RIGHT", "FULL"):
+            return
 
 
 def _is_of(term: exp.Expr, own: set[int], sources: Sources) -> bool:

@@ -37,6 +37,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import (
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.literal_types import type_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
+from dbt.adapters.icebergmv.maintenance.definition.rules.static_filters import static_filters
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Additive,
     Deltas,
@@ -80,7 +81,7 @@ def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> Tracked
     result = TrackedRelation(
         columns, below.occurrences, obstacles, deltas, below.questions, unlisted(select, names), below.ruled_out
     )
-    result = replace(result, filters=filters_of(select, names))
+    result = replace(result, filters=(*filters_of(select, names), *static_filters(select, names)))
     reason = _cut_reason(select)
     if reason is not None:
         return result.cut(reason)

@@ -10,6 +10,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Constant, KeyFunction, OrNull
 
 
@@ -201,6 +202,17 @@ class Filter:
 
 
 @dataclass(frozen=True)
+class StaticFilter:
+    """What a condition with constants says of the rows of tables.
+
+    To all that is above, of the occurrence of each of the `tracks` only rows matter that lead to a value in `passing`.
+    """
+
+    passing: Domain
+    tracks: Tracks
+
+
+@dataclass(frozen=True)
 class TrackedRelation:
     """The output of an operator. `columns` is None when its columns are not known.
 
@@ -216,7 +228,7 @@ class TrackedRelation:
     questions: Questions = field(default_factory=dict)
     unlisted: tuple[Unlisted, ...] = ()
     ruled_out: frozenset[Occurrence] = frozenset()
-    filters: tuple[Filter, ...] = ()
+    filters: tuple[Filter | StaticFilter, ...] = ()
 
     def cut(self, reason: str) -> TrackedRelation:
         """Return the relation after an operator that nothing tracks through."""
@@ -246,6 +258,12 @@ class TrackedRelation:
         def moved_all(tracks: Tracks) -> Tracks:
             return frozenset(replace(t, occurrence=moved(t.occurrence)) for t in tracks)
 
+        def moved_filter(one: Filter | StaticFilter) -> Filter | StaticFilter:
+            tracks = moved_all(one.tracks)
+            if isinstance(one, StaticFilter):
+                return replace(one, tracks=tracks)
+            return replace(one, occurrence=moved(one.occurrence), tracks=tracks)
+
         emptied_by = self.deltas.emptied_by
         return TrackedRelation(
             self.columns and tuple(replace(c, tracks=moved_all(c.tracks), answered=frozenset()) for c in self.columns),
@@ -256,7 +274,7 @@ class TrackedRelation:
                 None if emptied_by is None else frozenset(map(moved, emptied_by)),
             ),
             ruled_out=frozenset(map(moved, self.ruled_out)),
-            filters=tuple(replace(f, occurrence=moved(f.occurrence), tracks=moved_all(f.tracks)) for f in self.filters),
+            filters=tuple(map(moved_filter, self.filters)),
         )
 
 
