@@ -276,3 +276,60 @@ def test_many_files_are_described_roughly(table: MetadataTable) -> None:
     expected = TupleDomain.where({ColumnKey("id"): hull, ColumnKey("region"): regions})
     assert found(change) == ({expected}, 1100, "file")
     assert len(table.since(few, "id", "region").constraints.data_disjuncts) == 200
+
+
+def test_files_without_a_wanted_row_are_left_out_and_counted(table: MetadataTable) -> None:
+    start = table.commit(Operation.APPEND, [data("a", 1, 2)])
+    table.commit(Operation.APPEND, [data("b", 3, 4), data("c", 5, 6), file_of("d")])
+    assert found(table.since(start, "id", rows=ids((4, 4)))) == ({TupleDomain.all()}, 3, "file")
+    table.commit(Operation.DELETE, [], [file_of("d")])
+    assert found(table.since(start, "id", rows=ids((9, 9)))) == ({TupleDomain.all()}, 4, "file")
+
+
+def test_bounds_of_a_column_that_is_not_tracked_leave_files_out(table: MetadataTable) -> None:
+    start = table.commit(Operation.APPEND, [data("a", 1, 2)])
+    table.commit(Operation.APPEND, [data("b", 3, 4, ["x"], 1), data("c", 5, 6, ["x"], 1)])
+    table.commit(Operation.APPEND, [file_of("d", ("y",), spec=1)])
+    assert found(table.since(start, "region", rows=ids((3, 3)))) == ({in_region("x"), in_region("y")}, 2, "partition")
+    assert found(table.since(start, "region", rows=ids((7, 9)))) == ({in_region("y")}, 2, "partition")
+    assert found(table.since(start, rows=in_region("y"))) == ({in_region("y")}, 2, "partition")
+    assert found(table.since(start, "region", rows=in_region(None))) == (set(), 2, "partition")
+    assert found(table.since(start, "region", rows=TupleDomain.none())) == (set(), 2, "partition")
+
+
+def test_a_transform_that_says_nothing_of_wanted_rows(table: MetadataTable) -> None:
+    start = table.commit(Operation.APPEND, [data("a", 1, 2)])
+    table.commit(Operation.APPEND, [file_of("b", (1,), spec=2)])
+    assert table.since(start, "id", rows=ids((9, 9))).constraints.data_disjuncts
+
+
+def test_deletes_from_files_without_a_wanted_row(table: MetadataTable) -> None:
+    table.commit(Operation.APPEND, [data("a", 1, 2), data("b", 3, 4)])
+    start = table.commit(Operation.APPEND, [data("c", 5, 6, ["x"], 1)])
+    table.commit(Operation.DELETE, [deletes("v", about="b"), deletes("w", about="c", partition=("x",), spec=1)])
+    assert found(table.since(start, "id", rows=ids((4, 9)))) == (
+        {ids((3, 4)), both(ids((5, 6)), in_region("x"))},
+        2,
+        "file",
+    )
+    assert found(table.since(start, "id", rows=ids((5, 9)))) == ({both(ids((5, 6)), in_region("x"))}, 2, "file")
+    assert found(table.since(start, "id", rows=ids((7, 9)))) == (set(), 2, "file")
+    assert found(table.since(start, "id", rows=in_region("b"))) == ({ids((3, 4))}, 2, "file")
+
+
+def test_deletes_of_which_nobody_knows_where_they_are(table: MetadataTable) -> None:
+    start = table.commit(Operation.APPEND, [data("a", 1, 2)])
+    table.commit(Operation.DELETE, [deletes("v")])
+    assert found(table.since(start, "id", rows=ids((9, 9)))) == ({TupleDomain.all()}, 1, "file")
+
+
+def test_a_file_that_came_and_was_deleted_from(table: MetadataTable) -> None:
+    start = table.commit(Operation.APPEND, [data("a", 1, 2)])
+    table.commit(Operation.OVERWRITE, [data("b", 3, 4), deletes("v", about="b")])
+    assert found(table.since(start, "id", rows=ids((9, 9)))) == (set(), 2, "file")
+
+
+def test_partitions_and_bounds_that_no_row_can_be_in_leave_nothing_out(table: MetadataTable) -> None:
+    start = table.commit(Operation.APPEND, [data("a", 1, 2)])
+    table.commit(Operation.APPEND, [data("b", 3, 4, ["x"], 1)])
+    assert found(table.since(start, "region", rows=in_region("b"))) == ({in_region("x")}, 1, "partition")

@@ -212,3 +212,18 @@ def test_column_wise_union_is_a_superset(disjuncts: list[TupleDomain]) -> None:
     union = reduce(column_wise_union, disjuncts)
     for row in ROWS:
         assert holds(union, row) or not any(holds(d, row) for d in disjuncts)
+
+
+@given(tuple_domains("ab", INTEGERS), tuple_domains("ab", INTEGERS))
+def test_rows_in_both_are_in_each(left: TupleDomain, right: TupleDomain) -> None:
+    both = left.intersect(right)
+    assert both == right.intersect(left)
+    for a, b in itertools.product(probes(INTEGERS), repeat=2):
+        row = {ColumnKey("a"): a, ColumnKey("b"): b}
+        held = [not one.is_none and all(d.contains(row[k]) for k, d in one.constraints) for one in (left, right, both)]
+        assert held[2] == (held[0] and held[1])
+
+
+def test_no_row_is_in_both_where_one_side_has_none() -> None:
+    some = TupleDomain.where({ColumnKey("a"): Domain.of(1)})
+    assert some.intersect(TupleDomain.none()) == TupleDomain.none().intersect(some) == TupleDomain.none()

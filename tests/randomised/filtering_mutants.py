@@ -1,4 +1,4 @@
-"""Planners that let a join with a filtered table keep too few of the changed rows."""
+"""Planners that let a join with a filtered table, or a condition, keep too few of the changed rows."""
 
 from __future__ import annotations
 
@@ -6,15 +6,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from unittest.mock import patch
 
+from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import Wanted
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.dynamic_filters import DynamicFilter
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Track
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import StaticFilter, Track
 from dbt.adapters.icebergmv.maintenance.planning import dynamic_filtering
 from dbt.adapters.icebergmv.maintenance.planning.asker import one_by_one
 from dbt.adapters.icebergmv.maintenance.planning.dynamic_filtering import DynamicFiltering
-from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain
+from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, Range
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import OrNull
-from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus, wanted_of
 from tests.randomised.mutants import Mutant, on, view
 from tests.randomised.planners import Planner, filtered_everywhere
 from tests.randomised.views import View
@@ -45,6 +46,9 @@ NULL_SAFE = View(
     (),
     "d",
 )
+BOUND = view("SELECT region, v FROM t0 WHERE v > 0")
+BOUND_TWICE = view("SELECT v, id FROM t0 WHERE v > 0 UNION ALL SELECT c.v, c.id FROM t0 c WHERE c.v < 0")
+BOUND_BY_ON = view("SELECT a.region, a.v, b.v AS w FROM t0 a LEFT JOIN t1 b ON a.d = b.d AND a.v > 0")
 EITHER = view("SELECT a.region, a.v FROM t0 a JOIN t1 b ON a.d = b.d WHERE b.v > 0 OR a.v > 0")
 
 
@@ -77,6 +81,22 @@ def claiming(change: Callable[[tuple[DynamicFilter, ...]], Iterable[DynamicFilte
         return filtered_everywhere(replace(filtering, definition=found), status)
 
     return Planner(filter=filter_)
+
+
+def conditions(change: Callable[[ViewDefinition], ViewDefinition]) -> Planner:
+    """Return a planner with another idea of what conditions keep."""
+    return Planner(wanted=lambda definition, references: wanted_of(change(definition), references))
+
+
+def _passing(domain: Domain) -> Callable[[ViewDefinition], ViewDefinition]:
+    """Return a claim that the first use of t0 is kept where v is among some values."""
+    found = (StaticFilter(domain, frozenset([on(0, "v")])),)
+    return lambda definition: replace(definition, static_filters=found)
+
+
+def _first_use_alone(definition: ViewDefinition, references: Sequence[int]) -> Wanted:
+    found = wanted_of(definition, references)
+    return replace(found, rows=found.rows[:1])
 
 
 def of(mutant: Planner, *views: View) -> Mutant:
@@ -125,6 +145,13 @@ FILTERING_MUTANTS: dict[str, Mutant] = {
     "a use without a filter is forgotten": of(claiming(_first_use_of_each), TWICE),
     "what one use keeps is what all keep": of(claiming(_first_use_of_each), OF_BOTH),
     "NULL beside NOT IN is not kept": of(known("preimage", lambda function, domain: domain), NOT_IN),
+    "what passes a condition is taken for what does not": of(
+        conditions(_passing(Domain.between(Range(None, 0)))), BOUND
+    ),
+    "conditions of the first use alone": of(Planner(wanted=_first_use_alone), BOUND_TWICE),
+    "the ON of an outer join is a condition": of(
+        conditions(_passing(Domain.between(Range(0, None, low_inclusive=False)))), BOUND_BY_ON
+    ),
     "days between others are not kept": of(
         known("_in_runs", lambda domain: Domain(domain.ranges[:1], domain.null)), JOINED
     ),

@@ -11,6 +11,7 @@ from threading import Lock
 from typing import NamedTuple, TypeAlias
 from unittest.mock import patch
 
+from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import Wanted
 from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableChange, TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
@@ -44,7 +45,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, TupleDo
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange, clock_change
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
-from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus, wanted_of
 from tests.randomised.database import BEFORE
 from tests.randomised.tables import COLUMN_INFOS, Change, Row, Spec, changed_partitions, live_values
 
@@ -174,6 +175,7 @@ class Planner:
     clock: Callable[[ClockChange | None], ClockChange | None] = lambda change: change
     ask_clock: AskClock = answer_of_clock
     listing: Callable[[Run], Run] = lambda run: run
+    wanted: Callable[[ViewDefinition, Sequence[int]], Wanted] = wanted_of
     filter: Callable[[DynamicFiltering, MaterializedViewStatus], MaterializedViewStatus] = filtered_everywhere
     watch: Callable[[Situation, RefreshPlan], None] = lambda situation, plan: None
 
@@ -192,7 +194,9 @@ class Planner:
             is_append = session.appends and table in changes and self.is_append(changes[table])
             indexes = self.references(tuple(reference.index for reference in found))
             change = changes.get(table, _UNCHANGED)
-            bases.append(_base(session.bases.of(found[0]), indexes, raw.get(table, ()), is_append, change))
+            base = _base(session.bases.of(found[0]), indexes, raw.get(table, ()), is_append, change)
+            wanted = self.wanted(definition, indexes)
+            bases.append(_cut_down(base, wanted) if session.filters else base)
         moved = None if definition.clock is None else clock_change(definition.clock.values, session.before)
         status = MaterializedViewStatus(tuple(bases), self.clock(moved))
         if session.lists:
@@ -294,6 +298,12 @@ def _base(
     )
     recorded = BaseTableState(base.name, base.name, TableVersion("uuid", BEFORE, 0))
     return BaseTableStatus(base, references, recorded, change)
+
+
+def _cut_down(base: BaseTableStatus, wanted: Wanted) -> BaseTableStatus:
+    """Return the status of a table without what is known of changed rows that are not wanted."""
+    kept = StaleDataConstraints(tuple(filter(wanted.is_among, base.change.constraints.data_disjuncts)))
+    return replace(base, change=replace(base.change, constraints=kept))
 
 
 RIGHT = Planner()

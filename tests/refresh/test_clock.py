@@ -24,9 +24,9 @@ from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from tests.refresh.refreshes import ORDERS, STORAGE, TOTALS_COLUMNS, VIEW, Stage, sell
 from tests.support.recording_spark import SETTINGS, RecordingSpark
 
-RECENT = "SELECT region, sum(amount) AS total FROM orders WHERE day >= current_date - 30 GROUP BY region"
+RECENT = "SELECT region, sum(amount) AS total FROM orders WHERE day >= current_date - 3000 GROUP BY region"
 MONDAY, LATE, TUESDAY = "2026-11-23T08:00:00+00:00", "2026-11-23T23:59:59+00:00", "2026-11-24T00:00:00+00:00"
-DIFFERENCE = "<=> (day >= DATE '2026-11-23' - 30)"
+DIFFERENCE = "<=> (day >= DATE '2026-11-23' - 3000)"
 
 
 class Answering(RecordingSpark):
@@ -62,7 +62,7 @@ def test_the_rows_are_those_of_one_date(stage: Stage) -> None:
     result, said = run(stage, MONDAY, refresh_policy="incremental_strict")
     assert result.kind == "full"
     assert not any("current_date" in s for s in said if not s.startswith("CREATE OR REPLACE VIEW"))
-    assert any("WHERE day >= DATE '2026-11-23' - 30 GROUP BY region" in s for s in said)
+    assert any("WHERE day >= DATE '2026-11-23' - 3000 GROUP BY region" in s for s in said)
     assert recorded(stage) == {"date": "2026-11-23"}
 
 
@@ -81,7 +81,7 @@ def test_on_the_next_day_what_the_clock_moves_is_replaced(stage: Stage) -> None:
     assert DIFFERENCE in asked
     (written,) = (s for s in said if s.startswith("INSERT INTO"))
     assert "REPLACE WHERE (`region` IS NULL OR `region` <=> 'EU'" in written
-    assert "WHERE day >= DATE '2026-11-24' - 30 GROUP BY region" in written
+    assert "WHERE day >= DATE '2026-11-24' - 3000 GROUP BY region" in written
     assert recorded(stage) == {"date": "2026-11-24"}
 
 
@@ -122,6 +122,20 @@ def test_tables_are_asked_as_they_were_while_the_clock_is(stage: Stage) -> None:
     assert "REPLACE WHERE (`region` IN ('EU', 'US')" in written
 
 
+def test_tables_that_change_before_the_time_of_the_view_are_no_change_of_it(stage: Stage) -> None:
+    sql = RECENT.replace("3000", "30")
+    run(stage, MONDAY, sql=sql)
+    sell("US")({"orders": stage.catalog.iceberg.load_table("ns.orders")})
+    result, said = run(stage, LATE, sql=sql)
+    assert (result.kind, result.reason) == ("none", "no row of the view can be affected (orders: 1 partition changed)")
+    assert [s for s in said if s.startswith("SELECT")] == []
+    sell("EU")({"orders": stage.catalog.iceberg.load_table("ns.orders")})
+    result, said = run(stage, TUESDAY, "US", sql=sql)
+    assert result.reason == "orders: 1 partition changed; the date moved from 2026-11-23 to 2026-11-24"
+    (written,) = (s for s in said if s.startswith("INSERT INTO"))
+    assert "REPLACE WHERE (`region` <=> 'US')" in written
+
+
 def test_a_state_without_a_clock_is_refreshed_in_full_once(stage: Stage) -> None:
     run(stage, MONDAY)
     view = stage.catalog.views[VIEW[2]]
@@ -155,7 +169,7 @@ def test_a_clock_in_a_plain_view_is_read_with_it(stage: Stage) -> None:
         namespace="ns",
         name="recent",
         uuid="u",
-        sql="SELECT * FROM orders WHERE day >= current_date - 30",
+        sql="SELECT * FROM orders WHERE day >= current_date - 3000",
         columns=tuple(ColumnInfo(name, type_, None) for name, type_ in columns),
         properties={},
         comment=None,

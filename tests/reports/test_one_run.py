@@ -22,7 +22,7 @@ from tests.support.recording_spark import SETTINGS, RecordingSpark
 
 BEHAVIORS = ("use_data_table", "use_view_query", "use_stitching")
 COLUMNS = (("region", "string"), ("total", "bigint"))
-SQL = "SELECT region, total FROM sales WHERE total > 0"
+SQL = "SELECT region, total FROM sales WHERE total > 0 OR total IS NULL"
 
 
 def above(stage: Stage, name: str = "above", sql: str = SQL, **config: object) -> RefreshRequest:

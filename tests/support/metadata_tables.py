@@ -33,8 +33,10 @@ from pyiceberg.types import NestedField, PrimitiveType, StringType, StructType
 
 from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import Wanted
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange, TableVersion, change_since
+from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 
 UUID_OF_TABLE = UUID(int=1)
+EVERY_ROW = TupleDomain.all()
 
 
 class _Writer(ManifestWriterV2):
@@ -178,12 +180,14 @@ class MetadataTable:
         )
         return Table(("ns", "t"), metadata, "", self.io, NoopCatalog("none"))
 
-    def since(self, snapshot_id: int | None, *tracked: str, schema: Schema | None = None) -> TableChange:
-        """Return the change since a snapshot."""
+    def since(
+        self, snapshot_id: int | None, *tracked: str, schema: Schema | None = None, rows: TupleDomain = EVERY_ROW
+    ) -> TableChange:
+        """Return the change since a snapshot, of which these columns and rows are wanted."""
         table = self.table(schema)
         before = TableVersion(str(UUID_OF_TABLE), snapshot_id, self.schema.schema_id)
         now = TableVersion(str(UUID_OF_TABLE), self.head, table.schema().schema_id)
-        return change_since(before, now, table, table.schema(), Wanted(frozenset(tracked)))
+        return change_since(before, now, table, table.schema(), Wanted(frozenset(tracked), (rows,)))
 
     def _add(
         self,

@@ -37,6 +37,11 @@ class Wanted:
     columns: frozenset[str]
     rows: tuple[TupleDomain, ...] = (TupleDomain.all(),)
 
+    def is_among(self, rows: TupleDomain) -> bool:
+        """Return whether one of some rows may be a wanted one."""
+        rows = in_terms_of(rows, ())
+        return any(not rows.intersect(wanted).is_none for wanted in self.rows)
+
 
 class FileRows:
     """Says which rows a file of a table can hold, on the top-level columns of a schema of that table."""
@@ -44,10 +49,9 @@ class FileRows:
     def __init__(self, table: Table, schema: Schema, wanted: Wanted) -> None:
         self._specs = table.specs()
         self._columns = {f.field_id: f for f in schema.fields}
-        self._tracked = wanted.columns
+        self._wanted = wanted
         self._bounded = tuple(f for f in schema.fields if f.name in wanted.columns)
-        self._kept = () if any(rows.is_all for rows in wanted.rows) else wanted.rows
-        filtered = {key.column for rows in self._kept for key, _ in rows.constraints}
+        filtered = {key.column for rows in wanted.rows for key, _ in rows.constraints}
         self._filtered = tuple(f for f in schema.fields if f.name in filtered)
         self._was_date: dict[int, set[bool]] = {}
         for known in (*table.metadata.schemas, schema):
@@ -58,7 +62,8 @@ class FileRows:
     def of_partition(self, partition: PartitionKey) -> TupleDomain | None:
         """Return the rows that a partition can hold; None when its files have to be asked one by one."""
         rows = self._in_partition(partition)
-        is_known = not self._tracked or any(key.column in self._tracked for key, _ in rows.constraints)
+        tracked = self._wanted.columns
+        is_known = not tracked or any(key.column in tracked for key, _ in rows.constraints)
         return rows if is_known else None
 
     def of_data_file(self, file: DataFile) -> TupleDomain:
@@ -69,13 +74,10 @@ class FileRows:
 
     def may_be_wanted(self, file: DataFile) -> bool:
         """Return whether a row in a data file, or that a delete file is about, may be a wanted one."""
-        if not self._kept:
-            return True
         rows = self._in_partition(partition_key(file))
         if file.content == DataFileContent.DATA:
             rows = _both(bounded_rows(file, self._filtered), rows)
-        rows = in_terms_of(rows, ())
-        return any(not rows.intersect(kept).is_none for kept in self._kept)
+        return self._wanted.is_among(rows)
 
     def _in_partition(self, partition: PartitionKey) -> TupleDomain:
         if partition not in self._partitions:

@@ -159,7 +159,7 @@ class ViewDefinition:
 
         Conditions with constants leave out all others.
         """
-        return tuple(self._kept_rows(use) for use in self.uses_of_all(indexes))
+        return tuple(self._kept_rows(use) for use in self.uses_of_all(indexes)) or (TupleDomain.all(),)
 
     def _kept_rows(self, use: Occurrence) -> TupleDomain:
         tracks = ((one, t) for one in self.static_filters for t in one.tracks if t.occurrence == use)

@@ -198,6 +198,8 @@ class TupleDomain:
 
     def intersect(self, other: TupleDomain) -> TupleDomain:
         """Return the rows that are in both."""
+        if self.is_none or other.is_none:
+            return TupleDomain.none()
         return TupleDomain.all_of((*self.constraints, *other.constraints))
 
     @property

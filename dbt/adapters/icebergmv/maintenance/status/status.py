@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import Wanted
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange, change_since
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables, IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange, clock_change
@@ -97,16 +96,23 @@ def status_of(definition: ViewDefinition, bases: BaseTables, state: ViewState | 
         found[base.name] = base
         references.setdefault(base.name, []).append(reference.index)
     recorded = {b.name: b for b in state.base_tables} if state is not None else {}
-    clock = None if definition.clock is None or state is None else clock_change(definition.clock.values, state.clock)
 
     def status(base: BaseTable) -> BaseTableStatus:
         indexes = tuple(references[base.name])
-        # The rows that another value of the clock kept may have gone.
-        rows = definition.kept_rows(indexes) if clock is None else (TupleDomain.all(),)
-        wanted = Wanted(tracked_columns(definition, indexes), rows)
-        return _status(definition, base, indexes, recorded.get(base.name), wanted)
+        return _status(definition, base, indexes, recorded.get(base.name), wanted_of(definition, indexes))
 
-    return MaterializedViewStatus(tuple(map(status, found.values())), clock)
+    return MaterializedViewStatus(
+        tuple(map(status, found.values())),
+        None if definition.clock is None or state is None else clock_change(definition.clock.values, state.clock),
+    )
+
+
+def wanted_of(definition: ViewDefinition, references: Sequence[int]) -> Wanted:
+    """Return what is of use of the changes of a table that is read by some references.
+
+    Where the clock moved, too, its conditions are those of now: it moves before any table changes.
+    """
+    return Wanted(tracked_columns(definition, references), definition.kept_rows(references))
 
 
 def tracked_columns(definition: ViewDefinition, references: Iterable[int]) -> frozenset[str]:
