@@ -20,10 +20,10 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.icebergmv.catalog_properties import CatalogSettings, catalog_settings
 from dbt.adapters.icebergmv.connections import new_handle
 from dbt.adapters.icebergmv.maintenance.lake import Limit
+from integration.support.following import in_turn
 from integration.support.life_cycle import Project
 from integration.support.servers.processes import free_port
 from integration.support.servers.spark import SERVERS
-from tests.support.shares import one_of
 
 TOKEN = "a-t0ken-of-tests"
 # A shell that starts the tests in the background has Ctrl-C ignored in all that they start.
@@ -190,7 +190,7 @@ def test_a_catalog_that_dbt_does_not_reach_is_named_at_every_run(lake: Lake) -> 
     assert "write `catalog_reader: spark` in the profile" in said
 
 
-@pytest.mark.parametrize("method", SERVERS)
+@pytest.mark.parametrize("method", in_turn(SERVERS, 1))
 def test_a_question_is_stopped_while_it_runs(lake: Lake, method: str) -> None:
     """The connection goes on with the next statement."""
     with lake.server(method):
@@ -228,7 +228,8 @@ def test_a_question_is_stopped_while_it_runs(lake: Lake, method: str) -> None:
         handle.close()
 
 
-@pytest.mark.parametrize("method", one_of(2, SERVERS))
+@pytest.mark.long
+@pytest.mark.parametrize("method", SERVERS)
 def test_a_statement_of_most_keys_reaches_the_server(lake: Lake, method: str) -> None:
     with lake.server(method):
         project = lake.project(method)

@@ -37,7 +37,11 @@ MOST = {
 
 @pytest.fixture(
     scope="module",
-    params=[(*case, 4) for case in MOST] + [pytest.param((*case, 8), marks=pytest.mark.long) for case in MOST],
+    params=[
+        pytest.param((*case, most), marks=[] if (most, case[1]) == (4, "small") else [pytest.mark.long])
+        for most in (4, 8)
+        for case in MOST
+    ],
 )
 def sizes(users_lake: LakeProject, request: pytest.FixtureRequest) -> tuple[tuple[str, str], list[dict[int, PlanSize]]]:
     """Return the sizes of fresh and of stale reads of joins, by the number of base tables: 1, 2, 4, or also 8."""

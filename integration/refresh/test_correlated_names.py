@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from integration.support.following import Change, assert_follows, built
+import pytest
+
+from integration.support.following import Change, assert_follows, built, in_turn
 from integration.support.lake import LakeProject
 
 SHOWN = {
@@ -57,17 +59,21 @@ NAMING = {
 MINE = {"counts_mine": "full", "has_mine": "full"}
 
 
-def test_views_that_show_correlated_subqueries(lake: LakeProject) -> None:
-    tables = built(lake, "shown_", SHOWN, SHOWING, SHOWING)
-    for change in ROWS:
-        assert_follows(lake, tables, change, SHOWING)
+@pytest.fixture(scope="module")
+def shown(lake: LakeProject) -> dict[str, str]:
+    return built(lake, "shown_", SHOWN, SHOWING, SHOWING)
+
+
+@pytest.mark.parametrize("change", in_turn(ROWS, 3))
+def test_views_that_show_correlated_subqueries(lake: LakeProject, shown: dict[str, str], change: Change) -> None:
+    assert_follows(lake, shown, change, SHOWING)
 
 
 def test_names_that_are_functions_or_variables_without_the_row(lake: LakeProject) -> None:
     tables = built(lake, "named_", NAMES, NAMING, NAMING)
     lake.sql("DECLARE OR REPLACE VARIABLE bound INT DEFAULT -1")
     try:
-        for value in (60, 2, 70):
+        for value in (60, 2):
             assert_follows(lake, tables, ([f"INSERT INTO {{values}} VALUES (current_user(), {value})"], MINE), NAMING)
         assert_follows(lake, tables, (["DELETE FROM {values} WHERE value < 5"], MINE), NAMING)
     finally:

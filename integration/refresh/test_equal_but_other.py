@@ -5,7 +5,9 @@ Groups, windows and joins take them for one value. What is shown of them, as a t
 
 from __future__ import annotations
 
-from integration.support.following import filled
+import pytest
+
+from integration.support.following import assert_follows, filled, in_turn
 from integration.support.lake import LakeProject
 
 TABLES = {
@@ -61,16 +63,19 @@ CHANGES = [
 ]
 
 
-def test_views_follow_and_are_full_where_nothing_says_what_is_reached(lake: LakeProject) -> None:
+@pytest.fixture(scope="module")
+def names(lake: LakeProject) -> dict[str, str]:
     names = filled(lake, "", TABLES)
     for view, sql in VIEWS.items():
         lake.model(view, sql.format(**names), refresh_policy="incremental")
     lake.run("--select", *VIEWS)
-    for statements in CHANGES:
-        for statement in statements:
-            lake.sql(statement.format(**names))
-        found = lake.run("--select", *VIEWS)
-        lake.assert_equals_definition(*VIEWS)
-        assert {view: found[view]["refresh_kind"] for view in FULL} == dict.fromkeys(FULL, "full")
-        kinds = {view: found[view]["refresh_kind"] for view in IN_PART}
-        assert {*kinds.values()} <= {"overwrite", "append", "none"}, kinds
+    return names
+
+
+@pytest.mark.parametrize("statements", in_turn(CHANGES, 2))
+def test_views_follow_and_are_full_where_nothing_says_what_is_reached(
+    lake: LakeProject, names: dict[str, str], statements: list[str]
+) -> None:
+    found = assert_follows(lake, names, (statements, dict.fromkeys(FULL, "full")), VIEWS)
+    kinds = {view: found[view]["refresh_kind"] for view in IN_PART}
+    assert {*kinds.values()} <= {"overwrite", "append", "none"}, kinds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from integration.support.following import Change, assert_follows, built
+from integration.support.following import Change, assert_follows, built, in_turn
 from integration.support.lake import LakeProject
 
 TABLES = {
@@ -67,13 +67,12 @@ def bounded(lake: LakeProject) -> tuple[LakeProject, dict[str, str]]:
     return lake, built(lake, "bounded_", TABLES, VIEWS, VIEWS)
 
 
-def test_views_follow_the_bound(bounded: tuple[LakeProject, dict[str, str]]) -> None:
-    lake, tables = bounded
-    for change in CHANGES:
-        found = assert_follows(lake, tables, change, VIEWS)
-        for view, kind in change[1].items():
-            if kind == "overwrite":
-                assert int(found[view]["rows_affected"]) < 1500, found[view]
+@pytest.mark.parametrize("change", in_turn(CHANGES, 4))
+def test_views_follow_the_bound(bounded: tuple[LakeProject, dict[str, str]], change: Change) -> None:
+    found = assert_follows(*bounded, change, VIEWS)
+    for view, kind in change[1].items():
+        if kind == "overwrite":
+            assert int(found[view]["rows_affected"]) < 1500, found[view]
 
 
 def test_beside_a_branch_at_a_snapshot(lake: LakeProject) -> None:

@@ -298,7 +298,7 @@ def test_a_column_that_nobody_names_is_not_read(orders: Orders) -> None:
     orders.refreshed("none")
 
 
-@pytest.mark.parametrize("rows", [40, 120_000], ids=["listed", "compared"])
+@pytest.mark.parametrize("rows", [40, pytest.param(120_000, marks=pytest.mark.long)], ids=["listed", "compared"])
 @pytest.mark.parametrize("listed", ["*", "id, ts, v, (v + id) * 2 AS w, 'x' AS note"])
 def test_columns_of_a_staging_model_that_nobody_reads(orders: Orders, listed: str, rows: int) -> None:
     """Rows that differ in such columns alone are no change; those that differ in others too are one."""

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
+
+import pytest
 
 from integration.support.lake import LakeProject
 
 Change = tuple[Sequence[str], Mapping[str, str]]
 """Statements over `{table}` names, and the kinds of refresh that some views must have after them."""
+
+T = TypeVar("T")
 
 CUSTOMERS = (
     "TBLPROPERTIES ('write.metadata.metrics.default'='none') AS SELECT * FROM VALUES "
@@ -39,6 +43,13 @@ def filled(
         lake.sql(f"CREATE TABLE {names[name]} ({columns}) USING iceberg {(partitioned or {}).get(name, '')}")
         lake.sql(f"INSERT INTO {names[name]} VALUES {rows}")
     return names
+
+
+def in_turn(changes: Sequence[T], first: int) -> list[Any]:
+    """Return changes as parameters of a test; all but the first few are for `make long`."""
+    return [
+        pytest.param(one, id=str(n), marks=[pytest.mark.long] if n >= first else []) for n, one in enumerate(changes)
+    ]
 
 
 def among(change: Change, views: Collection[str]) -> Change:
