@@ -190,7 +190,7 @@ def test_a_catalog_that_dbt_does_not_reach_is_named_at_every_run(lake: Lake) -> 
     assert "write `catalog_reader: spark` in the profile" in said
 
 
-@pytest.mark.parametrize("method", in_turn(SERVERS, 1))
+@pytest.mark.parametrize("method", in_turn([*SERVERS], 1))
 def test_a_question_is_stopped_while_it_runs(lake: Lake, method: str) -> None:
     """The connection goes on with the next statement."""
     with lake.server(method):
