@@ -19,8 +19,10 @@ BY_DAY = [("day", "ts")]
 DAILY = analysed("SELECT CAST(ts AS date) AS k, count(*) AS c FROM t GROUP BY k")
 TOTAL = analysed("SELECT count(*) AS c FROM t")
 VOLATILE = analysed("SELECT d, rand() AS r FROM t")
+SHORTENED = analysed("SELECT concat( region, '-',\n region) AS r, count(*) AS c FROM t GROUP BY 1")
 ORDERED = analysed("SELECT d, first(v) AS f FROM t GROUP BY d")
 STALE = status(base_status(change([partition_rows(BY_DAY, (10,))], unit="day")))
+OF_REGION = status(base_status(change([partition_rows([("identity", "region")], ("a",))], unit="day")))
 FRESH = status(base_status(change(status="fresh")))
 UNKNOWN = status(base_status(change(status="unknown", reason="t was dropped and created again")))
 POLICIES: tuple[RefreshPolicy, ...] = ("auto", "incremental", "incremental_strict", "full")
@@ -53,6 +55,10 @@ CASES = [
     ("fresh", DAILY, FRESH, None, "none", "nothing changed since "),
     ("tracked", DAILY, STALE, None, "overwrite", "t: 1 day changed"),
     ("untracked", TOTAL, STALE, None, "full", "t changed and is not tracked through an aggregate over all rows"),
+    (
+        *("not evaluated", SHORTENED, OF_REGION, None, "full"),
+        "t changed and Spark cannot say what concat( region, '-', region) makes of the values that did",
+    ),
     ("unknown", DAILY, UNKNOWN, None, "full", "t was dropped and created again"),
     ("volatile", VOLATILE, FRESH, None, "full", "rand() gives a new value at every run"),
     ("order", ORDERED, STALE, None, "full", "first() depends on the order in which rows are read (t: 1 day changed)"),

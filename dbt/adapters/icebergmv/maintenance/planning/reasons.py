@@ -72,5 +72,9 @@ def untracked(
 
 
 def _computed(definition: ViewDefinition, occurrence: Occurrence) -> str | None:
-    tracks = (t for found in definition.tracks_of(occurrence).values() for t in found)
-    return next((step.name for t in tracks for step in t.function if isinstance(step, Computed)), None)
+    """Return the expression that Spark is to evaluate, as a person wrote it of a base column."""
+    for track in (t for found in definition.tracks_of(occurrence).values() for t in found):
+        for place, step in enumerate(track.function):
+            if isinstance(step, Computed):
+                return step.name if place > 0 else " ".join(track.column.join(step.text).split())
+    return None
