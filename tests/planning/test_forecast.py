@@ -52,7 +52,7 @@ def test_nothing_is_asked(sql: str, kind: str) -> None:
         ("SELECT region, max(v) AS m FROM t GROUP BY region", ("overwrite", "none", "full"), "the keys of"),
         ("SELECT max(v) AS m FROM t HAVING max(v) > 1", ("full", "none"), "the keys of the changed rows of t"),
         ("SELECT upper(region) AS r, d + v AS x FROM t", ("overwrite", "none", "full"), "the keys of"),
-        ("SELECT dayofweek(d) AS k, max(v) AS m FROM t GROUP BY 1", ("full", "overwrite", "none"), "DAYOFWEEK"),
+        ("SELECT dayofweek(d) AS k, max(v) AS m FROM t GROUP BY 1", ("full", "overwrite", "none"), "what dayofweek(d)"),
     ],
 )
 def test_what_is_asked(sql: str, kinds: tuple[str, ...], question: str) -> None:

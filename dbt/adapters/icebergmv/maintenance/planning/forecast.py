@@ -34,6 +34,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
     without_regions,
 )
 from dbt.adapters.icebergmv.maintenance.planning.reached_rows import definition_below
+from dbt.adapters.icebergmv.maintenance.planning.reasons import asked_steps
 from dbt.adapters.icebergmv.maintenance.planning.settle import (
     PlanOptions,
     Settled,
@@ -45,7 +46,7 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import (
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, Columns, check_columns
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import PARTITIONED_OTHERWISE
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Step
 from dbt.adapters.icebergmv.maintenance.predicates.local_time import LocalTime
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
@@ -150,8 +151,9 @@ def _as_files_say(definition: ViewDefinition, status: MaterializedViewStatus, re
     if status.clock is not None and CLOCK.index not in request.answers:
         return _on_the_clock(definition, status, request, plan)
     # The offsets of a time zone only narrow ranges, which matters where there are too many to list.
-    steps = (Computed, LocalTime) if isinstance(plan, Full) else (Computed,)
-    names = dict.fromkeys(_asked_steps(definition, status, steps))
+    steps: tuple[type[Step], ...] = (Computed, LocalTime) if isinstance(plan, Full) else (Computed,)
+    stale = definition.uses_of_all(status.stale_references)
+    names = dict.fromkeys(name for use in stale for name in asked_steps(definition, use, steps))
     values = tuple(f"what {name} makes of the values that changed" for name in names)
     reaches = merges_reached_rows(definition, status, request) and _has_keys_below(definition, status)
     to_ask = references_to_ask(definition, status, request)
@@ -234,13 +236,6 @@ def _keys_of(definition: ViewDefinition, status: MaterializedViewStatus, to_ask:
         return f"the keys of the changed rows of {names}"
     keys = " and, if groups cannot be merged, the keys of those that did" if to_ask.only_whether else ""
     return f"whether a row of {names} changed{keys}"
-
-
-def _asked_steps(definition: ViewDefinition, status: MaterializedViewStatus, steps: tuple[type, ...]) -> Iterator[str]:
-    """Yield the steps of some types by which stale tables are tracked: Spark alone knows what they make of values."""
-    for use in definition.uses_of_all(status.stale_references):
-        tracks = (t for found in definition.tracks_of(use).values() for t in found)
-        yield from (step.name for t in tracks for step in t.function if isinstance(step, steps))
 
 
 def _united(*kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import NotListed
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Step
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
@@ -72,9 +74,16 @@ def untracked(
 
 
 def _computed(definition: ViewDefinition, occurrence: Occurrence) -> str | None:
-    """Return the expression that Spark is to evaluate, as a person wrote it of a base column."""
+    """Return the expression that Spark is to evaluate."""
+    return next(iter(asked_steps(definition, occurrence, (Computed,))), None)
+
+
+def asked_steps(definition: ViewDefinition, occurrence: Occurrence, kinds: tuple[type[Step], ...]) -> Iterator[str]:
+    """Yield the steps of some kinds by which an occurrence is tracked, as people write them.
+
+    Spark alone knows what they make of values.
+    """
     for track in (t for found in definition.tracks_of(occurrence).values() for t in found):
         for place, step in enumerate(track.function):
-            if isinstance(step, Computed):
-                return step.name if place > 0 else " ".join(track.column.join(step.text).split())
-    return None
+            if isinstance(step, kinds):
+                yield step.written_of(track.column) if place == 0 and isinstance(step, Computed) else step.name

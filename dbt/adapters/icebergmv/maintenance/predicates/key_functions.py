@@ -208,6 +208,10 @@ class Computed:
     result_type: str | None = field(default=None, init=False)
     only_adds_null: bool = field(default=False, init=False)
 
+    def written_of(self, column: str) -> str:
+        """Return the expression of a column as the user wrote it, in one line."""
+        return " ".join(column.join(self.text).split())
+
     def image(self, domain: Domain) -> Domain:
         """Return all values."""
         return domain if domain.is_none else Domain.all()
