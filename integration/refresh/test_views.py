@@ -327,6 +327,46 @@ def test_columns_of_a_staging_model_that_nobody_reads(orders: Orders, listed: st
     orders.lake.assert_equals_definition(orders.model)
 
 
+def test_columns_of_any_type_that_nobody_reads(orders: Orders) -> None:
+    orders.do("ALTER TABLE {t} ADD COLUMNS (tags array<string>, more map<string, int>, x double)")
+    orders.do("CREATE OR REPLACE VIEW {v} AS SELECT id, v, tags, more, x FROM {t}")
+    view, models = orders.lake.view(orders.view), [orders.model, f"{orders.model}_grouped", f"{orders.model}_counted"]
+    orders.lake.model(models[1], f"select v % 3 as g, count(*) as n, sum(v) as s from {view} group by v % 3")
+    orders.lake.model(models[2], f"select count(*) as n from {view}")
+    orders.build("select id, v from {v} where v < 100", refresh_policy="incremental")
+    orders.lake.run("--select", *models)
+    for change, kinds in (
+        ("UPDATE {t} SET tags = array('a'), more = map('a', 1), x = 1.5D WHERE id < 30", {"none"}),
+        ("UPDATE {t} SET tags = array('b'), v = v + 1 WHERE v IN (3, 13)", {"none", "overwrite", "merge"}),
+        ("UPDATE {t} SET x = 2.5D WHERE v < 20", {"none"}),
+        ("DELETE FROM {t} WHERE v = 4", {"overwrite", "merge"}),
+    ):
+        orders.do(change)
+        found = orders.lake.run("--select", *models)
+        orders.lake.assert_equals_definition(*models)
+        assert {found[model]["refresh_kind"] for model in models} <= kinds, found
+
+
+def test_conditions_of_a_view_under_the_name_of_ours(orders: Orders) -> None:
+    orders.do("ALTER TABLE {t} ADD COLUMN x INT")
+    view = "CREATE OR REPLACE VIEW {{v}} AS SELECT id, v, x FROM {{t}} AS icebergmv_view WHERE IF(x > {}, true, false)"
+    orders.do(view.format(3))
+    orders.build("select id, v from {v} as icebergmv_view where (v > 3)")
+    orders.do("UPDATE {t} SET x = 5 WHERE id < 20")
+    orders.lake.run("--select", orders.model)
+    orders.lake.assert_equals_definition(orders.model)
+    orders.do(view.format(5))
+    orders.lake.run("--select", orders.model)
+    orders.lake.assert_equals_definition(orders.model)
+
+
+def test_a_name_and_an_alias_that_look_like_one_word(orders: Orders) -> None:
+    orders.do("CREATE VIEW {v} AS SELECT v AS primary, id FROM {t}")
+    orders.build("with r as (select v.primary key, id from {v} v) select id, r.key as k from r")
+    orders.do("CREATE OR REPLACE VIEW {v} AS SELECT v + 3 AS primary, id FROM {t}")
+    orders.refreshed("full")
+
+
 def test_one_cut(orders: Orders, monkeypatch: pytest.MonkeyPatch) -> None:
     """A commit to the base between the inspection and the statements of the refresh is in neither half."""
     orders.do("CREATE VIEW {v} AS SELECT count(*) AS n FROM {t}")

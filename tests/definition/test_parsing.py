@@ -160,6 +160,13 @@ def test_a_condition_that_is_true_or_an_error_is_none() -> None:
     assert other.tree != plain.tree
 
 
+@pytest.mark.parametrize("condition", ["IF(k > 1, true, false)", "IF(k > 1, k > 2, raise_error('x'))"])
+def test_a_condition_of_the_user_under_our_alias_stays(condition: str) -> None:
+    found = parse_query(f"SELECT k FROM (SELECT k FROM t) AS icebergmv_view WHERE {condition}")
+    assert found is not None
+    assert found.args.get("where") is not None
+
+
 @pytest.mark.parametrize(
     ("sql", "is_understood"),
     [
@@ -168,6 +175,10 @@ def test_a_condition_that_is_true_or_an_error_is_none() -> None:
         ("SELECT u.k FROM t AS FULL JOIN u ON v < w", False),
         ("SELECT u.k FROM (SELECT 1 AS v) AS LEFT OUTER JOIN u ON v < w", False),
         ("SELECT u.k AS left FROM t AS a FULL JOIN u ON v < w", True),
+        ("SELECT g.primary key FROM g", False),
+        ("SELECT k FROM g WHERE g.double precision > 1", False),
+        ("SELECT g.order by FROM g", False),
+        ("SELECT g.primary AS key, g.`primary key`, CAST(k AS double precision) AS d FROM g ORDER BY k", True),
         ("SELECT k, count(*) AS n FROM g GROUP BY all, k", False),
         ("SELECT k, count(*) AS n FROM g GROUP BY distinct, k", False),
         ("SELECT k, count(*) AS n FROM g GROUP BY `all`, k", True),

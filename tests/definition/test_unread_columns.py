@@ -61,6 +61,26 @@ SAME = {
     ),
 }
 OTHER = {
+    "a WHERE of a view under the name of ours": (
+        "select a from (select a from t as icebergmv_view where coalesce(c, 3) > 5) v",
+        "select a from (select a from t as icebergmv_view where coalesce(c, 4) > 5) v",
+    ),
+    "an IF of a view under the name of ours": (
+        "select a from (select a from t as icebergmv_view where if(c > 3, true, false)) v",
+        "select a from (select a from t as icebergmv_view where if(c > 4, true, false)) v",
+    ),
+    "an IF that is a part of a WHERE": (
+        "select a from (select a from t as icebergmv_view where if(c > 3, true, raise_error('no')) and a > 1) v",
+        "select a from (select a from t as icebergmv_view where if(c > 3, true, raise_error('no')) and a > 2) v",
+    ),
+    "a term in parentheses under the name of ours": (
+        "select a from (select a, c from t) as icebergmv_view where (c > 0 or a > 1)",
+        "select a from (select a, c from t) as icebergmv_view where (a > 0 or a > 1)",
+    ),
+    "a name and an alias that look like one word": (
+        "with r as (select v.primary key, a from (select p as primary, a from t) v) select key, a from r",
+        "with r as (select v.primary key, a from (select q as primary, a from t) v) select key, a from r",
+    ),
     "a column that is read": (
         "select a from (select x as a, y as b from t) v where b > 0",
         "select a from (select x as a, z as b from t) v where b > 0",

@@ -9,7 +9,7 @@ import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
-from pyiceberg.types import IntegerType, NestedField, StringType
+from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
@@ -73,6 +73,26 @@ def test_change_is_told_on_the_tracked_columns(
     change = status(table, sql).change
     assert change.constraints.data_disjuncts == (TupleDomain.where(expected),)
     assert change.appended_since == 1000
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_known"),
+    [
+        ("WITH r AS (SELECT * FROM t) SELECT region, count(*) AS n FROM r GROUP BY region", True),
+        ("WITH r AS (SELECT * FROM t) SELECT id FROM r", False),
+        ("WITH r AS (SELECT * FROM t) SELECT * FROM r", False),
+        ("SELECT DISTINCT * FROM t", False),
+    ],
+)
+def test_another_type_of_a_column_that_star_hands_on(table: MetadataTable, sql: str, *, is_known: bool) -> None:
+    longer = Schema(NestedField(1, "id", LongType(), required=False), SCHEMA.fields[1], schema_id=1)
+    bases = BaseTables(cast(CatalogReader, Catalog(table.table(longer))))
+    definition = analyse(sql, "ns", bases.columns_of, session_is_utc=True)
+    recorded = BaseTableState(NAME, NAME, TableVersion(str(UUID_OF_TABLE), 1000, 0))
+    (found,) = status_of(
+        definition, bases, ViewState(sql, "", NAME, "", 1, (recorded,), "full", "", "", "", "")
+    ).base_tables
+    assert found.change.status == ("stale" if is_known else "unknown"), found.change.reason
 
 
 def test_columns_of_all_occurrences_are_tracked() -> None:

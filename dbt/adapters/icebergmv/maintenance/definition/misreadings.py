@@ -41,6 +41,8 @@ def misreading(tree: exp.Expr, tokens: Sequence[Token]) -> str | None:
         return "Spark takes AS for an alias where the word of a join follows it: leave it out"
     if _has_null_test_that_is_no_call(tokens):
         return "Spark takes isnull and notnull behind an expression for an alias: write IS NULL, or AS"
+    if any(not name.quoted and len(name.name.split()) > 1 for name in nodes.of(exp.Identifier)):
+        return "Spark takes two words, such as primary key, for a name and its alias: write AS, or use backticks"
     if any(group.args.get("all") is not None and group.expressions for group in nodes.of(exp.Group)):
         return "Spark takes ALL and DISTINCT before other columns of a GROUP BY for columns: use backticks"
     return None

@@ -100,11 +100,18 @@ def _with_calls(tree: exp.Expr) -> exp.Expr:
     """
     for node in list(tree.find_all(exp.Where, exp.Any)):
         if isinstance(node, exp.Where):
-            if isinstance(node.parent, exp.Select) and isinstance(node.this, exp.If) and _is_of_a_view(node.parent):
+            if isinstance(node.parent, exp.Select) and _is_check(node.this) and _is_of_a_view(node.parent):
                 node.pop()
         elif not isinstance(node.parent, (exp.Like, exp.ILike)):
             node.replace(exp.Anonymous(this="any", expressions=[node.this.unnest()]))
     return tree
+
+
+def _is_check(condition: exp.Expr) -> bool:
+    """Return whether a condition is true or an error: IF(..., true, raise_error(...)), as `all_or_error` gives it."""
+    otherwise = condition.args.get("false") if isinstance(condition, exp.If) else None
+    is_error = isinstance(otherwise, exp.Anonymous) and otherwise.name.lower() == "raise_error"
+    return is_error and condition.args.get("true") == exp.true()
 
 
 def _is_of_a_view(select: exp.Select) -> bool:

@@ -90,9 +90,23 @@ def _without_checks(tokens: Sequence[Token]) -> Iterator[Token]:
     behind = -1
     for i, token in enumerate(tokens):
         if token.token_type == TokenType.WHERE and i > 0 and tokens[i - 1].text == VIEW_ALIAS:
-            behind = closing(i + 2, tokens) or behind
+            behind = _end_of_check(i, tokens) or behind
         if i > behind:
             yield token
+
+
+def _end_of_check(where: int, tokens: Sequence[Token]) -> int | None:
+    """Return the last token of WHERE IF(..., true, raise_error('...')) where that is all of the WHERE of a subquery."""
+    end = closing(where + 2, tokens) if _texts(tokens[where + 1 : where + 3]) == ["if", "("] else None
+    if end is None or _texts(tokens[end + 1 : end + 2]) != [")"]:
+        return None
+    *call, message, _ = tokens[max(where, end - 7) : end]
+    is_error = _texts(call) == [",", "true", ",", "raise_error", "("] and message.token_type == TokenType.STRING
+    return end if is_error else None
+
+
+def _texts(tokens: Sequence[Token]) -> list[str]:
+    return [token.text.lower() for token in tokens]
 
 
 def _items(select: exp.Select, of_tokens: dict[int, Sequence[Token]]) -> list[_Item]:

@@ -30,12 +30,16 @@ _COUNTED = frozenset(["boolean", "int", "bigint", "string", "binary", "date", "t
 
 
 def columns_read(definition: ViewDefinition, source: IcebergSource, references: Iterable[int]) -> dict[str, str]:
-    """Return the columns that the texts of some references name, with their types; none if not to be compared."""
+    """Return the columns that the texts of some references name, with their types; none if not to be compared.
+
+    Of those that are `unread` no values are compared, so these may have any type.
+    """
     in_full = definition.read_in_full is None or not definition.read_in_full.isdisjoint(references)
-    read = {
+    named = {
         c.name: c.type for c in schema_columns(source.table_schema) if in_full or c.name.lower() in definition.mentions
     }
-    return read if all(map(_is_comparable, read.values())) else {}
+    others = unread(definition, named)
+    return named if all(_is_comparable(of) for name, of in named.items() if name not in others) else {}
 
 
 def unread(definition: ViewDefinition, columns: Mapping[str, str]) -> dict[str, str]:
@@ -79,8 +83,8 @@ def is_sent_to_every_task(definition: ViewDefinition, base: BaseTableStatus) -> 
 
 def can_be_cancelled(definition: ViewDefinition, source: IcebergSource, reference: int) -> bool:
     """Return whether `that_came` and `that_went` can be had: equal values of every column that is read are the same."""
-    read = columns_read(definition, source, [reference])
-    return bool(read) and _FLOATS.isdisjoint(read.values())
+    used = columns_used(definition, source, [reference]).values()
+    return bool(columns_read(definition, source, [reference])) and _FLOATS.isdisjoint(used)
 
 
 def reaches_a_group(definition: ViewDefinition, base: BaseTableStatus) -> bool:
@@ -193,8 +197,8 @@ def _row_changes(
 class RowChanges:
     """What changed of the table behind a reference: its versions, and the rows that may have changed (None: any).
 
-    `few`: Spark sends them to every task. `columns` are those that are named, with their types; of those that are
-    `unread` the values are left out.
+    `few`: Spark sends them to every task. `columns` are those that are named, with their types. Those that are `unread`
+    are NULL: rows are compared by the others alone.
     """
 
     reference: TableReference
@@ -204,6 +208,10 @@ class RowChanges:
     wanted: tuple[TupleDomain, ...] | None = None
     few: bool = False
     unread: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def _compared(self) -> dict[str, str]:
+        return {name: of for name, of in self.columns.items() if name not in self.unread}
 
     def each_once(self, dialect: Dialect) -> str:
         """Return the rows that one of the versions has more often, each once."""
@@ -218,9 +226,15 @@ class RowChanges:
         return f"(SELECT {self._items()}, sum({SIGN}) AS {SIGN} FROM ({signed}) {self._that_differ()})"
 
     def _items(self, qualifier: str = "") -> str:
-        columns = ((identifier(name), f"{qualifier}{identifier(name)}", of) for name, of in self.columns.items())
-        values = ((name, f"max({column})" if of in _FLOATS else column) for name, column, of in columns)
-        return ", ".join(name if value == name else f"{value} AS {name}" for name, value in values)
+        def item(name: str, of: str) -> str:
+            column = f"{qualifier}{identifier(name)}"
+            if name in self.unread:
+                return _nulls({name: of})
+            if of in _FLOATS:
+                return f"max({column}) AS {identifier(name)}"
+            return f"{column} AS {identifier(name)}" if qualifier else column
+
+        return ", ".join(item(name, of) for name, of in self.columns.items())
 
     def each_once_of(self, with_: str, read: str, name: str) -> str:
         """Return the rows that a FROM and WHERE make more often of one version; they read both under a name.
@@ -239,9 +253,11 @@ class RowChanges:
         return self._that_differ(f"{identifier(name)}.")
 
     def _that_differ(self, qualifier: str = "") -> str:
-        columns = ((f"{qualifier}{identifier(name)}", of) for name, of in self.columns.items())
-        groups = ", ".join(f"CAST({c} AS string)" if of in _FLOATS else c for c, of in columns)
-        return f"GROUP BY {groups} HAVING sum({qualifier}{SIGN}) <> 0"
+        columns = ((f"{qualifier}{identifier(name)}", of) for name, of in self._compared.items())
+        groups = [f"CAST({c} AS string)" if of in _FLOATS else c for c, of in columns]
+        # Without a column to compare all rows are alike.
+        groups = groups or [f"{qualifier}{SIGN} IS NULL"]
+        return f"GROUP BY {', '.join(groups)} HAVING sum({qualifier}{SIGN}) <> 0"
 
     def _both(self, dialect: Dialect) -> str:
         return " UNION ALL ".join(
@@ -263,9 +279,11 @@ class RowChanges:
         return self._in_place(f"SELECT *, 1 AS {SIGN} FROM ({came}) UNION ALL SELECT *, -1 AS {SIGN} FROM ({went})")
 
     def _difference(self, more: IcebergSource, less: IcebergSource, dialect: Dialect) -> str:
-        return " EXCEPT ALL ".join(
-            f"SELECT {self._values()} FROM {self._read(source, dialect)}" for source in (more, less)
+        columns = ", ".join(map(identifier, self._compared)) or f"true AS {_CHANGED}"
+        difference = " EXCEPT ALL ".join(
+            f"SELECT {columns} FROM {self._read(source, dialect)}" for source in (more, less)
         )
+        return f"SELECT {self._values()} FROM ({difference})" if self.unread else difference
 
     def _values(self) -> str:
         return ", ".join(

@@ -148,7 +148,8 @@ def _change(
         before = source.table.schemas().get(known.version.schema_id)
         reason: str | None = "has lost its former schema"
         if before is not None:
-            words = definition.mentions if definition.read_words is None else definition.read_words
+            # What `*` hands on is read by name, if anything says which columns are read.
+            words = definition.mentions if definition.read_words is None else definition.read_words - {"*"}
             reason = changed_meaning(before, source.table_schema, words, definition.reads_by_shape)
         if reason is not None:
             return TableChange("unknown", moved=True, reason=reason)
