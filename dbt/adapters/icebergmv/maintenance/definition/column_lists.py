@@ -72,7 +72,7 @@ def reads_by_name(nodes: Nodes) -> bool:
     if any(not isinstance(table.this, exp.Identifier) for table in nodes.of(exp.Table)):
         return False
     items = (star.parent if isinstance(star.parent, exp.Column) else star for star in _stars(nodes))
-    return all(isinstance(i.parent, exp.Select) and is_read_by_name(i.parent) for i in items if i is not None)
+    return all(isinstance(i.parent, exp.Select) and is_read_by_name(i.parent) for i in items)
 
 
 def is_read_by_name(select: exp.Select) -> bool:

@@ -1,7 +1,9 @@
 """What a SELECT reads through the lists of queries below it: they may have columns that nothing reads.
 
-A column of a plain view is such a one where neither the SELECT nor another view mentions its name. To add, change or
-drop it changes no row. The SELECT around reads by names alone: a `*` hands columns on to a query that names them.
+An item of such a list is read by nothing where no text but its own mentions the name of its column. To add, change or
+drop it changes no row. That is so where all queries read those in their FROM by names, a `*` hands columns on to a
+query that names them, and no item of the list decides how many rows there are. The list may be that of a plain view, or
+of a common table expression.
 """
 
 from __future__ import annotations
@@ -20,7 +22,6 @@ from dbt.adapters.icebergmv.maintenance.definition.hidden_names import VIEW_ALIA
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import (
     NotParsed,
-    ParsedSql,
     definition_hash,
     hash_of_tokens,
     parse,
@@ -42,25 +43,18 @@ class _Item:
 
 @dataclass(frozen=True)
 class _Text:
-    """The tokens of a SELECT, the items of its lists that are read by name, and those of them that nothing reads.
-
-    `is_by_name`: queries read those in their FROM by names alone.
-    """
+    """The tokens of a SELECT, the items of its lists that are read by name, and those of them that nothing reads."""
 
     tokens: Sequence[Token]
-    items: Sequence[_Item] = ()
-    unread: Sequence[_Item] = ()
-    is_by_name: bool = True
+    items: Sequence[_Item]
+    unread: Sequence[_Item]
 
 
 @lru_cache(maxsize=64)
 def hash_of_read_columns(sql: str) -> str:
     """Return a hash of all that the rows of a SELECT depend on, by its text, but for white space and comments."""
-    parsed = parse(sql)
-    if isinstance(parsed, NotParsed):
-        return definition_hash(sql)
-    text = _text(parsed)
-    return hash_of_tokens([*_read_tokens(text)])
+    text = _text(sql)
+    return definition_hash(sql) if text is None else hash_of_tokens([*_read_tokens(text)])
 
 
 def words_of_read_columns(sql: str) -> frozenset[str] | None:
@@ -68,17 +62,18 @@ def words_of_read_columns(sql: str) -> frozenset[str] | None:
 
     None where queries read those in their FROM other than by names: any column may be read then.
     """
+    text = _text(sql)
+    return None if text is None else _words(text.tokens, text.unread)
+
+
+def _text(sql: str) -> _Text | None:
+    """Return the text of a SELECT in which all queries read those in their FROM by names alone; None for others."""
     parsed = parse(sql)
-    text = None if isinstance(parsed, NotParsed) else _text(parsed)
-    if text is None or not text.is_by_name:
+    if isinstance(parsed, NotParsed):
         return None
-    return _words(text.tokens, text.unread)
-
-
-def _text(parsed: ParsedSql) -> _Text:
     nodes = Nodes(parsed.tree)
     if not reads_by_name(nodes):
-        return _Text(parsed.tokens, is_by_name=False)
+        return None
     tokens = [*_without_checks(parsed.tokens)]
     of_tokens = select_items(tokens)
     items = [item for s in nodes.of(exp.Select) if is_read_by_name(s) for item in _items(s, of_tokens)]
@@ -112,7 +107,7 @@ def _texts(tokens: Sequence[Token]) -> list[str]:
 def _items(select: exp.Select, of_tokens: dict[int, Sequence[Token]]) -> list[_Item]:
     """Return the items of a list that have names; none of them where one decides how many rows there are.
 
-    Nor where the text of an item is not known for certain: it must end with the name of its column.
+    Nor where the end of an item is in doubt: it must be the name of its column.
     """
     found = []
     for expression in select.expressions:
