@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
-from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableVersion
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.asker import one_by_one
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
@@ -133,6 +133,24 @@ def test_rows_are_found_out_once_for_all_views() -> None:
     assert recorded is not None
     later = replace(RENAMED.base_tables[1], recorded=replace(recorded, version=TableVersion("uuid", None, 0)))
     lister.status(BY_REGION, status(RENAMED.base_tables[0], later), {1})
+    assert len(questions) == 2
+
+
+def test_rows_that_do_not_matter_to_one_view_are_found_out_for_the_next() -> None:
+    """The first view wants changed rows of some regions alone, by a condition or a join."""
+    questions: list[str] = []
+
+    def spark(sql: str) -> Rows:
+        questions.append(sql)
+        return [(7, None, None, "c7", 1, 1), *([] if "'c7'" in sql else [(8, None, None, "d8", 1, 1)])]
+
+    of_c7 = StaleDataConstraints((TupleDomain.where({ColumnKey("region"): Domain.of("c7")}),), is_part=True)
+    part = status(sized(FRESH, 5_000_000), sized(replace(FILES, constraints=of_c7), 1000, "u", 1))
+    lister = listing(spark)
+    for found, ids in ((part, {7}), (RENAMED, {7, 8}), (part, {7})):
+        listed = lister.status(BY_REGION, found, {1}).base_tables[1].listed
+        assert listed is not None
+        assert {row[0] for row in listed.rows} == ids
     assert len(questions) == 2
 
 

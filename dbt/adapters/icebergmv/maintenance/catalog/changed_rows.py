@@ -127,6 +127,7 @@ def _both(rows: TupleDomain, others: TupleDomain) -> TupleDomain:
 class ChangedRows:
     """The rows that may have changed, and are wanted: any of the disjuncts may hold one. `count` of `unit`s changed.
 
+    `is_part`: changed files of which no row is wanted are left out.
     `rows` is how many the changed data files hold, and how many positions or keys the delete files name; `size` is the
     bytes of all these files.
     """
@@ -136,6 +137,7 @@ class ChangedRows:
     unit: str
     rows: int = 0
     size: int = 0
+    is_part: bool = False
 
 
 @dataclass
@@ -143,6 +145,7 @@ class _Changed:
     """The changed files, by what describes their rows. `referenced` are the data files whose rows were deleted.
 
     `described` are all partitions that describe rows of theirs, `left_out` the data files of which no row is wanted.
+    `is_part`: some file is left out.
     """
 
     files: int = 0
@@ -155,6 +158,7 @@ class _Changed:
     left_out: set[str] = field(default_factory=set)
     anywhere: bool = False
     by_file: bool = False
+    is_part: bool = False
 
     def add(self, file: DataFile, rows: FileRows) -> None:
         self.files += 1
@@ -165,6 +169,7 @@ class _Changed:
         self.described |= set() if partition is None else {key}
         self.by_file |= partition is None
         if not rows.may_be_wanted(file):
+            self.is_part = True
             self.left_out |= {file.file_path} if file.content == DataFileContent.DATA else set()
         elif partition is not None:
             self.partitions[key] = partition
@@ -188,10 +193,11 @@ def changed_rows(rows: FileRows, files: Iterable[DataFile], others: Iterable[Dat
         changed.add(file, rows)
     disjuncts = tuple(changed.partitions[p] for p in sorted(changed.partitions, key=repr))
     if changed.files and not changed.by_file:
-        unit = rows.unit(changed.described)
-        return ChangedRows(disjuncts, len(changed.described), unit, changed.rows, changed.size)
+        count, unit = len(changed.described), rows.unit(changed.described)
+        return ChangedRows(disjuncts, count, unit, changed.rows, changed.size, changed.is_part)
     by_file = [TupleDomain.all()] if changed.anywhere else [*changed.bounds.values(), *_deleted(changed, rows, others)]
-    return ChangedRows((*disjuncts, *rows.few(by_file)), changed.files, "file", changed.rows, changed.size)
+    found = (*disjuncts, *rows.few(by_file))
+    return ChangedRows(found, changed.files, "file", changed.rows, changed.size, changed.is_part)
 
 
 def _deleted(changed: _Changed, rows: FileRows, others: Iterable[DataFile]) -> Iterable[TupleDomain]:
@@ -201,6 +207,8 @@ def _deleted(changed: _Changed, rows: FileRows, others: Iterable[DataFile]) -> I
         if file.content == DataFileContent.DATA and file.file_path in missing:
             if rows.may_be_wanted(file):
                 yield rows.of_data_file(file)
+            else:
+                changed.is_part = True
             missing.remove(file.file_path)
             if not missing:
                 return

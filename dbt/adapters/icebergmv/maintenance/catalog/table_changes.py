@@ -46,9 +46,13 @@ class TableVersion:
 
 @dataclass(frozen=True)
 class StaleDataConstraints:
-    """The rows of a base table that may have changed, as the RFC's `data_disjuncts`: any of them may hold a row."""
+    """The rows of a base table that may have changed, as the RFC's `data_disjuncts`: any of them may hold a row.
+
+    `is_part`: rows that cannot matter to a view are left out, so they say nothing of the change to other views.
+    """
 
     data_disjuncts: tuple[TupleDomain, ...]
+    is_part: bool = False
 
     @property
     def narrowed(self) -> tuple[TupleDomain, ...] | None:
@@ -333,7 +337,7 @@ def _change_of(
     return TableChange(
         "stale",
         moved=True,
-        constraints=StaleDataConstraints(changed.data_disjuncts),
+        constraints=StaleDataConstraints(changed.data_disjuncts, changed.is_part),
         changed_partitions=changed.count,
         unit=changed.unit,
         appended_since=appended.since if appended else None,

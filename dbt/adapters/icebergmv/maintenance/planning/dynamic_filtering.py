@@ -140,7 +140,7 @@ def _cut_down(base: BaseTableStatus, kept: Sequence[TupleDomain]) -> BaseTableSt
     if any(rows.is_all for rows in kept):
         return base
     both = (_both(disjunct, rows) for disjunct in before for rows in kept)
-    constraints = StaleDataConstraints(tuple(rows for rows in both if not rows.is_none))
+    constraints = StaleDataConstraints(tuple(rows for rows in both if not rows.is_none), is_part=True)
     return replace(base, change=replace(base.change, constraints=constraints))
 
 

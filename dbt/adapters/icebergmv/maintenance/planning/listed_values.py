@@ -90,14 +90,15 @@ class _OfOne:
         if are_few(base):
             # What several views want at the same time is found out once.
             before = None if base.recorded is None else base.recorded.version
-            key = (source.storage, before, source.version, *every.items())
+            part = base.change.constraints if base.change.constraints.is_part else None
+            key = (source.storage, before, source.version, part, *every.items())
             rows = _unless_unknown(lambda: self.listing.known.get(key, partial(asked, every)))
         if rows is None and not (are_few(base) and every == read):
             rows = _unless_unknown(partial(asked, read))
         rows = None if rows is None else rows.of_columns(read)
         if rows is None or len(rows.rows) > most_keys(rows.domain_columns):
             return base
-        constraints = StaleDataConstraints((rows.values,) if rows.rows else ())
+        constraints = StaleDataConstraints((rows.values,) if rows.rows else (), base.change.constraints.is_part)
         return replace(base, change=replace(base.change, constraints=constraints), listed=rows)
 
     def _asked(
