@@ -302,7 +302,7 @@ def _base(
 
 def _cut_down(base: BaseTableStatus, wanted: Wanted) -> BaseTableStatus:
     """Return the status of a table without what is known of changed rows that are not wanted."""
-    kept = StaleDataConstraints(tuple(filter(wanted.is_among, base.change.constraints.data_disjuncts)), is_part=True)
+    kept = StaleDataConstraints(tuple(filter(wanted.may_be_in, base.change.constraints.data_disjuncts)), is_part=True)
     return replace(base, change=replace(base.change, constraints=kept))
 
 

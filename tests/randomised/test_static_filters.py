@@ -106,7 +106,8 @@ def test_rows_that_conditions_leave_out_do_not_matter(seed: int) -> None:
             tables = {name: [a_row(random) for _ in range(random.randint(0, 7))] for name in ("t", "u")}
             before = result(db, sql, tables)
             kept = {
-                name: definition.kept_rows(r.index for r in definition.references if r.name == name) for name in tables
+                name: definition.rows_that_matter(r.index for r in definition.references if r.name == name)
+                for name in tables
             }
             other = {
                 name: [row for row in rows if matters(row, kept[name]) or random.random() < 0.5]

@@ -37,8 +37,10 @@ class Wanted:
     columns: frozenset[str]
     rows: tuple[TupleDomain, ...] = (TupleDomain.all(),)
 
-    def is_among(self, rows: TupleDomain) -> bool:
-        """Return whether one of some rows may be a wanted one."""
+    def may_be_in(self, rows: TupleDomain) -> bool:
+        """Return whether a wanted row may be in some rows."""
+        if any(wanted.is_all for wanted in self.rows):
+            return True
         rows = in_terms_of(rows, ())
         return any(not rows.intersect(wanted).is_none for wanted in self.rows)
 
@@ -73,11 +75,14 @@ class FileRows:
         return _both(bounded_rows(file, self._bounded), self._in_partition(partition)) if rows is None else rows
 
     def may_be_wanted(self, file: DataFile) -> bool:
-        """Return whether a row in a data file, or that a delete file is about, may be a wanted one."""
+        """Return whether a row in a data file, or that a delete file is about, may be a wanted one.
+
+        So it is where partition and bounds contradict each other: of an imported file readers may believe either.
+        """
         rows = self._in_partition(partition_key(file))
         if file.content == DataFileContent.DATA:
-            rows = _both(bounded_rows(file, self._filtered), rows)
-        return self._wanted.is_among(rows)
+            rows = rows.intersect(bounded_rows(file, self._filtered))
+        return rows.is_none or self._wanted.may_be_in(rows)
 
     def _in_partition(self, partition: PartitionKey) -> TupleDomain:
         if partition not in self._partitions:

@@ -51,6 +51,10 @@ from dbt.adapters.icebergmv.maintenance.definition.unread_columns import words_o
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import is_computed, preimage
+from dbt.adapters.icebergmv.maintenance.predicates.simplification import within_bounds
+
+_FEW_VALUES = 20
+"""Every changed file is compared with the rows that matter; of more values than these their bounds are."""
 
 
 @dataclass(frozen=True)
@@ -154,18 +158,19 @@ class ViewDefinition:
         found = {c.name: tuple(t for t in c.tracks if t.occurrence == occurrence) for c in self.columns or ()}
         return {name: tracks for name, tracks in found.items() if tracks}
 
-    def kept_rows(self, indexes: Iterable[int]) -> tuple[TupleDomain, ...]:
+    def rows_that_matter(self, indexes: Iterable[int]) -> tuple[TupleDomain, ...]:
         """Return the only rows of a table that matter to the view, which reads it by some references: any of these.
 
         Conditions with constants leave out all others.
         """
-        return tuple(self._kept_rows(use) for use in self.uses_of_all(indexes)) or (TupleDomain.all(),)
+        return tuple(self._rows_that_matter(use) for use in self.uses_of_all(indexes)) or (TupleDomain.all(),)
 
-    def _kept_rows(self, use: Occurrence) -> TupleDomain:
+    def _rows_that_matter(self, use: Occurrence) -> TupleDomain:
         tracks = ((one, t) for one in self.static_filters for t in one.tracks if t.occurrence == use)
-        return TupleDomain.all_of(
+        rows = TupleDomain.all_of(
             (ColumnKey(t.column), preimage(t.function, one.passing)) for one, t in tracks if not is_computed(t.function)
         )
+        return within_bounds(rows, _FEW_VALUES)
 
     def tracked_columns(self, index: int) -> frozenset[str]:
         """Return the base columns of a reference that some output column tracks."""

@@ -112,7 +112,7 @@ def wanted_of(definition: ViewDefinition, references: Sequence[int]) -> Wanted:
 
     Where the clock moved, too, its conditions are those of now: it moves before any table changes.
     """
-    return Wanted(tracked_columns(definition, references), definition.kept_rows(references))
+    return Wanted(tracked_columns(definition, references), definition.rows_that_matter(references))
 
 
 def tracked_columns(definition: ViewDefinition, references: Iterable[int]) -> frozenset[str]:

@@ -23,10 +23,14 @@ MOMENTS = frozenset({"timestamp", "timestamp_ntz"})
 
 _INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
 _DECIMAL = re.compile(r"decimal\(\d+,(\d+)\)")
-_WIDEST_SCALE = 28
-"""A decimal of this scale and ten digits before the point, as a whole number may have, still fits into 38 digits."""
+_WIDEST_SCALE = 18
+"""Beside a bigint, which is decimal(20,0) there, a decimal of this scale fits into 38 digits. Others are rounded."""
 
-_MOST_DIGITS = 10
+_INT, _BIGINT = 2**31, 2**63
+_DAYS = range(-719_162, 2_932_897)
+"""The days of the years 1 to 9999."""
+
+_MINUS_ONE = exp.Neg(this=exp.Literal.number(1))
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d(\.\d{1,6})?)?")
 _MOMENT_TYPES = (exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPTZ, exp.DataType.Type.TIMESTAMPNTZ)
@@ -46,7 +50,7 @@ def value_of(constant: exp.Expr, spark_type: str, scope: Scope) -> Value | None:
         return _whole_number(constant)
     if decimal is not None and int(decimal[1]) <= _WIDEST_SCALE:
         number = _whole_number(constant)
-        return None if number is None or len(str(abs(number))) > _MOST_DIGITS else Decimal(number)
+        return None if number is None else Decimal(number)
     match spark_type:
         case "string":
             return constant.this if isinstance(constant, exp.Literal) and constant.is_string else None
@@ -58,18 +62,27 @@ def value_of(constant: exp.Expr, spark_type: str, scope: Scope) -> Value | None:
 
 
 def _whole_number(constant: exp.Expr) -> int | None:
+    """Return a literal, with its sign. What is computed of others may overflow; one beyond bigint is another type."""
     match constant.unnest():
         case exp.Literal() as literal if not literal.is_string and literal.this.isdecimal():
-            return int(literal.this)
-        case exp.Neg() as negative:
+            return int(literal.this) if int(literal.this) < _BIGINT else None
+        case exp.Neg() as negative if isinstance(negative.this.unnest(), exp.Literal):
             number = _whole_number(negative.this)
             return None if number is None else -number
-        case exp.Mul() as product:
-            one, other = _whole_number(product.this), _whole_number(product.expression)
-            return None if one is None or other is None else one * other
         case exp.Cast() as cast if cast.to.is_type(exp.DataType.Type.BIGINT) and isinstance(cast.this, exp.Literal):
-            return None if cast.this.is_string else _whole_number(cast.this)
+            return _whole_number(cast.this)
     return None
+
+
+def _distance(constant: exp.Expr) -> int | None:
+    """Return a number of days or months. That of date_sub is the parser's product with -1."""
+    match constant.unnest():
+        case exp.Mul() as product if product.expression.unnest() == _MINUS_ONE:
+            number = _distance(product.this)
+            return None if number is None else -number
+        case other:
+            number = _whole_number(other)
+            return number if number is not None and abs(number) < _INT else None
 
 
 def _days(constant: exp.Expr, scope: Scope) -> int | None:
@@ -78,9 +91,9 @@ def _days(constant: exp.Expr, scope: Scope) -> int | None:
         case exp.Cast() as cast if cast.to.is_type(exp.DataType.Type.DATE):
             return _day(cast.this)
         case exp.TsOrDsAdd() as added if added.text("unit").upper() == "DAY":
-            return _sum(_days(added.this, scope), _whole_number(added.expression), 1)
+            return _sum(_days(added.this, scope), _distance(added.expression), 1)
         case exp.AddMonths() as added:
-            return _months_later(_days(added.this, scope), _whole_number(added.expression))
+            return _months_later(_days(added.this, scope), _distance(added.expression))
         case exp.DateTrunc() as truncated if scope.units_are_literals:
             step, day = truncate_date(truncated.args["unit"].name), _days(truncated.this, scope)
             return None if step is None or day is None else step.apply(day)
@@ -92,7 +105,7 @@ def _days(constant: exp.Expr, scope: Scope) -> int | None:
 
 def _later(day: int | None, distance: exp.Expr, sign: int) -> int | None:
     if not isinstance(distance, exp.Interval):
-        return _sum(day, _whole_number(distance), sign)
+        return _sum(day, _distance(distance), sign)
     text = distance.text("this")
     if not re.fullmatch(r"-?\d{1,6}", text):
         return None
@@ -109,7 +122,8 @@ def _later(day: int | None, distance: exp.Expr, sign: int) -> int | None:
 
 
 def _sum(day: int | None, distance: int | None, sign: int) -> int | None:
-    return None if day is None or distance is None else day + sign * distance
+    found = None if day is None or distance is None else day + sign * distance
+    return found if found in _DAYS else None
 
 
 def _months_later(day: int | None, months: int | None) -> int | None:
@@ -129,8 +143,10 @@ def _day(literal: exp.Expr) -> int | None:
 
 
 def _micros(constant: exp.Expr) -> int | None:
-    if isinstance(constant, exp.Cast) and constant.to.is_type(*_MOMENT_TYPES, exp.DataType.Type.DATE):
-        constant = constant.this
+    if isinstance(constant, exp.Cast) and constant.to.is_type(*_MOMENT_TYPES):
+        return _read(constant.this, _MOMENT)
+    if isinstance(constant, exp.Cast) and constant.to.is_type(exp.DataType.Type.DATE):
+        return _read(constant.this, _DAY)
     return _read(constant, _MOMENT)
 
 

@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
+from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conditions_of, conjuncts
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
@@ -117,21 +117,6 @@ def _tables(select: exp.Select) -> list[exp.Table]:
 def _is_plain(table: exp.Table) -> bool:
     clauses = ("joins", "laterals", "pivots", "sample")
     return not table.alias_column_names and not any(map(table.args.get, clauses))
-
-
-def conditions_of(select: exp.Select) -> Iterator[exp.Expr]:
-    """Yield the conditions that hold for every row: the terms of WHERE, and of the ON of inner joins.
-
-    Not so an ON behind which another join shows NULL in place of the rows that passed.
-    """
-    where = select.args.get("where")
-    yield from conjuncts(where.this if where is not None else None)
-    for join in reversed(select.args.get("joins") or ()):
-        side, kind, method = (join.text(a).upper() for a in ("side", "kind", "method"))
-        if not side and not method and kind in ("", "INNER", "CROSS"):
-            yield from conjuncts(join.args.get("on"))
-        if side in ("RIGHT", "FULL"):
-            return
 
 
 def _is_of(term: exp.Expr, own: set[int], sources: Sources) -> bool:

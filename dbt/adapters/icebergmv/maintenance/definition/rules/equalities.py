@@ -24,6 +24,21 @@ def conjuncts(condition: exp.Expr | None) -> Iterator[exp.Expr]:
         yield condition
 
 
+def conditions_of(select: exp.Select) -> Iterator[exp.Expr]:
+    """Yield the conditions that hold for every row: the terms of WHERE, and of the ON of inner joins.
+
+    Not so an ON behind which another join shows NULL in place of the rows that passed.
+    """
+    where = select.args.get("where")
+    yield from conjuncts(where.this if where is not None else None)
+    for join in reversed(select.args.get("joins") or ()):
+        side, kind, method = (join.text(a).upper() for a in ("side", "kind", "method"))
+        if not side and not method and kind in ("", "INNER", "CROSS"):
+            yield from conjuncts(join.args.get("on"))
+        if side in ("RIGHT", "FULL"):
+            return
+
+
 def term_around(where: exp.Where, node: exp.Expr) -> exp.Expr:
     """Return the term of a WHERE that holds a node, or is it."""
     return next(term for term in conjuncts(where.this) if any(found is node for found in term.walk()))

@@ -11,26 +11,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.constant_values import MOMENTS, value_of
-from dbt.adapters.icebergmv.maintenance.definition.rules.dynamic_filters import conditions_of, reads_other_rows
+from dbt.adapters.icebergmv.maintenance.definition.rules.dynamic_filters import reads_other_rows
+from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conditions_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names, key_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, StaticFilter
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, Range, Value
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_HOUR
 
-_Ranges: TypeAlias = Callable[[Sequence[Value]], list[Range]]
-_OF_COMPARISON: Mapping[type[exp.Expr], _Ranges] = {
-    exp.EQ: lambda values: [Range(v, v) for v in values],
-    exp.NullSafeEQ: lambda values: [Range(v, v) for v in values],
-    exp.NEQ: lambda values: [r for v in values for r in (Range(None, v, True, False), Range(v, None, False))],
-    exp.GT: lambda values: [Range(v, None, False) for v in values],
-    exp.GTE: lambda values: [Range(v, None) for v in values],
-    exp.LT: lambda values: [Range(None, v, True, False) for v in values],
-    exp.LTE: lambda values: [Range(None, v) for v in values],
+_OF_COMPARISON: Mapping[type[exp.Expr], Callable[[Value], list[Range]]] = {
+    exp.EQ: lambda v: [Range(v, v)],
+    exp.NullSafeEQ: lambda v: [Range(v, v)],
+    exp.NEQ: lambda v: [Range(None, v, True, False), Range(v, None, False)],
+    exp.GT: lambda v: [Range(v, None, False)],
+    exp.GTE: lambda v: [Range(v, None)],
+    exp.LT: lambda v: [Range(None, v, True, False)],
+    exp.LTE: lambda v: [Range(None, v)],
 }
 _MIRRORED: Mapping[type[exp.Expr], type[exp.Expr]] = {
     exp.GT: exp.LT,
@@ -48,7 +47,7 @@ class _Condition:
 
     compared: exp.Expr
     constants: Sequence[exp.Expr]
-    ranges: _Ranges
+    ranges: Callable[[Sequence[Value]], list[Range]]
 
 
 def static_filters(select: exp.Select, names: Names) -> Iterator[StaticFilter]:
@@ -69,31 +68,30 @@ def _condition(term: exp.Expr) -> _Condition | None:
         case exp.Between():
             return _Condition(term.this, [term.args["low"], term.args["high"]], lambda ends: [Range(ends[0], ends[1])])
         case exp.In() if term.expressions:
-            return _Condition(term.this, term.expressions, _OF_COMPARISON[exp.EQ])
+            return _Condition(term.this, term.expressions, lambda listed: [Range(one, one) for one in listed])
         case exp.Not() if isinstance(term.this, exp.Is) and isinstance(term.this.expression, exp.Null):
             return _Condition(term.this.this, (), lambda _: [Range(None, None)])
         case exp.Binary() if type(term) in _OF_COMPARISON:
             comparison: type[exp.Expr] = type(term)
-            if term.this.find(exp.Column) is not None:
-                return _Condition(term.this, [term.expression], _OF_COMPARISON[comparison])
-            mirrored = _MIRRORED.get(comparison, comparison)
-            return _Condition(term.expression, [term.this], _OF_COMPARISON[mirrored])
+            compared, constant = term.this, term.expression
+            if compared.find(exp.Column) is None:
+                compared, constant, comparison = constant, compared, _MIRRORED.get(comparison, comparison)
+            return _Condition(compared, [constant], lambda values: _OF_COMPARISON[comparison](values[0]))
     return None
 
 
 def _passing(condition: _Condition, spark_type: str, scope: Scope) -> Domain | None:
     """Return a superset of the values of a type that pass; None where a constant is not known.
 
-    A text is a moment in the zone of the session. Whether midnight is after its day depends on a legacy setting.
+    A text is a moment in the zone of the session.
     """
     values = [value_of(constant, spark_type, scope) for constant in condition.constants]
     known = [value for value in values if value is not None]
     if len(known) < len(values):
         return None
     ranges = condition.ranges(known)
-    if spark_type in MOMENTS:
-        margin = 0 if scope.session_is_utc else _WIDEST_ZONE
-        ranges = [Range(_moved(r.low, -margin), _moved(r.high, margin)) for r in ranges]
+    if spark_type in MOMENTS and not scope.session_is_utc:
+        ranges = [Range(_moved(r.low, -_WIDEST_ZONE), _moved(r.high, _WIDEST_ZONE)) for r in ranges]
     return Domain(tuple(ranges), nan=True)
 
 
