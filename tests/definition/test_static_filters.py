@@ -78,6 +78,24 @@ KEPT = {
         ["((`d` > DATE '2026-01-01'))", "((`d` > DATE '2026-01-01')) AND ((`w` > 3))"],
     ),
     "the null-supplying side": ("SELECT t.v FROM t LEFT JOIN u ON t.d = u.d WHERE u.w > 3", ["true", "((`w` > 3))"]),
+    "ON of an outer join, of the side that is not preserved": (
+        "SELECT t.v FROM t LEFT JOIN u ON t.d = u.d AND u.w > 3 AND t.v > 3",
+        ["true", "((`w` > 3))"],
+    ),
+    "ON of a RIGHT JOIN of groups": (
+        "SELECT u.w FROM (SELECT d AS x, count(*) AS n FROM t GROUP BY d) q RIGHT JOIN u ON q.x = u.d "
+        "AND q.x > '2026-01-01' AND u.w > 3",
+        ["((`d` > DATE '2026-01-01'))", "true"],
+    ),
+    "ON of SEMI and ANTI joins": (
+        "SELECT t.v FROM t LEFT SEMI JOIN u ON t.d = u.d AND u.w > 3 "
+        "LEFT ANTI JOIN odd ON odd.d = t.d AND odd.month = 'a'",
+        ["true", "((`w` > 3))", "(`month` <=> 'a')"],
+    ),
+    "ON, where a later join shows NULL instead": (
+        "SELECT t.v FROM t JOIN u ON t.d = u.d AND u.d > '2026-01-01' FULL JOIN odd ON odd.d = t.d",
+        ["true", "((`d` > DATE '2026-01-01'))", "true"],
+    ),
     "what the preserved side shows": (
         "SELECT t.v FROM t LEFT JOIN u ON t.d = u.d WHERE t.d > '2026-01-01'",
         ["((`d` > DATE '2026-01-01'))", "((`d` > DATE '2026-01-01'))"],
@@ -116,10 +134,9 @@ EVERYTHING_KEPT = {
     "what is no constant": "SELECT v FROM t WHERE v > id AND id > (SELECT max(id) FROM u) AND v IN (SELECT w FROM u)",
     "an expression of two columns": "SELECT v FROM t WHERE v + id > 3 AND coalesce(v, id) > 3",
     "an expression that can be anything": "SELECT v FROM t WHERE v % 2 = 1 AND abs(v) < 3 AND coalesce(v, 0) = 0",
-    "ON of an outer join": "SELECT t.v FROM t LEFT JOIN u ON t.d = u.d AND t.v > 3",
-    "ON, where a later join shows NULL instead": (
-        "SELECT t.v FROM t JOIN u ON t.d = u.d AND u.d > '2026-01-01' FULL JOIN odd ON odd.d = t.d"
-    ),
+    "ON of an outer join, of the preserved side": "SELECT t.v FROM t LEFT JOIN u ON t.d = u.d AND t.v > 3",
+    "ON of a FULL JOIN": "SELECT t.v FROM t FULL JOIN u ON t.d = u.d AND t.v > 3 AND u.w > 3",
+    "ON of an ANTI JOIN, of the left side": "SELECT t.v FROM t LEFT ANTI JOIN u ON t.d = u.d AND t.v > 3",
     "a LIMIT below": "SELECT v FROM (SELECT * FROM t LIMIT 3) WHERE v > 3",
     "an aggregate": "SELECT m FROM (SELECT max(v) AS m FROM t) WHERE m > 3",
     "a window": "SELECT v FROM (SELECT v, row_number() OVER (ORDER BY id) AS r FROM t) WHERE v > 3",

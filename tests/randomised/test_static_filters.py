@@ -29,6 +29,13 @@ TERMS = (
     *("{}.s = 'a'", "{}.s > 'a'", "{}.v IS NOT NULL", "year({}.d) = 1970", "{}.k IS NULL", "{}.k > 1 OR {}.v > 1"),
 )
 SHAPES = (
+    "SELECT a.v FROM t a SEMI JOIN u b ON a.k = b.k AND {2} AND {0}",
+    "SELECT a.v FROM t a ANTI JOIN u b ON a.k = b.k AND {2}",
+    "SELECT a.v FROM t a ANTI JOIN u b ON a.d = b.d AND {2} AND {0}",
+    "SELECT a.v FROM t a FULL JOIN u b ON a.k = b.k AND {0} AND {2}",
+    "SELECT a.v, c.v AS x FROM t a LEFT JOIN u b ON a.k = b.k AND {2} LEFT JOIN t c ON c.k = b.k AND c.k > 1",
+    "SELECT a.v, n FROM t a LEFT JOIN (SELECT *, count(*) AS n FROM u GROUP BY ALL) b ON a.k = b.k AND {2}",
+    "SELECT b.v, c.v AS x FROM t a RIGHT JOIN u b ON a.k = b.k AND {0} AND {2} LEFT JOIN t c ON c.d = a.d AND {1}",
     *("SELECT a.* FROM t a WHERE {0}", "SELECT a.k, count(*) AS n FROM t a WHERE {0} AND {1} GROUP BY a.k"),
     *("SELECT a.v, b.k FROM t a JOIN u b ON a.k = b.k AND {2} WHERE {0}", "SELECT max(v) AS m FROM t a WHERE {0}"),
     *(

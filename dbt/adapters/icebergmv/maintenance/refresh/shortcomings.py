@@ -39,18 +39,17 @@ def _full_refreshes(view: Inspection) -> Iterator[str]:
     definition, policy = view.definition, view.request.config.refresh_policy
     if policy == "full" or not view.request.config.incremental:
         return
+    mend = "Change that part of the SELECT, or accept it with refresh_policy full."
     if definition.always_full is not None:
         when, reason = "at every run", definition.always_full
     elif definition.full_when_changed is not None:
         when, reason = "when a base table changed", definition.full_when_changed
     elif definition.full_when_clock_moves:
         when, reason = "when the clock moves", "not only terms of a WHERE read it"
+        mend = "Let a WHERE read it, of a subquery for example, or leave it so: other changes are followed."
     else:
         return
-    yield (
-        f"{view.request.name} is refreshed in full {when}: {reason}. "
-        "Change that part of the SELECT, or accept it with refresh_policy full."
-    )
+    yield f"{view.request.name} is refreshed in full {when}: {reason}. {mend}"
 
 
 def _reads(view: Inspection, reads: ReadPlan) -> Iterator[str]:

@@ -29,6 +29,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import (
     through,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
+from dbt.adapters.icebergmv.maintenance.definition.rules.static_filters import filters_of_join
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Deltas,
     Occurrence,
@@ -59,6 +60,9 @@ def joined(left: Sources, right: Sources, join: exp.Join, scope: Scope) -> Sourc
     if pairs is None:
         return unknown_join(both, "USING over columns of one name")
     names = Names(both, scope)
+    filters = filters_of_join(join.args.get("on"), names, _that_must_match(left, right, side, kind))
+    both = replace(both, relation=replace(both.relation, filters=(*both.relation.filters, *filters)))
+    names = Names(both, scope)
     found = [*_comparable(pairs, both), *equalities(join.args.get("on"), names)]
     answered, questions = joined_answers(left, right, join, _terms(pairs, join, names))
     both = with_answers(both, answered, questions)
@@ -69,6 +73,16 @@ def joined(left: Sources, right: Sources, join: exp.Join, scope: Scope) -> Sourc
     if side == "":
         return _merge_columns(both.equated(found), pairs, "")
     return _merge_columns(_outer(left, right, both, across, side), pairs, side)
+
+
+def _that_must_match(left: Sources, right: Sources, side: str, kind: str) -> range:
+    """Return the slots of those rows that come to nothing where ON is not true of them."""
+    first, last = len(left.slots), len(left.slots) + len(right.slots)
+    if side == "FULL":
+        return range(0)
+    if side == "LEFT" or kind in ("SEMI", "ANTI"):
+        return range(first, last)
+    return range(first if side == "RIGHT" else last)
 
 
 def _terms(pairs: list[Equality], join: exp.Join, names: Names) -> list[JoinTerm]:

@@ -3,20 +3,22 @@
 In `SELECT ... FROM sales WHERE day >= DATE '2026-01-01'` no row of sales of an earlier day comes to anything. So where
 partitions or column bounds show that all changed rows are of earlier days, no row of the view depends on the change.
 
+So it is with ON and the side of a join of which a row that matches none comes to nothing: the right one of a LEFT JOIN.
+
 A condition may be on any column that tracks a base column. The column shows the key of each row of the base table that
 the row depends on, so a key that does not pass leads to no row behind WHERE.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.constant_values import MOMENTS, value_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.dynamic_filters import reads_other_rows
-from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conditions_of
+from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conditions_of, conjuncts
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names, key_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, StaticFilter
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, Range, Value
@@ -52,10 +54,25 @@ class _Condition:
 
 def static_filters(select: exp.Select, names: Names) -> Iterator[StaticFilter]:
     """Yield what the conditions of a SELECT keep of the tables below. `names` are those of FROM behind WHERE."""
+    terms = () if reads_other_rows(select) else conditions_of(select)
+    return _filters(terms, names, range(len(names.sources.slots)))
+
+
+def filters_of_join(on: exp.Expr | None, names: Names, slots: range) -> Iterator[StaticFilter]:
+    """Yield what an ON keeps of a side of a join that has these slots: rows of which it is not true match none.
+
+    `names` are those of both sides, as they are before they are joined.
+    """
+    return _filters(conjuncts(on), names, slots)
+
+
+def _filters(terms: Iterable[exp.Expr], names: Names, slots: range) -> Iterator[StaticFilter]:
     obstacles = names.sources.relation.obstacles
-    for condition in map(_condition, () if reads_other_rows(select) else conditions_of(select)):
+    for condition in map(_condition, terms):
         key = None if condition is None else key_of(condition.compared, names)
-        if condition is None or key is None or names.sources.slots[key.slot].column.has_subquery:
+        if condition is None or key is None or key.slot not in slots:
+            continue
+        if names.sources.slots[key.slot].column.has_subquery:
             continue
         passing = _passing(condition, key.type or "", names.scope)
         tracks = frozenset(t for t in names.tracks(key) if not t.is_of_literal and t.occurrence not in obstacles)
