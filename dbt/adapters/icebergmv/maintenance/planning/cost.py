@@ -53,7 +53,7 @@ SECONDS_ASKED = 5.0
 So may questions about small tables.
 """
 
-_LEAST_SECONDS_ASKED = 1.0
+LEAST_SECONDS_ASKED = 1.0
 """Questions about larger tables may always take so long; twice as long where a full refresh takes that, or half of it.
 """
 
@@ -264,7 +264,7 @@ def most_seconds_asked(full_seconds: float | None, status: MaterializedViewStatu
         return inf
     if is_cold or are_all_small(status):
         return max(SECONDS_ASKED, full_seconds / 2)
-    return max(_LEAST_SECONDS_ASKED, min(full_seconds, 2 * _LEAST_SECONDS_ASKED), full_seconds / 2)
+    return max(LEAST_SECONDS_ASKED, min(full_seconds, 2 * LEAST_SECONDS_ASKED), full_seconds / 2)
 
 
 def are_all_small(status: MaterializedViewStatus) -> bool:
