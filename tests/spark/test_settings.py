@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from dbt.adapters.icebergmv.catalog_properties import catalog_settings
 from dbt.adapters.icebergmv.spark.settings import EXTENSIONS, launch_conf, runtime_conf, spark_conf
 
@@ -15,6 +17,15 @@ def test_the_user_wins() -> None:
     assert conf["spark.sql.defaultCatalog"] == "lake"
     assert conf["spark.sql.catalog.lake.default-namespace"] == "analytics"
     assert conf["spark.sql.catalog.lake.cache-enabled"] == "false"
+
+
+@pytest.mark.parametrize(("cores", "size"), [(2, 64), (4, 32), (64, 16)])
+def test_one_task_reads_several_small_files(cores: int, size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.cpu_count", lambda: cores)
+    key = "spark.sql.iceberg.read.split-size"
+    assert spark_conf(CATALOG, "s", {}, "/x")[key] == str(size * 1024 * 1024)
+    assert spark_conf(CATALOG, "s", {key: "1000"}, "/x")[key] == "1000"
+    assert key not in spark_conf(CATALOG, "s", {"spark.master": "spark://host:7077"}, "/x")
 
 
 def test_no_iceberg_catalog_keeps_tables_in_a_cache() -> None:

@@ -26,6 +26,7 @@ MEANING = [
 OTHERS = [
     "spark.sql.shuffle.partitions",
     "spark.sql.adaptive.enabled",
+    "spark.sql.iceberg.read.split-size",
     "spark.sql.codegen.wholeStage",
     "spark.app.name",
 ]

@@ -47,7 +47,7 @@ def spark_conf(catalog: CatalogSettings, schema: str, user: Mapping[str, str], s
         "spark.master": master,
         "spark.driver.memory": "4g",
         # The workers of a cluster have to reach the driver.
-        **(_LOOPBACK if master.startswith("local") else {}),
+        **({**_LOOPBACK, **_few_tasks(cores)} if master.startswith("local") else {}),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": str(max(4, cores)),
@@ -59,6 +59,16 @@ def spark_conf(catalog: CatalogSettings, schema: str, user: Mapping[str, str], s
     conf = {**defaults, **session_conf(catalog.name, schema, user), **user}
     conf["spark.sql.extensions"] = _with_iceberg(conf["spark.sql.extensions"])
     return conf
+
+
+def _few_tasks(cores: int) -> dict[str, str]:
+    """Return the setting that lets one task read many small files.
+
+    Of small scans Iceberg makes tasks of 16 MiB, and counts a file as 4 MiB at least, as if it had to be opened over a
+    network: a task for every four files. On one machine the tasks then take longer than the files. Of so large ones a
+    scan of 128 MiB, which is Iceberg's own size of a task, still has one for every core.
+    """
+    return {"spark.sql.iceberg.read.split-size": str(max(16, 128 // cores) * 2**20)}
 
 
 def session_conf(catalog: str, schema: str, user: Mapping[str, str]) -> dict[str, str]:
