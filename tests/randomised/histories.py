@@ -101,7 +101,8 @@ def make_case(choices: Choices, view: View | None = None, keys: tuple[str, ...] 
     reads_it = reads_clock(view.sql)
     while len(steps) < 4 and (not steps or choices.chance(0.65)):
         step: dict[str, Change] = {}
-        for _ in range(choices.weighted([(8, 1), (2, 2), (5 if reads_it else 0.3, 0)])):
+        several = 30 if view.together else 2
+        for _ in range(choices.weighted([(8, 1), (several, 2), (5 if reads_it else 0.3, 0)])):
             table = choices.pick(tables)
             if table not in step:
                 step[table] = rows.change(now[table], view.key, specs[table])

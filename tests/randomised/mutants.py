@@ -50,9 +50,9 @@ def on(reference: int, column: str, *steps: Step) -> Track:
     return Track(Occurrence(reference), column, steps)
 
 
-def view(sql: str, key: str = "d") -> View:
+def view(sql: str, key: str = "d", *, together: bool = False) -> View:
     """Return a view over t0 and t1 whose tables are mostly partitioned by the key."""
-    return View(sql, frozenset(t for t in ("t0", "t1") if f" {t}" in sql), (), key)
+    return View(sql, frozenset(t for t in ("t0", "t1") if f" {t}" in sql), (), key, together)
 
 
 def claims(tracks: Tracks) -> Callable[[ViewDefinition], ViewDefinition]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
+from dbt.adapters.icebergmv.maintenance.planning.plan import Overwrite
 from tests.randomised.grammar import CLOCK
 from tests.randomised.histories import Refreshed
 from tests.randomised.views import View
@@ -13,7 +14,7 @@ from tests.randomised.views import View
 class Tally:
     """Counts refreshes that had something to do, per shape whose tables hold all that changed.
 
-    `clock` counts all refreshes before which nothing but the clock moved.
+    `clock` counts all refreshes before which nothing but the clock moved, `added` overwrites that add rows besides.
     """
 
     def __init__(self) -> None:
@@ -22,6 +23,7 @@ class Tally:
         self.histories = 0
         self.refreshes: Counter[str] = Counter()
         self.clock: Counter[str] = Counter()
+        self.added = 0
 
     def add(self, view: View, refreshes: Iterable[Refreshed]) -> None:
         """Count the refreshes of one history."""
@@ -29,6 +31,7 @@ class Tally:
         for refreshed in refreshes:
             self.refreshes[refreshed.plan.kind] += 1
             self.clock[refreshed.plan.kind] += refreshed.changed == {CLOCK}
+            self.added += isinstance(refreshed.plan, Overwrite) and bool(refreshed.plan.added)
             if refreshed.plan.kind == "none":
                 continue
             for shape, tables in view.shapes:
@@ -51,7 +54,8 @@ class Tally:
             lines.append(f"{shape:58} {self.incremental(shape):6} {full:6}  {reason[0][0] if reason else ''}")
         refreshes = ", ".join(f"{n} {kind}" for kind, n in sorted(self.refreshes.items()))
         clock = ", ".join(f"{n} {kind}" for kind, n in sorted(self.clock.items()) if n)
-        return "\n".join([*lines, f"{self.histories} histories: {refreshes}", f"the clock alone moved: {clock}"])
+        histories = f"{self.histories} histories: {refreshes}; rows were added besides by {self.added} overwrites"
+        return "\n".join([*lines, histories, f"the clock alone moved: {clock}"])
 
 
 def _general(reason: str) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from tests.randomised.adding_mutants import VIEWS as ADDED_TO
 from tests.randomised.choices import Choices
 from tests.randomised.database import Database
 from tests.randomised.histories import make_case
@@ -114,6 +115,15 @@ def test_groups_are_merged_by_the_rows_below(sql: str, database: Database) -> No
     merging = analysed(sql).merging
     assert merging is not None and merging.additive.keys() < {r.index for r in analysed(sql).references}
     assert histories_of(sql, "d", database, 5).kinds["this one"]["merge"]
+
+
+@pytest.mark.parametrize("name", one_of(2, ADDED_TO))
+def test_new_rows_of_one_table_are_added_beside_what_another_reaches(name: str, database: Database) -> None:
+    tally = Tally()
+    for seed in range(60):
+        failure = play(database, make_case(Choices(seed), ADDED_TO[name]), tally=tally)
+        assert failure is None, describe(failure)
+    assert tally.added
 
 
 @pytest.mark.parametrize(("sql", "key"), FIXED)

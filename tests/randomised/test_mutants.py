@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.randomised.adding_mutants import ADDING_MUTANTS
 from tests.randomised.asking_mutants import ASKING_MUTANTS
 from tests.randomised.choices import Choices
 from tests.randomised.clock_mutants import CLOCK_MUTANTS
@@ -25,6 +26,7 @@ ALL = {
     **CLOCK_MUTANTS,
     **HIDDEN_KEY_MUTANTS,
     **FILTERING_MUTANTS,
+    **ADDING_MUTANTS,
 }
 pytestmark = pytest.mark.slow
 

@@ -69,12 +69,16 @@ PRODUCTIONS: list[Production] = [
 
 @dataclass(frozen=True)
 class View:
-    """A SELECT in Spark's words, the base tables it reads, and its shapes with the tables that each is about."""
+    """A SELECT in Spark's words, the base tables it reads, and its shapes with the tables that each is about.
+
+    `together`: most changes are of several tables.
+    """
 
     sql: str
     tables: frozenset[str]
     shapes: tuple[tuple[str, frozenset[str]], ...]
     key: str
+    together: bool = False
 
 
 def make_view(choices: Choices) -> View:
@@ -90,7 +94,7 @@ def make_view(choices: Choices) -> View:
         body = f"SELECT * FROM ({sql}) q" if sql.startswith("WITH ") else sql
         sql = f"WITH {', '.join(builder.ctes)} {body}"
     shapes = {(name, relation.tables if tables is ALL else tables) for name, tables in builder.shapes}
-    return View(sql, relation.tables, tuple(sorted(shapes, key=repr)), builder.key)
+    return View(sql, relation.tables, tuple(sorted(shapes, key=repr)), builder.key, choices.chance(0.2))
 
 
 def _on_top(b: Builder, relation: Relation) -> str:

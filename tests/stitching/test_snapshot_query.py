@@ -30,6 +30,7 @@ from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Delta, Full
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain, Value
+from dbt.adapters.icebergmv.maintenance.sql.complement import complement, outside
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.inspection import NewView
@@ -40,7 +41,6 @@ from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshReq
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
-from dbt.adapters.icebergmv.maintenance.stitching.complement import complement, outside
 from dbt.adapters.icebergmv.maintenance.stitching.current_rows import current_query
 from dbt.adapters.icebergmv.maintenance.stitching.snapshot_query import stitched_query
 from tests.support.duck import to_duckdb

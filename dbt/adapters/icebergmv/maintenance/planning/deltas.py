@@ -24,8 +24,14 @@ from dbt.adapters.icebergmv.maintenance.status.base_tables import at_snapshot
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus, by_reference
 
 
-def appended_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) -> tuple[Delta, ...] | None:
-    """Return the deltas that make the new output rows, where rows were only appended and the definition adds up."""
+def appended_deltas(
+    definition: ViewDefinition, stale: Sequence[BaseTableStatus], others: Sequence[BaseTableStatus] = ()
+) -> tuple[Delta, ...] | None:
+    """Return the deltas that make the new output rows, where rows were only appended and the definition adds up.
+
+    `others` changed, too, and are no part of it. They are read in the order of the references, as questions about their
+    changes read them: the answer to one of these need not hold where another table is as it was, or is not.
+    """
     bases = by_reference(stale)
     since = {
         index: base.change.appended_since
@@ -41,10 +47,19 @@ def appended_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]
         return None
     if len(indexes) > 1 and not all(_can_be_read_as_before(b) for b in stale):
         return None
+    if not all(map(has_former_version, others)):
+        return None
     if any(b.base.source is not None and b.base.source.has_other_columns_now for b in stale):
         return None
     steps = _in_steps(indexes, since, definition.additive)
-    return tuple(replace(delta, touched=rows_touched(bases[delta.changed])) for delta in steps)
+    beside = {index: recorded_snapshot(base) for index, base in by_reference(others).items()}
+    return tuple(_between(replace(delta, touched=rows_touched(bases[delta.changed])), beside) for delta in steps)
+
+
+def _between(delta: Delta, others: Mapping[int, int | None]) -> Delta:
+    """Return a delta that reads those of other references that come after its own as they were, at these snapshots."""
+    later = {index: snapshot for index, snapshot in others.items() if index > delta.changed}
+    return replace(delta, before={**delta.before, **later})
 
 
 def signed_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) -> tuple[Delta, ...] | None:
@@ -100,8 +115,8 @@ def _in_steps(
 
 
 def _read(definition: ViewDefinition, stale: Iterable[BaseTableStatus]) -> list[int]:
-    """Return the stale references that something reads: a CTE that nothing uses is read by nobody."""
-    return [i for i in by_reference(stale) if definition.uses_of(i)]
+    """Return the stale references that something reads, in order: a CTE that nothing uses is read by nobody."""
+    return sorted(i for i in by_reference(stale) if definition.uses_of(i))
 
 
 def _can_be_read_alone(

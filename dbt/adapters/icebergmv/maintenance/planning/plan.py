@@ -77,11 +77,12 @@ class Append:
 
 @dataclass(frozen=True)
 class Overwrite:
-    """Replace the rows in `region`, which is over output columns."""
+    """Replace the rows in `region`, which is over output columns. Outside of it the rows of each `added` are added."""
 
     reason: str
     region: tuple[TupleDomain, ...]
     base_filters: BaseFilters = field(default_factory=dict)
+    added: tuple[Delta, ...] = ()
     kind: ClassVar[Literal["overwrite"]] = "overwrite"
 
 

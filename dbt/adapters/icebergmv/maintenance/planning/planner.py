@@ -34,8 +34,16 @@ from dbt.adapters.icebergmv.maintenance.planning.deltas import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.dynamic_filtering import filters_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_MANY_CHANGED, Answer, NotListed
-from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
-from dbt.adapters.icebergmv.maintenance.planning.reasons import changes, clock_unanswered, count, unknown, untracked
+from dbt.adapters.icebergmv.maintenance.planning.plan import (
+    Append,
+    Delta,
+    Full,
+    Merge,
+    NoOp,
+    Overwrite,
+    RefreshPlan,
+)
+from dbt.adapters.icebergmv.maintenance.planning.reasons import appended, changes, clock_unanswered, unknown, untracked
 from dbt.adapters.icebergmv.maintenance.planning.regions import FEW_TERMS, REGION_LIMIT, affected_rows, base_filters
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import is_appended, reaches_a_group
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
@@ -127,7 +135,8 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
     needed: dict[int, BaseTableStatus] = {}
     narrower: list[int] = []
     own_keys: list[int] = []
-    for base in status.reaching:
+    added = _added_beside(definition, status, request).bases
+    for base in (b for b in status.reaching if b.base.name not in added):
         # A merge writes the storage anew, so it is asked first whether it has anything to add.
         if merges and reaches_a_group(definition, base):
             continue
@@ -232,7 +241,7 @@ def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus], reques
     deltas = appended_deltas(definition, stale)
     if deltas is None:
         return None
-    rows = ", ".join(f"{b.base.name[2]}: {count(b.change.appended_rows, 'row')} appended" for b in stale)
+    rows = ", ".join(f"{b.base.name[2]}: {appended(b.change)}" for b in stale)
     uses = [(base, use) for base in stale for use in definition.uses_of_all(base.references)]
     affected = [d for base, use in uses for d in affected_rows(definition, base, use, request.partitioning)]
     region = simplify(affected, REGION_LIMIT)
@@ -270,9 +279,11 @@ def _not_everything(
 ) -> RefreshPlan:
     """Return a full refresh in place of an overwrite of nearly everything, which costs more. Only for `auto`."""
     stale = status.stale
+    added = _added_beside(definition, status, request).bases
     is_everything = isinstance(plan, Overwrite) and any(
         _is_nearly_all(base, use, request)
         for base in stale
+        if base.base.name not in added
         for use in definition.uses_of_all(base.references)
         if not isinstance(request.answers.get(use.index), tuple)
     )
@@ -294,7 +305,8 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
         if not isinstance(reached, tuple):
             return Full(clock_unanswered(status.clock, reached))
         disjuncts += reached
-    for base in status.stale:
+    added = _added_beside(definition, status, request)
+    for base in (b for b in status.stale if b.base.name not in added.bases):
         for occurrence in definition.uses_of_all(base.references):
             answer = request.answers.get(occurrence.index)
             affected = affected_rows(definition, base, occurrence, request.partitioning)
@@ -307,11 +319,42 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
                 )
             disjuncts += affected
     region = simplify(disjuncts, REGION_LIMIT)
+    reason = changes(status, added.bases)
     if not region:
-        return unaffected(status)
+        return Append(reason, added.deltas) if added.deltas else unaffected(status)
     if any(d.is_all for d in region):
         return Full(f"the changes touch too many partitions to list ({changes(status)})")
-    return Overwrite(changes(status), region, base_filters(definition, region))
+    return Overwrite(reason, region, base_filters(definition, region), added.deltas)
+
+
+@dataclass(frozen=True)
+class _Added:
+    """Base tables whose new rows are added beside what the other changes replace, and the deltas that add them."""
+
+    bases: frozenset[TableName] = frozenset()
+    deltas: tuple[Delta, ...] = ()
+
+
+def _added_beside(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> _Added:
+    """Return tables that only got rows, for which nearly everything would be replaced, where others changed, too.
+
+    Each is a step from the old rows of the view to the new ones. Those of the others change nothing outside of their
+    region, so there the steps of these tables alone, their deltas, lead to the new rows.
+    """
+    wide = tuple(
+        base
+        for base in status.stale
+        if is_appended(base)
+        and any(
+            _is_untracked(definition, base, use, request) or _is_nearly_all(base, use, request)
+            for use in definition.uses_of_all(base.references)
+        )
+    )
+    if not request.appends or not _stands_still(status, request) or not 0 < len(wide) < len(status.stale):
+        return _Added()
+    names = frozenset(base.base.name for base in wide)
+    deltas = appended_deltas(definition, wide, [base for base in status.stale if base.base.name not in names])
+    return _Added() if deltas is None else _Added(names, deltas)
 
 
 def _why_unasked(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> NotListed | None:

@@ -5,7 +5,7 @@ A partition counts as a whole when a row of it is wanted. Column bounds may let 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from typing_extensions import assert_never
@@ -55,9 +55,9 @@ def bytes_of(view: Inspection, plan: Append | Overwrite | Merge | Full) -> int |
         case Full():
             found = reads.all_of({})
         case Overwrite():
-            found = reads.all_of(plan.base_filters)
+            found = [*reads.all_of(plan.base_filters), *reads.of_appended(plan.added, {})]
         case Append():
-            found = [size for delta in plan.deltas for size in reads.of_delta(delta, plan.base_filters, went=False)]
+            found = reads.of_appended(plan.deltas, plan.base_filters)
         case Merge():
             found = [size for delta in plan.deltas for size in reads.of_merged(delta)]
         case _:
@@ -80,6 +80,10 @@ class _Reads:
     def all_of(self, filters: BaseFilters) -> list[int | None]:
         """Return what is read of every reference where the definition is computed."""
         return [self._at(index, self._now(index), filters.get(index)) for index in self._sources]
+
+    def of_appended(self, deltas: Iterable[Delta], filters: BaseFilters) -> list[int | None]:
+        """Return what is read for rows that were only added."""
+        return [size for delta in deltas for size in self.of_delta(delta, filters, went=False)]
 
     def of_merged(self, delta: Delta | ReachedRows) -> list[int | None]:
         """Return what is read for the rows that came, and for those that went."""

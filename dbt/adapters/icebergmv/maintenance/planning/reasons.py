@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import NotListed
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Step
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
 
-def changes(status: MaterializedViewStatus) -> str:
-    """Return what changed since the last refresh: base tables, and the clock."""
-    tables = [f"{b.base.name[2]}: {what_changed(b.change)}" for b in status.stale]
+def changes(status: MaterializedViewStatus, added: Collection[TableName] = ()) -> str:
+    """Return what changed since the last refresh: base tables, of which some have `added` rows alone, and the clock."""
+    said = ((b.base.name, appended(b.change) if b.base.name in added else what_changed(b.change)) for b in status.stale)
+    tables = [f"{name[2]}: {what}" for name, what in said]
     return "; ".join(tables if status.clock is None else [*tables, str(status.clock)])
+
+
+def appended(change: TableChange) -> str:
+    """Return how many rows were added to a base table."""
+    return f"{count(change.appended_rows, 'row')} appended"
 
 
 def what_changed(change: TableChange) -> str:
     """Return how much of a base table changed: partitions or, where they do not show it, rows or files."""
     if not counts_partitions(change) and change.appended_since is not None:
-        return f"{count(change.appended_rows, 'row')} appended"
+        return appended(change)
     if not counts_partitions(change) and change.is_whole:
         return "all rows written again"
     return "rows changed" if change.unit == "table" else f"{count(change.changed_partitions, change.unit)} changed"

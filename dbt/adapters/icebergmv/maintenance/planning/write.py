@@ -28,6 +28,7 @@ from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge
 from dbt.adapters.icebergmv.maintenance.planning.read_estimate import estimated_bytes
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
+from dbt.adapters.icebergmv.maintenance.sql.complement import outside
 from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
@@ -131,6 +132,12 @@ def query_of(settled: Settled, *, long_lists: bool = False) -> str:
             assert_never(plan)
 
 
+def added_query(settled: Settled, plan: Overwrite) -> str:
+    """Return the query of what the deltas of a plan add, inside of its region, too."""
+    deltas = Append(plan.reason, plan.added)
+    return appended_query(settled.view.definition, settled.view.bases, deltas, settled.stored_names, settled.edits)
+
+
 def _merged_query(settled: Settled, plan: Merge, start: StoredRows) -> str:
     """Return the rows that the deltas of a plan make of the stored ones."""
     definition, bases = settled.view.definition, settled.view.bases
@@ -164,7 +171,9 @@ def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> Write:
     rows = Rows(settled.stored_names, query, where)
     dialect = Dialect(view.bases.catalog_name, in_storage)
     is_aligned = in_storage and is_whole_partitions(region, stored_partitioning(table), schema)
-    if is_aligned and _is_of_one_spec(table, start.snapshot_id):
+    if plan.added:
+        rows = _with_added(rows, settled, plan, types)
+    elif is_aligned and _is_of_one_spec(table, start.snapshot_id):
         return ReplacePartitions(rows, disjunction(region, types, dialect))
     if _is_scattered(start):
         return ReplaceAll(_with_others(rows, region, start))
@@ -191,7 +200,7 @@ def distribution_of(settled: Settled, start: StoredRows) -> dict[str, str]:
     would leave ever more of them. The model may say how by `write.distribution-mode`.
     """
     is_told = DISTRIBUTION_KEY in settled.view.request.config.tblproperties
-    if is_told or not isinstance(settled.plan, Overwrite) or not stored_partitioning(start.table):
+    if is_told or not isinstance(settled.plan, Overwrite) or settled.plan.added or not stored_partitioning(start.table):
         return {}
     size = estimated_bytes(settled)
     return {"distribution-mode": "none"} if size is not None and size <= FEW_BYTES else {}
@@ -207,7 +216,20 @@ def _with_others(rows: Rows, region: Sequence[TupleDomain], start: StoredRows) -
     """Return all rows of the storage, given those that replace the stored ones of a region."""
     columns, stored = column_list(rows.columns), view_query(start.name, rows.columns, start.snapshot_id)
     others = f"{select_from(stored, columns)} WHERE ({start.where(region)}) IS NOT TRUE"
-    return Rows(rows.columns, f"{others}\nUNION ALL\n{select_from(rows.query, columns)} WHERE {rows.where}")
+    return Rows(rows.columns, f"{others}\nUNION ALL\n{_wanted(rows)}")
+
+
+def _with_added(rows: Rows, settled: Settled, plan: Overwrite, types: Mapping[str, str]) -> Rows:
+    """Return the rows of a region, and those that the deltas of the plan add outside of it."""
+    where = outside(plan.region, types, Dialect(settled.view.bases.catalog_name, pushable=False))
+    added = Rows(rows.columns, added_query(settled, plan), where)
+    return Rows(rows.columns, f"{_wanted(rows)}\nUNION ALL\n{_wanted(added)}")
+
+
+def _wanted(rows: Rows) -> str:
+    """Return the query of the rows that are wanted of what another gives."""
+    query = select_from(rows.query, column_list(rows.columns))
+    return query if rows.where is None else f"{query} WHERE {rows.where}"
 
 
 def _delete_mode(view: Inspection, plan: Overwrite, start: StoredRows) -> DeleteMode | None:
