@@ -111,6 +111,20 @@ def test_every_obstacle_is_named_the_shortest_first(stage: Stage) -> None:
     assert found.obstacles == ("LIMIT may pick other rows at the next evaluation",)
 
 
+@pytest.mark.parametrize(
+    ("sql", "obstacles"),
+    [
+        ("SELECT region, id FROM orders WHERE day >= current_date - 30", ()),
+        (
+            "SELECT region, id FROM orders WHERE day >= current_date - 30 LIMIT 3",
+            ("LIMIT may pick other rows at the next evaluation",),
+        ),
+    ],
+)
+def test_a_clock_that_is_followed_is_no_obstacle(sql: str, obstacles: tuple[str, ...], stage: Stage) -> None:
+    assert of(stage, select(sql)).obstacles == obstacles
+
+
 def test_a_table_that_is_not_there(stage: Stage) -> None:
     found = of(stage, select("SELECT n.id FROM nowhere n JOIN orders o ON n.id = o.id"))
     absent, orders = found.base_tables

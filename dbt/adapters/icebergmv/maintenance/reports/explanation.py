@@ -169,7 +169,7 @@ def _of(catalog: CatalogReader, view: Inspection, found: ViewStatus, ahead: Outl
     definition, bases = view.definition, view.status.base_tables
     is_all_there, obstacles, limits = not absent_tables(catalog, view), Obstacles(), None
     if is_all_there:
-        obstacles = all_obstacles(definition.as_written, view.bases.columns_of, catalog.name)
+        obstacles = all_obstacles(definition, view.bases.columns_of, catalog.name)
         limits = limits_of(definition)
     tried = trial(view) if is_all_there else None
     tables = tuple(_base_table(base, definition, tried, obstacles) for base in bases)
