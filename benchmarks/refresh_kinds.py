@@ -42,14 +42,15 @@ VIEWS = {
     f" join {CUSTOMERS} c on f.customer = c.id",
 }
 OLD_DAY = f"date_add({FIRST_DAY}, 20)"
+NEW_ROWS = f"""insert into {FACTS} select id + 1000000000, day, customer, product, amount from {FACTS}
+    where id % 1000 = {{round}}"""
+RENAMED = f"update {CUSTOMERS} set country = concat(country, '_') where id = 7"
 CHANGES = {
     "nothing": [],
     "one day updated": [f"update {FACTS} set amount = amount + 1 where day = {LAST_DAY}"],
-    "0.1 % new rows on all days": [
-        f"insert into {FACTS} select id + 1000000000, day, customer, product, amount from {FACTS}"
-        " where id % 1000 = {round}"
-    ],
-    "one customer renamed": [f"update {CUSTOMERS} set country = concat(country, '_') where id = 7"],
+    "0.1 % new rows on all days": [NEW_ROWS],
+    "one customer renamed": [RENAMED],
+    "0.1 % new rows on all days, one customer renamed": [NEW_ROWS, RENAMED],
     "a tenth of a day deleted": [f"delete from {FACTS} where day = {OLD_DAY} and id % 10 = {{round}}"],
     "customers loaded again": [f"insert overwrite {CUSTOMERS} select * from {CUSTOMERS}"],
 }
@@ -67,6 +68,7 @@ INFORMED = {
     "one day updated": f"day = {LAST_DAY}",
     "0.1 % new rows on all days": "true",
     "one customer renamed": "false",
+    "0.1 % new rows on all days, one customer renamed": "true",
     "a tenth of a day deleted": f"day = {OLD_DAY}",
     "customers loaded again": "false",
 }
