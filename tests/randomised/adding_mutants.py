@@ -57,9 +57,12 @@ _VIEWS = {
     "union": "SELECT v, region AS k FROM t0 UNION ALL SELECT v, region FROM t1",
     "twice": "SELECT x.v AS a, y.v AS b, z.region AS k FROM t0 x JOIN t0 y ON x.v = y.v JOIN t1 z ON x.d = z.d",
     "without": "SELECT x.v AS a, x.region AS k FROM t0 x LEFT ANTI JOIN t1 y ON x.region = y.region AND x.v = y.v",
+    "recent": "SELECT d, v % 2 AS v FROM t0 WHERE d >= current_date",
+    "recent join": "SELECT x.d AS e, y.region AS k FROM t0 x JOIN t1 y ON x.v = y.v WHERE x.d >= current_date",
 }
 VIEWS: Mapping[str, View] = {name: view(sql, "region", together=True) for name, sql in _VIEWS.items()}
 _ALL = tuple(VIEWS.values())
+_RECENT = (VIEWS["recent"], VIEWS["recent join"])
 
 ADDING_MUTANTS: Mapping[str, Mutant] = {
     "new rows are added inside of the region, too": Mutant(_ALL, seeds=1000, wrong=Planner(write=_added_everywhere)),
@@ -70,5 +73,9 @@ ADDING_MUTANTS: Mapping[str, Mutant] = {
     ),
     "new rows are joined twice": Mutant((VIEWS["twice"],), seeds=1000, wrong=Planner(plan=_others_as_they_are)),
     "new rows of the first table are lost": Mutant(_ALL, seeds=1000, wrong=Planner(plan=_first_is_lost)),
+    "new rows are added inside of what the clock moves, too": Mutant(
+        _RECENT, seeds=1000, wrong=Planner(write=_added_everywhere)
+    ),
+    "new rows are not added when the clock moves": Mutant(_RECENT, seeds=1000, wrong=Planner(plan=_not_added)),
     "a table that lost rows is added": Mutant(_ALL, seeds=1000, wrong=Planner(is_append=lambda change: True)),
 }

@@ -336,10 +336,10 @@ class _Added:
 
 
 def _added_beside(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> _Added:
-    """Return tables that only got rows, for which nearly everything would be replaced, where others changed, too.
+    """Return tables that only got rows, for which nearly everything would be replaced, where more happened than that.
 
-    Each is a step from the old rows of the view to the new ones. Those of the others change nothing outside of their
-    region, so there the steps of these tables alone, their deltas, lead to the new rows.
+    The clock, and each other table, is a step from the old rows of the view to the new ones. These steps change nothing
+    outside of their region, so there the steps of these tables alone, their deltas, lead to the new rows.
     """
     wide = tuple(
         base
@@ -350,7 +350,8 @@ def _added_beside(definition: ViewDefinition, status: MaterializedViewStatus, re
             for use in definition.uses_of_all(base.references)
         )
     )
-    if not request.appends or not _stands_still(status, request) or not 0 < len(wide) < len(status.stale):
+    are_all = len(wide) == len(status.stale) and _stands_still(status, request)
+    if not request.appends or not wide or are_all or not _is_clock_answered(status, request):
         return _Added()
     names = frozenset(base.base.name for base in wide)
     deltas = appended_deltas(definition, wide, [base for base in status.stale if base.base.name not in names])
