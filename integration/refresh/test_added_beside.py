@@ -36,6 +36,10 @@ CHANGES: Mapping[str, tuple[list[str], Mapping[str, str]]] = {
         [NEW_ROWS, "DELETE FROM {customers} WHERE id = 8", "INSERT INTO {customers} VALUES (45, null)"],
         dict.fromkeys(VIEWS, "overwrite"),
     ),
+    "a customer came": (
+        [NEW_ROWS, "INSERT INTO {customers} VALUES (46, 'new'), (47, null)"],
+        {"enriched": "append", "renamed": "append", "outer": "overwrite", "without": "overwrite", "stacked": "append"},
+    ),
     "no customer changed": (
         [NEW_ROWS, "INSERT OVERWRITE {customers} SELECT * FROM {customers}"],
         dict.fromkeys(VIEWS, "append"),

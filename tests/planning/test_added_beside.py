@@ -60,6 +60,17 @@ def test_where_the_others_reach_nothing_rows_are_only_added() -> None:
     assert [delta.changed for delta in plan.deltas] == [0]
 
 
+def test_a_table_whose_new_rows_do_not_add_up_is_one_of_the_others() -> None:
+    """New rows of the supplied side of a join change rows that are there."""
+    new = change([partition_rows([("identity", "id")], (5,))])
+    both = stale(APPENDED, replace(new, appended_since=1, appended_rows=3))
+    assert references_to_ask(UNTRACKED, both, REQUEST) == ToAsk(needed=(1,))
+    plan = plan_refresh(UNTRACKED, both, replace(REQUEST, answers={1: (EU,)}))
+    assert isinstance(plan, Overwrite)
+    assert plan.region == (EU,)
+    assert [delta.changed for delta in plan.added] == [0]
+
+
 @pytest.mark.parametrize(
     ("definition", "facts", "request_"),
     [

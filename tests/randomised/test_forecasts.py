@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, RefreshPlan
+from tests.randomised.adding_mutants import VIEWS as ADDED_TO
 from tests.randomised.choices import Choices
 from tests.randomised.database import Database
 from tests.randomised.foretelling import Foretelling
@@ -17,6 +18,7 @@ from tests.randomised.planners import Situation
 from tests.randomised.soak import fresh_seed, play
 
 HISTORIES = range(108, 172)
+APPENDED_AT_LAST = {"join": (75, 181), "union": (219,), "twice": (238,), "without": (119,), "recent join": (94,)}
 
 
 @pytest.mark.slow
@@ -29,6 +31,16 @@ def test_every_refresh_is_of_a_kind_that_was_foretold(database: Database) -> Non
             break
         assert play(database, make_case(Choices(number)), found.planner) is None, number
     assert found.wrong == [], f"RANDOMISED_SEED={seed}\n" + "\n\n".join(found.wrong[:5])
+
+
+@pytest.mark.slow
+def test_it_is_foretold_that_rows_are_added_beside_others(database: Database) -> None:
+    """Seeds of which the refresh only appends, as the other change turns out to reach nothing."""
+    found = Foretelling()
+    for name, seeds in APPENDED_AT_LAST.items():
+        for seed in seeds:
+            assert play(database, make_case(Choices(seed), ADDED_TO[name]), found.planner) is None, (name, seed)
+    assert found.wrong == []
 
 
 @pytest.mark.slow

@@ -24,6 +24,7 @@ from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.planner import (
     PlanRequest,
+    added_beside,
     as_far_as_it_pays,
     clock_to_ask,
     merges_reached_rows,
@@ -137,9 +138,8 @@ def forecast_of(definition: ViewDefinition, status: MaterializedViewStatus, requ
     kept = [f"which rows of {_names(status, to_filter)} a join with a filtered table keeps"] if to_filter else []
     if not listed and not kept:
         return forecast
-    # Values decide which rows may be affected, but not whether rows were only added: unless no other row is affected.
-    others = kinds_of(definition, request.policy, request.incremental)
-    kinds = ("none",) if is_append else tuple(kind for kind in others if kept or kind != "append")
+    # Values decide which rows may be affected. Where only appends affect any, rows are only added.
+    kinds = ("none",) if is_append else kinds_of(definition, request.policy, request.incremental)
     return Forecast(forecast.plan, _united(forecast.kinds, kinds), (*listed, *kept, *forecast.questions))
 
 
@@ -164,13 +164,14 @@ def _as_files_say(definition: ViewDefinition, status: MaterializedViewStatus, re
         to_ask = ToAsk()
     to_ask, text = as_far_as_it_pays(definition.asked, status, to_ask, request)
     pays = text is not None
+    appends: tuple[Kind, ...] = ("append",) if added_beside(definition, status, request).deltas else ()
     if reaches or not to_ask.is_nothing:
         kinds = _kinds_of_answers(definition, status, to_ask, pays, "merge" if reaches else plan.kind)
-        return Forecast(plan, kinds, (*values, *_keys_asked(definition, status, to_ask, pays)))
+        return Forecast(plan, _united(kinds, appends), (*values, *_keys_asked(definition, status, to_ask, pays)))
     if values and not isinstance(plan, NoOp):
         can_merge = request.merges and definition.merging is not None
         return Forecast(
-            plan, _united((plan.kind,), ("merge",) if can_merge else (), ("overwrite", "full", "none")), values
+            plan, _united((plan.kind,), ("merge",) if can_merge else (), ("overwrite", "full", "none"), appends), values
         )
     if isinstance(plan, Merge):
         otherwise = _as_files_say(definition, status, replace(request, merges=False))

@@ -2,8 +2,8 @@
 
 An overwrite of a region P is right when P covers every output row that the changes could create, remove or alter. Each
 stale base contributes the image of its changed partitions under the output columns that track it; a base that nothing
-tracks asks for a full refresh. A clock that moved contributes what its questions answer; rows are only added where it
-reaches nothing.
+tracks asks for a full refresh. A clock that moved contributes what its questions answer. Rows are only added where
+nothing but appends reaches the view; else they are added outside of P, where they would make P nearly everything.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
     needed: dict[int, BaseTableStatus] = {}
     narrower: list[int] = []
     own_keys: list[int] = []
-    added = _added_beside(definition, status, request).bases
+    added = added_beside(definition, status, request).bases
     for base in (b for b in status.reaching if b.base.name not in added):
         # A merge writes the storage anew, so it is asked first whether it has anything to add.
         if merges and reaches_a_group(definition, base):
@@ -279,7 +279,7 @@ def _not_everything(
 ) -> RefreshPlan:
     """Return a full refresh in place of an overwrite of nearly everything, which costs more. Only for `auto`."""
     stale = status.stale
-    added = _added_beside(definition, status, request).bases
+    added = added_beside(definition, status, request).bases
     is_everything = isinstance(plan, Overwrite) and any(
         _is_nearly_all(base, use, request)
         for base in stale
@@ -305,7 +305,7 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
         if not isinstance(reached, tuple):
             return Full(clock_unanswered(status.clock, reached))
         disjuncts += reached
-    added = _added_beside(definition, status, request)
+    added = added_beside(definition, status, request)
     for base in (b for b in status.stale if b.base.name not in added.bases):
         for occurrence in definition.uses_of_all(base.references):
             answer = request.answers.get(occurrence.index)
@@ -328,14 +328,14 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
 
 
 @dataclass(frozen=True)
-class _Added:
+class Added:
     """Base tables whose new rows are added beside what the other changes replace, and the deltas that add them."""
 
     bases: frozenset[TableName] = frozenset()
     deltas: tuple[Delta, ...] = ()
 
 
-def _added_beside(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> _Added:
+def added_beside(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Added:
     """Return tables that only got rows, for which nearly everything would be replaced, where more happened than that.
 
     The clock, and each other table, is a step from the old rows of the view to the new ones. These steps change nothing
@@ -345,6 +345,7 @@ def _added_beside(definition: ViewDefinition, status: MaterializedViewStatus, re
         base
         for base in status.stale
         if is_appended(base)
+        and definition.additive.keys() >= {i for i in base.references if definition.uses_of(i)}
         and any(
             _is_untracked(definition, base, use, request) or _is_nearly_all(base, use, request)
             for use in definition.uses_of_all(base.references)
@@ -352,10 +353,10 @@ def _added_beside(definition: ViewDefinition, status: MaterializedViewStatus, re
     )
     are_all = len(wide) == len(status.stale) and _stands_still(status, request)
     if not request.appends or not wide or are_all or not _is_clock_answered(status, request):
-        return _Added()
+        return Added()
     names = frozenset(base.base.name for base in wide)
     deltas = appended_deltas(definition, wide, [base for base in status.stale if base.base.name not in names])
-    return _Added() if deltas is None else _Added(names, deltas)
+    return Added() if deltas is None else Added(names, deltas)
 
 
 def _why_unasked(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> NotListed | None:
