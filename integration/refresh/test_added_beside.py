@@ -26,7 +26,9 @@ TABLES = {
     " cast(if(id % 50 = 49, null, id % 50) AS int) AS customer, cast(id % 11 AS int) AS amount FROM range(120000)",
     "customers": "AS SELECT cast(id AS int) AS id, concat('c', id % 5) AS country FROM range(40)",
 }
-NEW_ROWS = "INSERT INTO {facts} SELECT id + 1000000, day, customer, amount FROM {facts} WHERE id % 1000 < 60"
+NEW_ROWS = (
+    "INSERT INTO {facts} SELECT id + 1000000, day, customer, amount FROM {facts} WHERE id < 120000 AND id % 1000 < 60"
+)
 CHANGES: Mapping[str, tuple[list[str], Mapping[str, str]]] = {
     "a customer changed": (
         [NEW_ROWS, "UPDATE {customers} SET country = 'x''y' WHERE id = 7"],
