@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
-from pyiceberg.types import DateType, TimestamptzType
+from pyiceberg.schema import Schema
+from pyiceberg.types import DateType, DoubleType, FloatType, IcebergType, NestedField, TimestamptzType
 
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
     PartitionField,
@@ -114,6 +115,13 @@ def test_partition_by_of_another_type(value: object) -> None:
 def test_derive_partitioning(sql: str, base: list[tuple[str, str]], derived: list[tuple[str, str]]) -> None:
     found = derive_partitioning(analysed(sql), [(0, spec(*base), SCHEMA)])
     assert found == tuple(PartitionField(c, t) for c, t in derived)
+
+
+@pytest.mark.parametrize("kind", [FloatType(), DoubleType()])
+def test_floats_are_not_taken_over(kind: IcebergType) -> None:
+    fields = [NestedField(f.field_id, f.name, kind, required=False) if f.name == "region" else f for f in SCHEMA.fields]
+    specs = [(0, spec(("identity", "region"), ("identity", "d")), Schema(*fields))]
+    assert derive_partitioning(analysed("SELECT region, d FROM t"), specs) == (PartitionField("d"),)
 
 
 def test_the_first_base_that_maps_decides() -> None:

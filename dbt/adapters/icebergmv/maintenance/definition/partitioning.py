@@ -13,6 +13,7 @@ from pyiceberg.partitioning import PartitionField as IcebergPartitionField
 from pyiceberg.partitioning import PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
+from pyiceberg.types import DoubleType, FloatType
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
@@ -74,6 +75,8 @@ def derive_partitioning(
     """Return the partitioning that lets the view follow its bases: theirs, on the output columns that track them.
 
     `specs` gives, per base occurrence, its partition spec and schema. The first base that maps any field decides.
+    Floats are left out: for Iceberg 0.0 and -0.0 are two partitions, and Spark, which sorts rows by partition before it
+    writes them, mixes the two. Iceberg then refuses the rows.
     """
     for index, spec, schema in specs:
         uses = [definition.tracks_of(use) for use in definition.uses_of(index)]
@@ -81,6 +84,8 @@ def derive_partitioning(
         tracks.sort(key=lambda named: len(named[1].function))
         fields: list[PartitionField] = []
         for source in spec.fields:
+            if isinstance(schema.find_type(source.source_id), FloatType | DoubleType):
+                continue
             column = schema.find_column_name(source.source_id)
             mapped = next(
                 (
