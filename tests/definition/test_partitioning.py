@@ -124,6 +124,12 @@ def test_floats_are_not_taken_over(kind: IcebergType) -> None:
     assert derive_partitioning(analysed("SELECT region, d FROM t"), specs) == (PartitionField("d"),)
 
 
+def test_a_field_of_a_column_that_is_gone_is_not_taken_over() -> None:
+    schema = Schema(*(f for f in SCHEMA.fields if f.name != "region"))
+    specs = [(0, spec(("void", "region"), ("identity", "d")), schema)]
+    assert derive_partitioning(analysed("SELECT id, d FROM t"), specs) == (PartitionField("d"),)
+
+
 def test_the_first_base_that_maps_decides() -> None:
     definition = analysed("SELECT region FROM t WHERE v IN (SELECT v FROM u)")
     specs = [(1, spec(("identity", "region")), SCHEMA), (0, spec(("truncate[3]", "region")), SCHEMA)]

@@ -84,9 +84,10 @@ def derive_partitioning(
         tracks.sort(key=lambda named: len(named[1].function))
         fields: list[PartitionField] = []
         for source in spec.fields:
-            if isinstance(schema.find_type(source.source_id), FloatType | DoubleType):
-                continue
             column = schema.find_column_name(source.source_id)
+            # The column may be gone: a field of an older spec stays as void.
+            if column is None or isinstance(schema.find_type(column), FloatType | DoubleType):
+                continue
             mapped = next(
                 (
                     PartitionField(name, transform)
