@@ -88,7 +88,7 @@ def _follows_every_partition(table: MetadataTable, start: int, column: str) -> N
 def test_no_change(large: tuple[MetadataTable, int], opened: list[str]) -> None:
     table, _ = large
     assert table.since(table.head, "d").status == "fresh"
-    assert cost(lambda: table.since(table.head, "d")) < 5
+    assert cost(lambda: table.since(table.head, "d")) < 2
     assert opened == []
 
 

@@ -51,15 +51,9 @@ def appended_deltas(
         return None
     if any(b.base.source is not None and b.base.source.has_other_columns_now for b in stale):
         return None
-    steps = _in_steps(indexes, since, definition.additive)
     beside = {index: recorded_snapshot(base) for index, base in by_reference(others).items()}
-    return tuple(_between(replace(delta, touched=rows_touched(bases[delta.changed])), beside) for delta in steps)
-
-
-def _between(delta: Delta, others: Mapping[int, int | None]) -> Delta:
-    """Return a delta that reads those of other references that come after its own as they were, at these snapshots."""
-    later = {index: snapshot for index, snapshot in others.items() if index > delta.changed}
-    return replace(delta, before={**delta.before, **later})
+    steps = _in_steps(indexes, {**since, **beside}, definition.additive)
+    return tuple(replace(delta, touched=rows_touched(bases[delta.changed])) for delta in steps)
 
 
 def signed_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) -> tuple[Delta, ...] | None:
@@ -69,7 +63,7 @@ def signed_deltas(definition: ViewDefinition, stale: Sequence[BaseTableStatus]) 
     if not indexes or not _can_be_read_alone(definition, additive, indexes):
         return None
     bases = by_reference(stale)
-    since = {i: recorded_snapshot(base) for i, base in bases.items()}
+    since = {i: recorded_snapshot(bases[i]) for i in indexes}
     if not all(has_former_version(base) for base in stale):
         return None
     steps = [(delta, bases[delta.changed]) for delta in _in_steps(indexes, since, additive)]
@@ -108,9 +102,9 @@ def _without(definition: ViewDefinition, delta: Delta, base: BaseTableStatus, st
 def _in_steps(
     indexes: Sequence[int], since: Mapping[int, int | None], additive: Mapping[int, frozenset[int]]
 ) -> tuple[Delta, ...]:
+    """Return a delta for each of some references; `since` are the snapshots before the change of all that changed."""
     return tuple(
-        Delta(i, since[i], {later: since[later] for later in indexes[n + 1 :]}, additive[i])
-        for n, i in enumerate(indexes)
+        Delta(i, since[i], {index: then for index, then in since.items() if index > i}, additive[i]) for i in indexes
     )
 
 

@@ -164,7 +164,7 @@ def _as_files_say(definition: ViewDefinition, status: MaterializedViewStatus, re
         to_ask = ToAsk()
     to_ask, text = as_far_as_it_pays(definition.asked, status, to_ask, request)
     pays = text is not None
-    appends: tuple[Kind, ...] = ("append",) if added_beside(definition, status, request).deltas else ()
+    appends: tuple[Kind, ...] = ("append",) if added_beside(definition, status, request) else ()
     if reaches or not to_ask.is_nothing:
         kinds = _kinds_of_answers(definition, status, to_ask, pays, "merge" if reaches else plan.kind)
         return Forecast(plan, _united(kinds, appends), (*values, *_keys_asked(definition, status, to_ask, pays)))

@@ -135,8 +135,8 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
     needed: dict[int, BaseTableStatus] = {}
     narrower: list[int] = []
     own_keys: list[int] = []
-    added = added_beside(definition, status, request).bases
-    for base in (b for b in status.reaching if b.base.name not in added):
+    added = {delta.changed for delta in added_beside(definition, status, request)}
+    for base in (b for b in status.reaching if not b.is_among(added)):
         # A merge writes the storage anew, so it is asked first whether it has anything to add.
         if merges and reaches_a_group(definition, base):
             continue
@@ -279,11 +279,10 @@ def _not_everything(
 ) -> RefreshPlan:
     """Return a full refresh in place of an overwrite of nearly everything, which costs more. Only for `auto`."""
     stale = status.stale
-    added = added_beside(definition, status, request).bases
     is_everything = isinstance(plan, Overwrite) and any(
         _is_nearly_all(base, use, request)
         for base in stale
-        if base.base.name not in added
+        if not base.is_among({delta.changed for delta in plan.added})
         for use in definition.uses_of_all(base.references)
         if not isinstance(request.answers.get(use.index), tuple)
     )
@@ -305,8 +304,9 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
         if not isinstance(reached, tuple):
             return Full(clock_unanswered(status.clock, reached))
         disjuncts += reached
-    added = added_beside(definition, status, request)
-    for base in (b for b in status.stale if b.base.name not in added.bases):
+    deltas = added_beside(definition, status, request)
+    added = {delta.changed for delta in deltas}
+    for base in (b for b in status.stale if not b.is_among(added)):
         for occurrence in definition.uses_of_all(base.references):
             answer = request.answers.get(occurrence.index)
             affected = affected_rows(definition, base, occurrence, request.partitioning)
@@ -319,29 +319,23 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
                 )
             disjuncts += affected
     region = simplify(disjuncts, REGION_LIMIT)
-    reason = changes(status, added.bases)
+    reason = changes(status, added)
     if not region:
-        return Append(reason, added.deltas) if added.deltas else unaffected(status)
+        return Append(reason, deltas) if deltas else unaffected(status)
     if any(d.is_all for d in region):
         return Full(f"the changes touch too many partitions to list ({changes(status)})")
-    return Overwrite(reason, region, base_filters(definition, region), added.deltas)
+    return Overwrite(reason, region, base_filters(definition, region), deltas)
 
 
-@dataclass(frozen=True)
-class Added:
-    """Base tables whose new rows are added beside what the other changes replace, and the deltas that add them."""
-
-    bases: frozenset[TableName] = frozenset()
-    deltas: tuple[Delta, ...] = ()
-
-
-def added_beside(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Added:
-    """Return tables that only got rows, for which nearly everything would be replaced, where more happened than that.
+def added_beside(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> tuple[Delta, ...]:
+    """Return the deltas of tables that only got rows, for which nearly everything would be replaced beside others.
 
     The clock, and each other table, is a step from the old rows of the view to the new ones. These steps change nothing
     outside of their region, so there the steps of these tables alone, their deltas, lead to the new rows.
     """
-    wide = tuple(
+    if not request.appends or not _is_clock_answered(status, request):
+        return ()
+    wide = [
         base
         for base in status.stale
         if is_appended(base)
@@ -350,13 +344,11 @@ def added_beside(definition: ViewDefinition, status: MaterializedViewStatus, req
             _is_untracked(definition, base, use, request) or _is_nearly_all(base, use, request)
             for use in definition.uses_of_all(base.references)
         )
-    )
-    are_all = len(wide) == len(status.stale) and _stands_still(status, request)
-    if not request.appends or not wide or are_all or not _is_clock_answered(status, request):
-        return Added()
-    names = frozenset(base.base.name for base in wide)
-    deltas = appended_deltas(definition, wide, [base for base in status.stale if base.base.name not in names])
-    return Added() if deltas is None else Added(names, deltas)
+    ]
+    others = [base for base in status.stale if not base.is_among(by_reference(wide))]
+    if not others and _stands_still(status, request):
+        return ()
+    return appended_deltas(definition, wide, others) or ()
 
 
 def _why_unasked(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> NotListed | None:

@@ -9,15 +9,17 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import NotListed
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Step
-from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
 
-def changes(status: MaterializedViewStatus, added: Collection[TableName] = ()) -> str:
-    """Return what changed since the last refresh: base tables, of which some have `added` rows alone, and the clock."""
-    said = ((b.base.name, appended(b.change) if b.base.name in added else what_changed(b.change)) for b in status.stale)
-    tables = [f"{name[2]}: {what}" for name, what in said]
+def changes(status: MaterializedViewStatus, added: Collection[int] = ()) -> str:
+    """Return what changed since the last refresh: base tables, and the clock.
+
+    Of tables that references in `added` read, only new rows are.
+    """
+    said = ((b, appended(b.change) if b.is_among(added) else what_changed(b.change)) for b in status.stale)
+    tables = [f"{base.base.name[2]}: {what}" for base, what in said]
     return "; ".join(tables if status.clock is None else [*tables, str(status.clock)])
 
 

@@ -161,6 +161,11 @@ def region_in_query(settled: Settled, plan: Overwrite, types: Mapping[str, str],
     return in_lists(plan.region, types, Dialect(view.bases.catalog_name, can_prune, long_lists=long_lists))
 
 
+def outside_in_query(settled: Settled, plan: Overwrite, types: Mapping[str, str]) -> str:
+    """Return the predicate of the rows outside of a region on what deltas give; `types` are those of the columns."""
+    return outside(plan.region, types, Dialect(settled.view.bases.catalog_name, pushable=False))
+
+
 def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> Write:
     """Return the replacement of a region. The predicate is rendered twice: for the storage, and for the base tables."""
     view, region, table = settled.view, plan.region, start.table
@@ -221,8 +226,7 @@ def _with_others(rows: Rows, region: Sequence[TupleDomain], start: StoredRows) -
 
 def _with_added(rows: Rows, settled: Settled, plan: Overwrite, types: Mapping[str, str]) -> Rows:
     """Return the rows of a region, and those that the deltas of the plan add outside of it."""
-    where = outside(plan.region, types, Dialect(settled.view.bases.catalog_name, pushable=False))
-    added = Rows(rows.columns, added_query(settled, plan), where)
+    added = Rows(rows.columns, added_query(settled, plan), outside_in_query(settled, plan, types))
     return Rows(rows.columns, f"{_wanted(rows)}\nUNION ALL\n{_wanted(added)}")
 
 

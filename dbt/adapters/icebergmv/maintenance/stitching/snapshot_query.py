@@ -9,10 +9,10 @@ from typing_extensions import assert_never
 
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
-from dbt.adapters.icebergmv.maintenance.planning.write import added_query, query_of, region_in_query
+from dbt.adapters.icebergmv.maintenance.planning.write import added_query, outside_in_query, query_of, region_in_query
 from dbt.adapters.icebergmv.maintenance.sql.complement import outside
 from dbt.adapters.icebergmv.maintenance.sql.queries import select_from
-from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, identifier
+from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import reader_type
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
@@ -32,19 +32,13 @@ def stitched_query(settled: Settled, stored: StoredRows) -> str:
             kept, stale = _outside_and_inside(settled, plan, stored)
             arms = [f"{stored.query} WHERE {kept}", f"{computed} WHERE {stale}"]
             if plan.added:
-                arms.append(
-                    f"{in_stored_types(added_query(settled, plan), stored)} WHERE {_beyond(settled, plan, stored)}"
-                )
+                added, beyond = added_query(settled, plan), outside_in_query(settled, plan, stored.types)
+                arms.append(f"{in_stored_types(added, stored)} WHERE {beyond}")
             return "\nUNION ALL\n".join(arms)
         case Full() | Merge():
             return computed
         case _:
             assert_never(plan)
-
-
-def _beyond(settled: Settled, plan: Overwrite, stored: StoredRows) -> str:
-    """Return the predicate of computed rows outside the region."""
-    return outside(plan.region, stored.types, Dialect(settled.view.bases.catalog_name, pushable=False))
 
 
 def in_stored_types(query: str, stored: StoredRows) -> str:
