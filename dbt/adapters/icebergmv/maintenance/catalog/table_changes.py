@@ -245,10 +245,15 @@ def _bytes_in(table: Table, manifest: ManifestFile) -> Mapping[PartitionKey, int
 
 def changed_partitions(table: Table, from_snapshot_id: int, to_snapshot_id: int) -> set[PartitionKey]:
     """Return the partitions that snapshots after `from`, up to its descendant `to`, wrote to or deleted from."""
+    return {partition_key(f) for f, _ in files_between(table, from_snapshot_id, to_snapshot_id)}
+
+
+def files_between(table: Table, from_snapshot_id: int, to_snapshot_id: int) -> list[ChangedFile]:
+    """Return the files that came or went by the snapshots after `from`, up to its descendant `to`."""
     start = table.metadata.snapshot_by_id(from_snapshot_id)
     target = table.metadata.snapshot_by_id(to_snapshot_id)
     window = _window(table.metadata, start, target) if start and target else None
-    return set() if window is None else {partition_key(f) for f, _ in _changed_files(table, window)}
+    return [] if window is None else [*_changed_files(table, window)]
 
 
 def ancestry(metadata: TableMetadata, snapshot_id: int) -> Iterator[Snapshot]:

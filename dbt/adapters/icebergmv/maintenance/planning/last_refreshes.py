@@ -3,6 +3,7 @@
 - Questions after which the refresh was full all the same. They cost up to as much as the full refresh that follows.
 - An incremental refresh, where it took longer than a full one.
 - The question whether a change reaches the view at all, where it always did.
+- The comparison of the rows that were written with those before, where some always were other ones.
 
 Where that goes on night after night, it is tried less and less often.
 """
@@ -44,7 +45,8 @@ class Effort:
 
     `only_whether`: it was only asked whether they reach anything. `rows` is how many rows of what changed there are to
     be read, `before` the streaks so far. What is in `left_out` was left out because of them. `last_full` is the last
-    full refresh, if another one like it would do; where `all_small`, each refresh costs about the same.
+    full refresh, if another one like it would do; where `all_small`, each refresh costs about the same. `compared` is
+    how many seconds it took to compare the rows that were written with those before, `same_rows` what came of it.
     """
 
     before: Streaks
@@ -55,6 +57,8 @@ class Effort:
     only_whether: bool = False
     left_out: frozenset[Part] = field(default_factory=frozenset)
     all_small: bool = False
+    compared: float = 0.0
+    same_rows: bool = False
 
 
 def effort_so_far(streaks: Streaks, status: MaterializedViewStatus, last_full: FullRefresh | None) -> Effort:
@@ -83,6 +87,12 @@ def _fits(status: MaterializedViewStatus, last_full: FullRefresh | None) -> bool
 def _is_left_out(streak: Streak, rows: int) -> bool:
     wait = min(2 ** (streak.times - 1) - 1, _MOST_WAITED)
     return streak.waited < wait and 2 * rows >= streak.rows
+
+
+def leaves_out_comparison(effort: Effort) -> bool:
+    """Return whether the rows that were written are not compared with those before, as that did not pay lately."""
+    streak = effort.before.get("comparison")
+    return streak is not None and _is_left_out(streak, effort.rows)
 
 
 def full_at_once(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Full | None:
@@ -138,6 +148,7 @@ def streaks_after(effort: Effort | None, plan: RefreshPlan, seconds: float) -> d
         "questions": effort.asked and not effort.only_whether,
         "incremental": isinstance(plan, Overwrite | Merge) or (effort.asked and isinstance(plan, NoOp)),
         "whether": effort.only_whether,
+        "comparison": effort.compared > 0,
     }
     kept: dict[Part, Streak] = {}
     for part, before in effort.before.items():
@@ -155,12 +166,13 @@ def _to_be_saved(effort: Effort, plan: RefreshPlan, seconds: float, full_seconds
     """Return how many seconds it would have saved to leave out each part, where that is worth it."""
     if not effort.rows:
         return {}  # A clock alone moved.
-    if isinstance(plan, Full):
-        is_much = effort.asked and effort.seconds >= full_seconds * _WORTH_SAVING
-        return {"questions": effort.seconds} if is_much else {}
-    if effort.all_small or not isinstance(plan, Overwrite | Merge):
-        return {}
     found: dict[Part, float] = {}
+    if not effort.same_rows and effort.compared > seconds * _WORTH_SAVING:
+        found["comparison"] = effort.compared
+    if isinstance(plan, Full) and effort.asked and effort.seconds >= full_seconds * _WORTH_SAVING:
+        found["questions"] = effort.seconds
+    if effort.all_small or not isinstance(plan, Overwrite | Merge):
+        return found
     longer = effort.seconds + seconds - full_seconds
     if longer >= max(1.0, full_seconds * _LONGER):
         found["incremental"] = longer

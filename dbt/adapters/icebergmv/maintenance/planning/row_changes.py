@@ -16,6 +16,7 @@ from dbt.adapters.icebergmv.maintenance.planning.cost import rows_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_appended, read_pinned
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, identifier, string_literal
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import as_compared, is_comparable, is_float
 from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource, at_snapshot
 from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
@@ -24,9 +25,6 @@ _FEW_ROWS, _FEW_BYTES = 500_000, 16 * 1024 * 1024
 """So many rows may be sent to every task that joins them. Spark does not know how few are left when it plans a join."""
 
 _CHANGED = "icebergmv_changed"
-_FLOATS = frozenset(["float", "double"])
-_COUNTED = frozenset(["boolean", "int", "bigint", "string", "binary", "date", "timestamp", "timestamp_ntz", *_FLOATS])
-"""Types of which GROUP BY and EXCEPT keep apart what can be kept apart (floats as texts, for the sake of -0.0)."""
 
 
 def columns_read(definition: ViewDefinition, source: IcebergSource, references: Iterable[int]) -> dict[str, str]:
@@ -39,7 +37,7 @@ def columns_read(definition: ViewDefinition, source: IcebergSource, references: 
         c.name: c.type for c in schema_columns(source.table_schema) if in_full or c.name.lower() in definition.mentions
     }
     others = unread(definition, named)
-    return named if all(_is_comparable(of) for name, of in named.items() if name not in others) else {}
+    return named if all(is_comparable(of) for name, of in named.items() if name not in others) else {}
 
 
 def unread(definition: ViewDefinition, columns: Mapping[str, str]) -> dict[str, str]:
@@ -60,11 +58,7 @@ def columns_used(definition: ViewDefinition, source: IcebergSource, references: 
 
 def comparable_columns(source: IcebergSource) -> dict[str, str]:
     """Return the columns of a table by which rows can be compared, with their types."""
-    return {c.name: c.type for c in schema_columns(source.table_schema) if _is_comparable(c.type)}
-
-
-def _is_comparable(spark_type: str) -> bool:
-    return spark_type in _COUNTED or spark_type.startswith("decimal(")
+    return {c.name: c.type for c in schema_columns(source.table_schema) if is_comparable(c.type)}
 
 
 def are_few(base: BaseTableStatus) -> bool:
@@ -84,7 +78,7 @@ def is_sent_to_every_task(definition: ViewDefinition, base: BaseTableStatus) -> 
 def can_be_cancelled(definition: ViewDefinition, source: IcebergSource, reference: int) -> bool:
     """Return whether `that_came` and `that_went` can be had: equal values of every column that is read are the same."""
     used = columns_used(definition, source, [reference]).values()
-    return bool(columns_read(definition, source, [reference])) and _FLOATS.isdisjoint(used)
+    return bool(columns_read(definition, source, [reference])) and not any(map(is_float, used))
 
 
 def reaches_a_group(definition: ViewDefinition, base: BaseTableStatus) -> bool:
@@ -230,7 +224,7 @@ class RowChanges:
             column = f"{qualifier}{identifier(name)}"
             if name in self.unread:
                 return _nulls({name: of})
-            if of in _FLOATS:
+            if is_float(of):
                 return f"max({column}) AS {identifier(name)}"
             return f"{column} AS {identifier(name)}" if qualifier else column
 
@@ -254,7 +248,7 @@ class RowChanges:
 
     def _that_differ(self, qualifier: str = "") -> str:
         columns = ((f"{qualifier}{identifier(name)}", of) for name, of in self._compared.items())
-        groups = [f"CAST({c} AS string)" if of in _FLOATS else c for c, of in columns]
+        groups = [as_compared(column, of) for column, of in columns]
         # Without a column to compare all rows are alike.
         groups = groups or [f"{qualifier}{SIGN} IS NULL"]
         return f"GROUP BY {', '.join(groups)} HAVING sum({qualifier}{SIGN}) <> 0"

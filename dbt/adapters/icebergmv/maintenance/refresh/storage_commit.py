@@ -57,10 +57,20 @@ def write_storage(lake: Lake, start: StoredRows, write: Write, options: Mapping[
     return commit_on_branch(lake, start, lambda branch: statements.write_rows(start.name, branch, write, options))
 
 
-def commit_on_branch(lake: Lake, start: StoredRows, written_by: Callable[[str], Iterable[str]]) -> StoredRows:
+def _wanted(_: StoredRows) -> bool:
+    return True
+
+
+def commit_on_branch(
+    lake: Lake,
+    start: StoredRows,
+    written_by: Callable[[str], Iterable[str]],
+    is_wanted: Callable[[StoredRows], bool] = _wanted,
+) -> StoredRows:
     """Run statements on a new branch, whose name they are given, and move main to it, as `write_storage` does.
 
-    What `written_by` raises after its last statement keeps main where it was.
+    What `written_by` raises after its last statement keeps main where it was. If the rows are not wanted that are there
+    then, the branch is dropped, and those of the start are returned.
     """
     storage, branch = start.name, new_branch_name()
     try:
@@ -70,6 +80,9 @@ def commit_on_branch(lake: Lake, start: StoredRows, written_by: Callable[[str], 
         for statement in written_by(branch):
             lake.spark(statement)
             head = _head_after(lake, start, branch, head, writes=statement.startswith("INSERT"))
+        if not is_wanted(StoredRows(storage, load_storage(lake, storage), head)):
+            lake.spark(statements.drop_branch(storage, branch))
+            return start
         _fast_forward(lake, storage, branch)
     except BaseException as error:
         with suppress(Exception):

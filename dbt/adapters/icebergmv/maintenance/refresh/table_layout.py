@@ -66,7 +66,9 @@ def write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Pub
     if not isinstance(view, NewView):
         alter_storage(lake, view)
     state = state_of_rows(settled, view.request.view, _recording(view, reads, started_at))
-    stored = write_plan(lake, settled, start, recorded_with(view, started_at, state_text(state)))
+    settled, stored = write_plan(lake, settled, start, recorded_with(view, started_at, state_text(state)))
+    if stored is start:
+        stored = write_storage(lake, start, _no_rows(start), state_option(state_text(state)))
     _tidy(lake, view)
     return Published(settled, stored, start.snapshot_id, _BEHAVIOR)
 

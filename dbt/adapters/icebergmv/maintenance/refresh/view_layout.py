@@ -56,7 +56,8 @@ def write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Pub
         alter_storage(lake, view)
     start = _start(settled, lake)
     config = recorded_config(view, reads)
-    stored = write_plan(lake, settled, start, _recorded_with(settled, start, Recording(started_at, now(), config)))
+    recording = Recording(started_at, now(), config)
+    settled, stored = write_plan(lake, settled, start, _recorded_with(settled, start, recording))
     coarser = coarser_partitioning(settled, stored)
     if coarser is not None:
         settled = with_grain(settled, stored, coarser)

@@ -15,6 +15,7 @@ from dbt.adapters.icebergmv.maintenance.planning.plan import Merge
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.write import distribution_of, write_of
 from dbt.adapters.icebergmv.maintenance.refresh import statements
+from dbt.adapters.icebergmv.maintenance.refresh.same_rows import Compared, compared, concluded
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import commit_on_branch
 from dbt.adapters.icebergmv.maintenance.sql.names import show
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
@@ -42,10 +43,13 @@ class Published:
     behavior: StaleReadBehavior
 
 
-def write_plan(lake: Lake, settled: Settled, start: StoredRows, options: Mapping[str, str]) -> StoredRows:
-    """Write the rows of a plan over given ones; `options` are Iceberg's.
+def write_plan(
+    lake: Lake, settled: Settled, start: StoredRows, options: Mapping[str, str]
+) -> tuple[Settled, StoredRows]:
+    """Write the rows of a plan over given ones, and return both; `options` are Iceberg's.
 
-    Raises NotMerged, RefreshConflict, and InvalidConfig where the session's settings changed meanwhile.
+    Where every row was there already, the given ones stay, and are returned. Raises NotMerged, RefreshConflict, and
+    InvalidConfig where the session's settings changed meanwhile.
     """
     write, distributed = write_of(settled, start), {**options, **distribution_of(settled, start)}
 
@@ -55,8 +59,15 @@ def write_plan(lake: Lake, settled: Settled, start: StoredRows, options: Mapping
         check_session(lake, settled.view.request.config.settings)
         check_appended(lake, settled.view)
 
+    found = Compared("other")
+
+    def is_other(written: StoredRows) -> bool:
+        nonlocal found
+        found = compared(lake, settled, write, start, written)
+        return found.outcome != "same"
+
     try:
-        return commit_on_branch(lake, start, written_by)
+        stored = commit_on_branch(lake, start, written_by, is_other)
     except MaintenanceError:
         raise
     except Exception as error:
@@ -65,6 +76,7 @@ def write_plan(lake: Lake, settled: Settled, start: StoredRows, options: Mapping
         if isinstance(settled.plan, Merge):
             raise NotMerged(error) from error
         raise
+    return concluded(settled, found), stored
 
 
 def check_appended(lake: Lake, view: Inspection) -> None:

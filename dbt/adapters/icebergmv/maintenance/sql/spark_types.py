@@ -49,6 +49,28 @@ _EXACT = frozenset(
 )
 
 
+_FLOATS = frozenset(["float", "double"])
+_COMPARABLE = frozenset(
+    ["boolean", "int", "bigint", "string", "binary", "date", "timestamp", "timestamp_ntz", *_FLOATS]
+)
+"""Types of which GROUP BY and EXCEPT keep apart what can be kept apart (floats as texts, for the sake of -0.0)."""
+
+
+def is_float(spark_type: str) -> bool:
+    """Return whether a type is of floating point."""
+    return spark_type in _FLOATS
+
+
+def is_comparable(spark_type: str) -> bool:
+    """Return whether rows can be compared by a column of a type of Iceberg tables, see `as_compared`."""
+    return spark_type in _COMPARABLE or spark_type.startswith("decimal(")
+
+
+def as_compared(column: str, spark_type: str) -> str:
+    """Return what rows are grouped by to compare them by a column; `column` is an expression."""
+    return f"CAST({column} AS string)" if is_float(spark_type) else column
+
+
 def is_exact(spark_type: str) -> bool:
     """Return whether equal values of a type cannot be told apart, as floats can, and texts of a collation."""
     return spark_type in _EXACT or spark_type.startswith("decimal(")

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Literal, TypeAlias, get_args
 
-Part: TypeAlias = Literal["questions", "incremental", "whether"]
+Part: TypeAlias = Literal["questions", "incremental", "whether", "comparison"]
 """A part of a refresh that may not pay: questions after which it is full all the same; an incremental refresh that
-takes longer than a full one; the question whether a change reaches the view at all, where it does."""
+takes longer than a full one; the question whether a change reaches the view at all, where it does; the comparison of
+the rows that were written with those before, where some are other ones."""
 
 
 @dataclass(frozen=True)
