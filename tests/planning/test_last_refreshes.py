@@ -34,6 +34,7 @@ FULL, OVERWRITE, MERGE = Full("whatever"), Overwrite("", ()), Merge("", ())
 QUESTIONS: Part = "questions"
 INCREMENTAL: Part = "incremental"
 WHETHER: Part = "whether"
+COMPARISON: Part = "comparison"
 LAST = FullRefresh(10.0, 10_000_000)
 
 
@@ -91,6 +92,15 @@ RECORDED: dict[str, tuple[Effort, RefreshPlan, float, Mapping[Part, float]]] = {
     "nothing was reached": (tried(seconds=30.0, asked=True, only_whether=True), NoOp(""), 0.0, {}),
     "a clock alone moved": (tried(seconds=6.0, asked=True, rows=0), OVERWRITE, 10.0, {}),
     "small tables": (tried(seconds=30.0, asked=True, only_whether=True, all_small=True), MERGE, 1.0, {}),
+    "other rows": (tried(compared=0.6, all_small=True), OVERWRITE, 5.0, {COMPARISON: 0.6}),
+    "other rows, as was soon seen": (tried(compared=0.5), OVERWRITE, 5.0, {}),
+    "other rows, in full": (
+        tried(seconds=2.0, asked=True, compared=2.0),
+        FULL,
+        10.0,
+        {QUESTIONS: 2.0, COMPARISON: 2.0},
+    ),
+    "the same rows": (tried(compared=3.0, same_rows=True), FULL, 5.0, {}),
 }
 
 
@@ -112,14 +122,15 @@ def test_another_view_begins_anew() -> None:
     assert streaks_after(None, FULL, 1.0) == {}
 
 
-BEFORE: Streaks = {kind: Streak(1000, 5.0, 2) for kind in (QUESTIONS, INCREMENTAL, WHETHER)}
+BEFORE: Streaks = {kind: Streak(1000, 5.0, 2) for kind in (QUESTIONS, INCREMENTAL, WHETHER, COMPARISON)}
 TESTED: dict[str, tuple[Effort, RefreshPlan, set[Part]]] = {
-    "an append": (tried(BEFORE), Append("", ()), {QUESTIONS, INCREMENTAL, WHETHER}),
-    "an overwrite without a question": (tried(BEFORE), OVERWRITE, {QUESTIONS, WHETHER}),
-    "nothing changed": (tried(BEFORE), NoOp(""), {QUESTIONS, INCREMENTAL, WHETHER}),
-    "full, and nothing was asked": (tried(BEFORE), FULL, {QUESTIONS, INCREMENTAL, WHETHER}),
-    "an answer": (tried(BEFORE, asked=True), OVERWRITE, {WHETHER}),
-    "nothing is reached": (tried(BEFORE, asked=True, only_whether=True), NoOp(""), {QUESTIONS}),
+    "an append": (tried(BEFORE), Append("", ()), {*BEFORE}),
+    "an overwrite without a question": (tried(BEFORE), OVERWRITE, {QUESTIONS, WHETHER, COMPARISON}),
+    "nothing changed": (tried(BEFORE), NoOp(""), {*BEFORE}),
+    "full, and nothing was asked": (tried(BEFORE), FULL, {*BEFORE}),
+    "an answer": (tried(BEFORE, asked=True), OVERWRITE, {WHETHER, COMPARISON}),
+    "nothing is reached": (tried(BEFORE, asked=True, only_whether=True), NoOp(""), {QUESTIONS, COMPARISON}),
+    "the same rows": (tried(BEFORE, compared=1.0, same_rows=True), FULL, {QUESTIONS, INCREMENTAL, WHETHER}),
 }
 
 
@@ -132,7 +143,8 @@ def test_what_is_put_to_the_test_and_paid_is_forgotten(name: str) -> None:
 def test_a_streak_grows_or_waits() -> None:
     found = streaks_after(tried(BEFORE, left_out=frozenset([WHETHER])), MERGE, 16.0)
     waits, longer = Streak(1000, 5.0, 2, 1), Streak(1000, 6.0, 3)
-    assert found == {QUESTIONS: Streak(1000, 5.0, 2), WHETHER: waits, INCREMENTAL: longer}
+    kept = {kind: BEFORE[kind] for kind in (QUESTIONS, COMPARISON)}
+    assert found == {**kept, WHETHER: waits, INCREMENTAL: longer}
 
 
 @pytest.mark.parametrize(("rows", "expected"), [(6_666_667, {INCREMENTAL}), (6_666_666, set()), (None, set())])
@@ -147,7 +159,8 @@ def test_a_merge_that_failed_was_in_vain_too() -> None:
     first = tried(BEFORE, seconds=2.0, left_out=frozenset([WHETHER]))
     effort = after_failing(first, 4.0, tried(BEFORE, seconds=1.0, asked=True))
     found = streaks_after(effort, OVERWRITE, 9.0) if effort else {}
-    assert found == {WHETHER: Streak(1000, 5.0, 2, 1), INCREMENTAL: Streak(1000, 6.0, 3)}
+    waits, longer = Streak(1000, 5.0, 2, 1), Streak(1000, 6.0, 3)
+    assert found == {WHETHER: waits, INCREMENTAL: longer, COMPARISON: BEFORE[COMPARISON]}
     assert after_failing(None, 4.0, first) == first and after_failing(first, 4.0, None) is None
 
 

@@ -20,7 +20,7 @@ from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_ST
 from dbt.adapters.icebergmv.maintenance.planning import cost
 from dbt.adapters.icebergmv.maintenance.planning.cost import changed_nearly_everywhere, small_beside_large
 from dbt.adapters.icebergmv.maintenance.planning.deltas import signed_deltas
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, ask, too_many, values_of
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, TOO_DEAR, ask, too_many, values_of
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import can_merge
 from dbt.adapters.icebergmv.maintenance.planning.plan import Delta, Full, Merge, NoOp, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, references_to_ask
@@ -232,6 +232,13 @@ NEARLY = frozenset([T])
 def test_nearly_everything(definition: object, request_: PlanRequest, kind: type) -> None:
     plan = plan_refresh(definition, status(sized(ONE_DAY, 10)), request_)  # type: ignore[arg-type]
     assert isinstance(plan, kind)
+
+
+def test_a_full_refresh_says_what_was_asked_before_it_in_vain() -> None:
+    request_ = PlanRequest("auto", changed_nearly_everywhere=NEARLY, answers={0: TOO_DEAR})
+    plan = plan_refresh(BY_DAY, status(sized(ONE_DAY, 10)), request_)
+    why = "t changed and its changed rows take longer to ask than everything takes to compute"
+    assert plan == Full(f"cheaper than an overwrite of nearly everything (t: 1 partition changed); {why}")
 
 
 @pytest.fixture

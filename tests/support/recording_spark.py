@@ -1,6 +1,7 @@
 """A Spark that records the engine's statements and carries out on real Iceberg tables what the next step looks at.
 
-It computes nothing: rows that are written are a row of nothing but NULL, and other ones than before. Real Spark is in integration/.
+It computes nothing: rows that are written are a row of nothing but NULL, and count as other ones than before. Real
+Spark is in integration/.
 """
 
 from __future__ import annotations

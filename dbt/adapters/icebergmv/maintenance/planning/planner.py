@@ -43,7 +43,14 @@ from dbt.adapters.icebergmv.maintenance.planning.plan import (
     Overwrite,
     RefreshPlan,
 )
-from dbt.adapters.icebergmv.maintenance.planning.reasons import appended, changes, clock_unanswered, unknown, untracked
+from dbt.adapters.icebergmv.maintenance.planning.reasons import (
+    appended,
+    changes,
+    clock_unanswered,
+    unanswered,
+    unknown,
+    untracked,
+)
 from dbt.adapters.icebergmv.maintenance.planning.regions import FEW_TERMS, REGION_LIMIT, affected_rows, base_filters
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import is_appended, reaches_a_group
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
@@ -278,17 +285,21 @@ def _not_everything(
     definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest, plan: RefreshPlan
 ) -> RefreshPlan:
     """Return a full refresh in place of an overwrite of nearly everything, which costs more. Only for `auto`."""
-    stale = status.stale
-    is_everything = isinstance(plan, Overwrite) and any(
-        _is_nearly_all(base, use, request)
-        for base in stale
-        if not base.is_among({delta.changed for delta in plan.added})
+    if not isinstance(plan, Overwrite) or request.policy != "auto":
+        return plan
+    added = {delta.changed for delta in plan.added}
+    everywhere = [
+        (base, request.answers.get(use.index))
+        for base in status.stale
+        if not base.is_among(added)
         for use in definition.uses_of_all(base.references)
-        if not isinstance(request.answers.get(use.index), tuple)
-    )
-    if is_everything and request.policy == "auto":
-        return Full(f"cheaper than an overwrite of nearly everything ({changes(status)})")
-    return plan
+        if _is_nearly_all(base, use, request) and not isinstance(request.answers.get(use.index), tuple)
+    ]
+    if not everywhere:
+        return plan
+    whys = (unanswered(base, answer) for base, answer in everywhere if isinstance(answer, NotListed))
+    why = next((f"; {why}" for why in whys), "")
+    return Full(f"cheaper than an overwrite of nearly everything ({changes(status)}){why}")
 
 
 def _is_nearly_all(base: BaseTableStatus, use: Occurrence, request: PlanRequest) -> bool:

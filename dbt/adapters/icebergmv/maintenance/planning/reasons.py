@@ -58,13 +58,18 @@ def unknown(base: BaseTableStatus) -> str:
     return reason if base.base.source is None else f"{base.base.name[2]} {reason}"
 
 
+def unanswered(base: BaseTableStatus, answer: NotListed) -> str:
+    """Return why it is not known what the changed rows of a table reach."""
+    return f"{base.base.name[2]} changed and its changed rows {answer.reason}"
+
+
 def untracked(
     definition: ViewDefinition, base: BaseTableStatus, occurrence: Occurrence, answer: NotListed | None
 ) -> str:
     """Return why a change that reaches any row, as far as is known, asks for a full refresh."""
-    name = base.base.name[2]
     if answer is not None:
-        return f"{name} changed and its changed rows {answer.reason}"
+        return unanswered(base, answer)
+    name = base.base.name[2]
     computed = _computed(definition, occurrence)
     if computed is not None:
         return f"{name} changed and Spark cannot say what {computed} makes of the values that did"
