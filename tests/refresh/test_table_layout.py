@@ -65,7 +65,7 @@ def test_a_first_build_is_one_commit_of_rows_and_state(stage: Stage) -> None:
     [
         (ROWS, "append", ["INSERT INTO"]),
         (Model(), "overwrite", ["INSERT INTO"]),
-        (Model(config={"partition_by": ()}), "overwrite", ["DELETE FROM", "INSERT INTO"]),
+        (Model(config={"partition_by": ()}), "overwrite", ["DELETE FROM", "INSERT INTO", "SELECT 1"]),
     ],
 )
 def test_a_refresh_is_published_by_main(stage: Stage, model: Model, kind: str, written: list[str]) -> None:

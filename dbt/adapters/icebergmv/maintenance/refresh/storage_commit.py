@@ -76,11 +76,11 @@ def commit_on_branch(
     try:
         take_main_back(lake, start)
         lake.spark(statements.create_branch(storage, branch, start.snapshot_id))
-        head = start.snapshot_id
+        written = start
         for statement in written_by(branch):
             lake.spark(statement)
-            head = _head_after(lake, start, branch, head, writes=statement.startswith("INSERT"))
-        if not is_wanted(StoredRows(storage, load_storage(lake, storage), head)):
+            written = _after(lake, written, branch, start, writes=statement.startswith("INSERT"))
+        if not is_wanted(written):
             lake.spark(statements.drop_branch(storage, branch))
             return start
         _fast_forward(lake, storage, branch)
@@ -91,33 +91,33 @@ def commit_on_branch(
             raise lost_race(storage) from error
         raise
     table = load_storage(lake, storage)
-    written = table.metadata.refs.get(branch)
-    if written is None:
+    head = table.metadata.refs.get(branch)
+    if head is None:
         raise lost_race(storage)
-    return StoredRows(storage, table, written.snapshot_id)
+    return StoredRows(storage, table, head.snapshot_id)
 
 
-def _head_after(lake: Lake, start: StoredRows, branch: str, before: int, *, writes: bool) -> int:
-    """Return the snapshot of a branch after a statement, which makes one at most, and always where it writes rows.
+def _after(lake: Lake, before: StoredRows, branch: str, start: StoredRows, *, writes: bool) -> StoredRows:
+    """Return the rows of a branch after a statement, which makes one snapshot at most, and always if it writes rows.
 
     Raises RefreshConflict where it is not on top of the one before, or rows came under other columns than those of the
     start, and InvalidConfig where rows were written aside (`spark.wap.id`). Iceberg looks for the branch when it plans
     a statement; if the branch is dropped while the job runs, the commit makes it again, on top of main
     (SnapshotUtil.latestSnapshot): over rows of another refresh, or without what an earlier statement did.
     """
-    storage, metadata = start.name, load_storage(lake, start.name).metadata
-    ref = metadata.refs.get(branch)
-    head = None if ref is None else metadata.snapshot_by_id(ref.snapshot_id)
-    if writes and head is not None and head.snapshot_id == before:
+    storage, table = start.name, load_storage(lake, start.name)
+    ref = table.metadata.refs.get(branch)
+    head = None if ref is None else table.metadata.snapshot_by_id(ref.snapshot_id)
+    if writes and head is not None and head.snapshot_id == before.snapshot_id:
         raise InvalidConfig(
             f"rows that are written to {show(storage)} do not come into it: spark.wap.id is set, and write.wap.enabled "
             "is true. Unset one of the two."
         )
-    if head is None or before not in (head.snapshot_id, head.parent_snapshot_id):
+    if head is None or before.snapshot_id not in (head.snapshot_id, head.parent_snapshot_id):
         raise lost_race(storage)
     if writes and head.schema_id != start.table.metadata.current_schema_id:
         raise lost_race(storage)
-    return head.snapshot_id
+    return StoredRows(storage, table, head.snapshot_id)
 
 
 def _is_overtaken(lake: Lake, start: StoredRows, branch: str, error: Exception) -> bool:
