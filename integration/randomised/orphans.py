@@ -7,6 +7,7 @@ from datetime import datetime, timezone
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.orphans import drop_orphans, loose_storage
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_OF
+from dbt.adapters.icebergmv.maintenance.status.snapshot_state import STATE_KEY
 from integration.randomised.subject import World, WrongResult
 
 _LEFT, _READ, _READER = "__mv_storage__left", "__mv_storage__read", "reads_it"
@@ -20,7 +21,9 @@ def sweep(world: World) -> str:
     tables = [_READ, _LEFT] if world.reader.has_views else [_LEFT]
     for table in tables:
         owner = f"TBLPROPERTIES ('{STORAGE_OF}' = '{world.name('gone')}')"
-        world.spark(f"CREATE TABLE {world.name(table)} USING iceberg {owner} AS SELECT 1 AS n")
+        world.spark(f"CREATE TABLE {world.name(table)} (n int) USING iceberg {owner}")
+        # Rows without the state of a refresh are somebody else's.
+        world.spark(f"INSERT INTO {world.name(table)} WITH (`snapshot-property.{STATE_KEY}` = 'some') SELECT 1")
     if world.reader.has_views:
         world.spark(f"CREATE VIEW {world.name(_READER)} AS SELECT n FROM {world.name(_READ)}")
     before = _tables(world)

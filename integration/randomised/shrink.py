@@ -39,10 +39,11 @@ def _fails_alike(lake: LakeProject, history: History, error: WrongResult) -> boo
 
 
 def _smaller(history: History, shape: str) -> Iterator[History]:
-    """Yield smaller histories, the boldest cuts first."""
-    wanted = {shape} | ({shapes.OF_THE_VIEW_BELOW} if "mv" in shapes.BY_NAME[shape].reads else set())
+    """Yield smaller histories, the boldest cuts first. What went wrong may be of no shape in particular."""
+    reads = shapes.BY_NAME[shape].reads if shape in shapes.BY_NAME else ()
+    wanted = {shape} | ({shapes.OF_THE_VIEW_BELOW} if "mv" in reads else set())
     views = tuple(v for v in history.views if v.shape in wanted)
-    if len(views) < len(history.views):
+    if 0 < len(views) < len(history.views):
         yield replace(history, views=views)
     used = {t for v in history.views for t in shapes.BY_NAME[v.shape].reads}
     tables = tuple(t for t in history.tables if t.name in used)
