@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.icebergmv.maintenance.refresh import written
 from integration.support.following import built
 from integration.support.lake import LakeProject
 from integration.support.said import recorded
@@ -95,6 +96,23 @@ def test_a_rebuild_is_published_whatever_rows_there_were(tables: dict[str, str],
     found = lake.run("--full-refresh", "--select", "newest", "by_day")
     assert all(response["rows_affected"] > 0 for response in found.values())
     assert not set(before.values()) & set(pinned(lake, "newest", "by_day").values())
+
+
+def test_snapshots_that_are_expired_meanwhile_are_no_proof(lake: LakeProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """DELETE and INSERT make two snapshots; without the first one nothing is known of the files between."""
+    rows = "PARTITIONED BY (day) AS SELECT * FROM VALUES (1, 'a', 10), (1, 'b', 20), (2, 'b', 5) AS t(day, region, v)"
+    sold = f"lake.{lake.schema}.expired_sold"
+    lake.sql(f"CREATE TABLE {sold} USING iceberg {rows}")
+    lake.model("expired", f"select day, region, v from {sold}", partition_by=["region"])
+    lake.run("--select", "expired")
+    lake.sql(f"UPDATE {sold} SET v = 15 WHERE v = 20")
+    storage = lake.state("expired")["icebergmv.storage-table"]
+
+    meanwhile = [f"CALL lake.system.expire_snapshots('{storage}', TIMESTAMP '2099-01-01', retain_last => 1)"]
+    monkeypatch.setattr(written, "check_session", lambda *_: [lake.sql(meanwhile.pop()) for _ in meanwhile[:]])
+    assert lake.run("--select", "expired")["expired"]["refresh_kind"] == "overwrite"
+    assert not meanwhile
+    lake.assert_equals_definition("expired")
 
 
 def test_what_always_differs_is_compared_less_and_less(lake: LakeProject, monkeypatch: pytest.MonkeyPatch) -> None:

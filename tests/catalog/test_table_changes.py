@@ -37,6 +37,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.table_changes import (
     ancestry,
     change_since,
     changed_partitions,
+    files_between,
     partitions_of,
 )
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
@@ -422,3 +423,16 @@ def test_the_first_rows_of_a_table_are_not_written_again(make: Make) -> None:
     none = recorded(table)
     table.append(rows((1, None, "a")))
     assert not since(none, table).is_whole
+
+
+def test_files_between_snapshots_of_which_one_is_gone_are_not_known(make: Make) -> None:
+    table = make()
+    for number in range(3):
+        table.append(rows((number, "2024-01-01", "EU")))
+    first, second, third = (s.snapshot_id for s in table.metadata.snapshots)
+    assert files_between(table, first, first) == []
+    assert [is_new for _, is_new in files_between(table, first, third) or ()] == [True, True]
+    kept = [s for s in table.metadata.snapshots if s.snapshot_id != second]
+    table.metadata = table.metadata.model_copy(update={"snapshots": kept})
+    assert files_between(table, first, third) is None
+    assert files_between(table, second, third) is None

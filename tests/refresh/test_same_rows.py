@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
 import pytest
 
@@ -80,6 +81,52 @@ def test_killed_anywhere_the_next_refresh_computes_them_again(stage: Stage) -> N
         break
     assert 4 < left < 15
     assert stage.refresh(ROWS)[0].kind == "none"
+
+
+@dataclass
+class Interrupted(Comparing):
+    """Something happens before the first statement that begins in some way."""
+
+    begins: str = ""
+    happens: Callable[[], object] | None = None
+
+    def __call__(self, sql: str) -> Sequence[Sequence[object]]:
+        if self.happens is not None and sql.startswith(self.begins):
+            happens, self.happens = self.happens, None
+            happens()
+        return super().__call__(sql)
+
+
+def test_what_the_view_reads_keeps_a_branch(stage: Stage) -> None:
+    """Another refresh may publish its rows between the last look at the storage table and the view of this one."""
+    stale(stage)
+
+    def drop_branches() -> None:
+        table = stage.tables()[STORAGE[2]]
+        for name in [*table.metadata.refs]:
+            if name != "main":
+                table.manage_snapshots().remove_branch(name).commit()
+
+    spark = Interrupted(stage.catalog, ROWS.columns, begins="CREATE OR REPLACE VIEW", happens=drop_branches)
+    stage.refresh(ROWS, spark)
+    found, refs = stage.catalog.view(*VIEW[1:]), stage.tables()[STORAGE[2]].metadata.refs
+    assert found is not None
+    assert [str(ref.snapshot_id) for name, ref in refs.items() if name != "main"] == [
+        found.properties[STORAGE_SNAPSHOT_ID]
+    ]
+
+
+def test_a_branch_that_cannot_be_dropped_now_is_left(stage: Stage) -> None:
+    stale(stage)
+
+    def other_commit() -> NoReturn:
+        raise RuntimeError("org.apache.iceberg.exceptions.CommitFailedException: Table metadata refresh is required")
+
+    spark = Interrupted(stage.catalog, ROWS.columns, begins="ALTER TABLE `lake`.`ns`.`__mv_storage__sales` DROP")
+    spark.happens = other_commit
+    result, said = stage.refresh(ROWS, spark)
+    assert result.reason.endswith(f"; {SAME_ROWS}")
+    assert len([statement for statement in said if statement.startswith("INSERT")]) == 1
 
 
 def test_rows_that_cannot_be_compared_are_published(stage: Stage) -> None:

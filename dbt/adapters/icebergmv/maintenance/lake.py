@@ -40,13 +40,13 @@ class Limit:
 
 
 def unless_refused(ask: Callable[[], Found]) -> Found | None:
-    """Return what comes of asking Spark; None where it refuses to answer. Raises SparkLost where Spark went away."""
+    """Return what comes of asking Spark, or for files; None if that is refused. Raises SparkLost if Spark went away."""
     try:
         return ask()
     except SparkLost:
         raise
     except Exception:
-        # Spark refuses in many kinds. Whoever asks so does without the answer, and says why that is right.
+        # Both refuse in many kinds. Whoever asks so does without the answer, and says why that is right.
         return None
 
 

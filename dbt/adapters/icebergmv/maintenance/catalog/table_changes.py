@@ -245,15 +245,18 @@ def _bytes_in(table: Table, manifest: ManifestFile) -> Mapping[PartitionKey, int
 
 def changed_partitions(table: Table, from_snapshot_id: int, to_snapshot_id: int) -> set[PartitionKey]:
     """Return the partitions that snapshots after `from`, up to its descendant `to`, wrote to or deleted from."""
-    return {partition_key(f) for f, _ in files_between(table, from_snapshot_id, to_snapshot_id)}
+    return {partition_key(f) for f, _ in files_between(table, from_snapshot_id, to_snapshot_id) or ()}
 
 
-def files_between(table: Table, from_snapshot_id: int, to_snapshot_id: int) -> list[ChangedFile]:
-    """Return the files that came or went by the snapshots after `from`, up to its descendant `to`."""
+def files_between(table: Table, from_snapshot_id: int, to_snapshot_id: int) -> list[ChangedFile] | None:
+    """Return the files that came or went by the snapshots after `from`, up to its descendant `to`.
+
+    None where these snapshots are not all known.
+    """
     start = table.metadata.snapshot_by_id(from_snapshot_id)
     target = table.metadata.snapshot_by_id(to_snapshot_id)
     window = _window(table.metadata, start, target) if start and target else None
-    return [] if window is None else [*_changed_files(table, window)]
+    return None if window is None else [*_changed_files(table, window)]
 
 
 def ancestry(metadata: TableMetadata, snapshot_id: int) -> Iterator[Snapshot]:

@@ -164,11 +164,11 @@ def streaks_after(effort: Effort | None, plan: RefreshPlan, seconds: float) -> d
 
 def _to_be_saved(effort: Effort, plan: RefreshPlan, seconds: float, full_seconds: float) -> Mapping[Part, float]:
     """Return how many seconds it would have saved to leave out each part, where that is worth it."""
-    if not effort.rows:
-        return {}  # A clock alone moved.
     found: dict[Part, float] = {}
     if not effort.same_rows and effort.compared > seconds * _WORTH_SAVING:
         found["comparison"] = effort.compared
+    if not effort.rows:
+        return found  # A clock alone moved.
     if isinstance(plan, Full) and effort.asked and effort.seconds >= full_seconds * _WORTH_SAVING:
         found["questions"] = effort.seconds
     if effort.all_small or not isinstance(plan, Overwrite | Merge):

@@ -5,14 +5,15 @@ Files of the same rows have the same metrics, so Spark is asked only where these
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Literal
 
 from pyiceberg.manifest import DataFileContent
+from pyiceberg.table import Table
 
-from dbt.adapters.icebergmv.maintenance.catalog.differing_metrics import columns_that_differ
+from dbt.adapters.icebergmv.maintenance.catalog.differing_metrics import ChangedFile, columns_that_differ
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import files_between
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
 from dbt.adapters.icebergmv.maintenance.lake import Lake, unless_refused
@@ -32,34 +33,49 @@ SAME_ROWS = "every row was there already"
 class Compared:
     """What came of a comparison of the rows written with those before, and how many seconds Spark took for it."""
 
-    outcome: Literal["same", "other", "left out"]
+    outcome: Literal["the same", "not known to be", "left out"]
     seconds: float = 0.0
+
+    @property
+    def are_same(self) -> bool:
+        """Return whether every row was there already."""
+        return self.outcome == "the same"
+
+
+NOT_KNOWN = Compared("not known to be")
 
 
 def compared(lake: Lake, settled: Settled, write: Write, start: StoredRows, written: StoredRows) -> Compared:
     """Compare the rows that a plan has written with those that it was to replace.
 
-    They count as other ones where that is not known. Rows that are made anew (`--full-refresh`, another SELECT) are not
-    compared, nor are many of them: that takes as long as it took to compute them.
+    Rows that are made anew (`--full-refresh`, another SELECT) are not compared, nor are many of them: that takes as
+    long as it took to compute them.
     """
-    effort = settled.effort
-    if effort is None or isinstance(write, AddRows) or not start.is_written_as_read:
-        return Compared("other")
-    files = files_between(written.table, start.snapshot_id, written.snapshot_id)
+    effort, types = settled.effort, start.types
+    if effort is None or settled.makes_storage or isinstance(write, AddRows) or not start.is_written_as_read:
+        return NOT_KNOWN
+    # Files of snapshots that are expired meanwhile may be gone.
+    files = unless_refused(lambda: files_between(written.table, start.snapshot_id, written.snapshot_id))
+    if files is None or _show_a_difference(files, written.table):
+        return NOT_KNOWN
     if not files:
-        return Compared("same")
-    are_deletes = any(file.content != DataFileContent.DATA for file, _ in files)
-    if are_deletes or columns_that_differ(files, written.table.schema().fields):
-        return Compared("other")
+        return Compared("the same")
     rows = written.count("added-records" if isinstance(write, ReplacePartitions) else "total-records")
-    types = start.types
     if rows is None or rows > FEW_ROWS or not all(map(is_comparable, types.values())):
-        return Compared("other")
+        return NOT_KNOWN
     if leaves_out_comparison(effort):
         return Compared("left out")
-    where, began = (write.where if isinstance(write, ReplacePartitions) else None), monotonic()
-    found = unless_refused(lambda: lake.spark(difference_query(start, written, types, where)))
-    return Compared("same" if found is not None and not found else "other", monotonic() - began)
+    query = difference_query(start, written, types, write.where if isinstance(write, ReplacePartitions) else None)
+    began = monotonic()
+    differing = unless_refused(lambda: lake.spark(query))
+    are_same = differing is not None and not differing
+    return Compared("the same" if are_same else "not known to be", monotonic() - began)
+
+
+def _show_a_difference(files: Sequence[ChangedFile], table: Table) -> bool:
+    """Return whether metrics of files that came and went show other rows, or delete files do not show any."""
+    are_deletes = any(file.content != DataFileContent.DATA for file, _ in files)
+    return are_deletes or bool(columns_that_differ(files, table.schema().fields))
 
 
 def difference_query(start: StoredRows, written: StoredRows, types: Mapping[str, str], where: str | None) -> str:
@@ -78,7 +94,7 @@ def difference_query(start: StoredRows, written: StoredRows, types: Mapping[str,
 
 def concluded(settled: Settled, found: Compared) -> Settled:
     """Return the plan with what came of the comparison of its rows."""
-    if found.outcome == "same":
+    if found.are_same:
         settled = replace(settled, plan=replace(settled.plan, reason=f"{settled.plan.reason}; {SAME_ROWS}"))
     effort = settled.effort
     return settled if effort is None else replace(settled, effort=_with(effort, found))
@@ -87,4 +103,4 @@ def concluded(settled: Settled, found: Compared) -> Settled:
 def _with(effort: Effort, found: Compared) -> Effort:
     if found.outcome == "left out":
         return replace(effort, left_out=effort.left_out | {"comparison"})
-    return replace(effort, compared=found.seconds, same_rows=found.outcome == "same")
+    return replace(effort, compared=found.seconds, same_rows=found.are_same)

@@ -57,15 +57,11 @@ def write_storage(lake: Lake, start: StoredRows, write: Write, options: Mapping[
     return commit_on_branch(lake, start, lambda branch: statements.write_rows(start.name, branch, write, options))
 
 
-def _wanted(_: StoredRows) -> bool:
-    return True
-
-
 def commit_on_branch(
     lake: Lake,
     start: StoredRows,
     written_by: Callable[[str], Iterable[str]],
-    is_wanted: Callable[[StoredRows], bool] = _wanted,
+    is_wanted: Callable[[StoredRows], bool] | None = None,
 ) -> StoredRows:
     """Run statements on a new branch, whose name they are given, and move main to it, as `write_storage` does.
 
@@ -80,8 +76,8 @@ def commit_on_branch(
         for statement in written_by(branch):
             lake.spark(statement)
             written = _after(lake, written, branch, start, writes=statement.startswith("INSERT"))
-        if not is_wanted(written):
-            lake.spark(statements.drop_branch(storage, branch))
+        if is_wanted is not None and not is_wanted(written):
+            _drop_if_alone(lake, storage, branch)
             return start
         _fast_forward(lake, storage, branch)
     except BaseException as error:
@@ -147,13 +143,20 @@ def drop_unneeded_branches(lake: Lake, storage: TableName, view: ViewInfo | None
     Where another refresh commits to the table meanwhile, they are left for the next one: the view is published by now.
     """
     for branch in unneeded_branches(load_storage(lake, storage), view):
-        try:
-            lake.spark(statements.drop_branch(storage, branch))
-        except Exception as error:
-            # Whatever is wrong besides must be seen.
-            if not _is_commit_conflict(error):
-                raise
+        if not _drop_if_alone(lake, storage, branch):
             return
+
+
+def _drop_if_alone(lake: Lake, storage: TableName, branch: str) -> bool:
+    """Drop a branch that nobody needs; return whether that was done. Another commit to the table comes first."""
+    try:
+        lake.spark(statements.drop_branch(storage, branch))
+    except Exception as error:
+        # Whatever is wrong besides must be seen.
+        if not _is_commit_conflict(error):
+            raise
+        return False
+    return True
 
 
 def unneeded_branches(table: Table, view: ViewInfo | None) -> list[str]:

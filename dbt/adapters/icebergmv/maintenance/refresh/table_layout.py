@@ -11,6 +11,7 @@ table gets its name. Between the two there is nothing under the name.
 from __future__ import annotations
 
 from contextlib import nullcontext
+from dataclasses import replace
 
 from pyiceberg.table import Table
 
@@ -66,8 +67,10 @@ def write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Pub
     if not isinstance(view, NewView):
         alter_storage(lake, view)
     state = state_of_rows(settled, view.request.view, _recording(view, reads, started_at))
-    settled, stored = write_plan(lake, settled, start, recorded_with(view, started_at, state_text(state)))
-    if stored is start:
+    written = write_plan(lake, settled, start, recorded_with(view, started_at, state_text(state)))
+    settled, stored = written.settled, written.stored
+    if written.are_same:
+        state = replace(state, refresh_reason=settled.plan.reason)
         stored = write_storage(lake, start, _no_rows(start), state_option(state_text(state)))
     _tidy(lake, view)
     return Published(settled, stored, start.snapshot_id, _BEHAVIOR)

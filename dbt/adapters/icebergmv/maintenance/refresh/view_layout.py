@@ -28,6 +28,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
     drop_unneeded_branches,
     load_storage,
     lost_race,
+    protect,
     take_main_back,
     write_storage,
 )
@@ -57,7 +58,8 @@ def write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Pub
     start = _start(settled, lake)
     config = recorded_config(view, reads)
     recording = Recording(started_at, now(), config)
-    settled, stored = write_plan(lake, settled, start, _recorded_with(settled, start, recording))
+    written = write_plan(lake, settled, start, _recorded_with(settled, start, recording))
+    settled, stored = written.settled, written.stored
     coarser = coarser_partitioning(settled, stored)
     if coarser is not None:
         settled = with_grain(settled, stored, coarser)
@@ -67,6 +69,9 @@ def write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Pub
         stored = write_storage(lake, start, ReplaceAll(rows), _recorded_with(settled, start, recording))
     state = state_after(settled, stored, Recording(started_at, now(), config), monotonic() - began)
     behavior = publish_view(lake, view, reads, state, stored)
+    if written.are_same:
+        # Another refresh may have published its rows meanwhile, and dropped the branch of these.
+        protect(lake, storage, load_storage(lake, storage), [stored.snapshot_id])
     drop_unneeded_branches(lake, storage, lake.catalog.view(*view.request.view[1:]))
     if not isinstance(view, NewView):
         _drop_left(lake, view, stored)

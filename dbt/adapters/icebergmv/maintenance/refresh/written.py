@@ -15,7 +15,7 @@ from dbt.adapters.icebergmv.maintenance.planning.plan import Merge
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.write import distribution_of, write_of
 from dbt.adapters.icebergmv.maintenance.refresh import statements
-from dbt.adapters.icebergmv.maintenance.refresh.same_rows import Compared, compared, concluded
+from dbt.adapters.icebergmv.maintenance.refresh.same_rows import NOT_KNOWN, compared, concluded
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import commit_on_branch
 from dbt.adapters.icebergmv.maintenance.sql.names import show
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
@@ -43,12 +43,19 @@ class Published:
     behavior: StaleReadBehavior
 
 
-def write_plan(
-    lake: Lake, settled: Settled, start: StoredRows, options: Mapping[str, str]
-) -> tuple[Settled, StoredRows]:
-    """Write the rows of a plan over given ones, and return both; `options` are Iceberg's.
+@dataclass(frozen=True)
+class Written:
+    """The rows that are stored after a plan was carried out; those of before where `are_same`."""
 
-    Where every row was there already, the given ones stay, and are returned. Raises NotMerged, RefreshConflict, and
+    settled: Settled
+    stored: StoredRows
+    are_same: bool
+
+
+def write_plan(lake: Lake, settled: Settled, start: StoredRows, options: Mapping[str, str]) -> Written:
+    """Write the rows of a plan over given ones, which stay where every row was there already; `options` are Iceberg's.
+
+    Raises NotMerged, RefreshConflict, and
     InvalidConfig where the session's settings changed meanwhile.
     """
     write, distributed = write_of(settled, start), {**options, **distribution_of(settled, start)}
@@ -59,15 +66,15 @@ def write_plan(
         check_session(lake, settled.view.request.config.settings)
         check_appended(lake, settled.view)
 
-    found = Compared("other")
+    found = NOT_KNOWN
 
-    def is_other(written: StoredRows) -> bool:
+    def is_wanted(written: StoredRows) -> bool:
         nonlocal found
         found = compared(lake, settled, write, start, written)
-        return found.outcome != "same"
+        return not found.are_same
 
     try:
-        stored = commit_on_branch(lake, start, written_by, is_other)
+        stored = commit_on_branch(lake, start, written_by, is_wanted)
     except MaintenanceError:
         raise
     except Exception as error:
@@ -76,7 +83,7 @@ def write_plan(
         if isinstance(settled.plan, Merge):
             raise NotMerged(error) from error
         raise
-    return concluded(settled, found), stored
+    return Written(concluded(settled, found), stored, found.are_same)
 
 
 def check_appended(lake: Lake, view: Inspection) -> None:
