@@ -256,7 +256,11 @@ class Machine:
         """Return whether every partition of the table, under any of its specs, says something about the view's key."""
         if table == "mv":
             below = next(s for s in self.subjects if s.name == subject.reads["mv"])
-            return below.flavour == "{}" and below.partition_by in (None, ("key",)) and self._is_followed(below, "a")
+            # Derived partitioning leaves floats out.
+            is_partitioned = (
+                self.history.key_column.equates if below.partition_by is None else below.partition_by == ("key",)
+            )
+            return below.flavour == "{}" and is_partitioned and self._is_followed(below, "a")
         key, flavour = self.history.key_column, subject.flavour
         if subject.shape.equates and not key.equates:
             return False
