@@ -55,8 +55,7 @@ class Written:
 def write_plan(lake: Lake, settled: Settled, start: StoredRows, options: Mapping[str, str]) -> Written:
     """Write the rows of a plan over given ones, which stay where every row was there already; `options` are Iceberg's.
 
-    Raises NotMerged, RefreshConflict, and
-    InvalidConfig where the session's settings changed meanwhile.
+    Raises NotMerged, RefreshConflict, and InvalidConfig where the session's settings changed meanwhile.
     """
     write, distributed = write_of(settled, start), {**options, **distribution_of(settled, start)}
 
