@@ -67,6 +67,8 @@ def test_the_rows_of_before_stay(stage: Stage) -> None:
     assert before is not None and after is not None and after.sql == before.sql
     assert after.properties[STORAGE_SNAPSHOT_ID] == before.properties[STORAGE_SNAPSHOT_ID]
     assert not any("fast_forward" in statement for statement in said)
+    assert not any("VIEW" in statement.partition("`")[0] for statement in said if not statement.startswith("ALTER"))
+    assert len(after.versions) == len(before.versions), "a version more would be one less to go back to"
     assert len(stage.tables()[STORAGE[2]].metadata.refs) == 2, "main, and the branch that keeps what is read"
     assert stage.refresh(ROWS)[0].kind == "none"
 
@@ -107,13 +109,22 @@ def test_what_the_view_reads_keeps_a_branch(stage: Stage) -> None:
             if name != "main":
                 table.manage_snapshots().remove_branch(name).commit()
 
-    spark = Interrupted(stage.catalog, ROWS.columns, begins="CREATE OR REPLACE VIEW", happens=drop_branches)
+    spark = Interrupted(stage.catalog, ROWS.columns, begins="ALTER VIEW", happens=drop_branches)
     stage.refresh(ROWS, spark)
     found, refs = stage.catalog.view(*VIEW[1:]), stage.tables()[STORAGE[2]].metadata.refs
     assert found is not None
     assert [str(ref.snapshot_id) for name, ref in refs.items() if name != "main"] == [
         found.properties[STORAGE_SNAPSHOT_ID]
     ]
+
+
+def test_rows_that_another_refresh_publishes_meanwhile_do_not_get_the_state_of_these(stage: Stage) -> None:
+    stale(stage)
+    spark = Interrupted(stage.catalog, ROWS.columns, begins="ALTER VIEW", happens=lambda: stage.refresh(ROWS))
+    stage.refresh(ROWS, spark)
+    result, _ = stage.refresh(ROWS)
+    assert (result.kind, result.rows_written) == ("full", 1)
+    assert stage.refresh(ROWS)[0].kind == "none"
 
 
 def test_a_branch_that_cannot_be_dropped_now_is_left(stage: Stage) -> None:

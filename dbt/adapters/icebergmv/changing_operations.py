@@ -109,6 +109,8 @@ class ChangingOperationsMixin(metaclass=AdapterMeta):
                 with naming("roll back", show(views[0])):
                     versions = versions_of(lake.catalog, views[0]).versions
                 return as_json(versions) if words == "json" else versions_text(versions)
+            if isinstance(to, str) and to.isascii() and to.isdecimal():
+                to = int(to)
             if isinstance(to, bool) or not isinstance(to, int):
                 raise InvalidConfig(f"to is {to!r}. Give the number of a version. Leave `to` out to see them.")
             done = rollback(lake, views[0], to)

@@ -82,4 +82,4 @@ def _refuse_other_rows(definition: ViewDefinition) -> None:
     """Refuse a SELECT that may give other rows from the same tables."""
     reason = definition.always_full or definition.full_when_changed
     if reason is not None:
-        raise NotReadable(f"{reason}, so it may give other rows. Test such a view in another way.")
+        raise NotReadable(f"{reason}, so it may give other rows. Compare them by a query of your own.")

@@ -128,10 +128,31 @@ def is_table_in_the_way(view: Inspection) -> bool:
 
 
 def _create_view(lake: Lake, made: statements.View, found: ViewInfo | None, stored: StoredRows) -> None:
+    statement = statements.create_view(made)
+    if found is not None and _is_made(made, found, stored):
+        statement = statements.set_view_properties(made.name, made.properties)
     try:
-        lake.spark(statements.create_view(made))
+        lake.spark(statement)
     except Exception as error:
         # Whatever the statement failed of, a view that another refresh moved meanwhile is the reason that counts.
         if has_moved(lake.catalog, made.name, found):
             raise lost_race(stored.name) from error
         raise
+
+
+def _is_made(wanted: statements.View, found: ViewInfo, stored: StoredRows) -> bool:
+    """Return whether a view differs from the one that is wanted in nothing but its state.
+
+    To create it again would make a version of it, of which it keeps few. SQL that is more than the stored rows names
+    tables as the session does.
+    """
+    comments = {name.lower(): text for name, text in wanted.column_comments.items()}
+    columns = [(name, comments.get(name.lower(), "")) for name in wanted.columns]
+    kept = wanted.properties.get(VERSIONS_KEPT, found.properties.get(VERSIONS_KEPT))
+    return (
+        not isinstance(found, TableView)
+        and wanted.query == stored.query == found.sql.strip()
+        and (wanted.comment or "") == (found.comment or "")
+        and columns == [(column.name, column.comment or "") for column in found.columns]
+        and kept == found.properties.get(VERSIONS_KEPT)
+    )
