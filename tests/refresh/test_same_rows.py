@@ -26,7 +26,7 @@ class Comparing(RecordingSpark):
     error: Exception | None = None
 
     def __call__(self, sql: str) -> Sequence[Sequence[object]]:
-        if not sql.startswith("SELECT 1 FROM (SELECT *, 1 AS icebergmv_sign"):
+        if not sql.startswith("SELECT 1 FROM (SELECT /*+ COALESCE(1) */"):
             return super().__call__(sql)
         self.said.append(sql)
         if self.error is not None:
@@ -172,6 +172,7 @@ def test_the_query_of_the_difference(stage: Stage) -> None:
     read = "SELECT *, {} AS icebergmv_sign FROM (SELECT `day`, `x y` FROM `lake`.`ns`.`__mv_storage__sales`"
     where = " WHERE `day` = DATE '2024-01-01')"
     assert query == (
-        f"SELECT 1 FROM ({read.format(1)} VERSION AS OF 2{where} UNION ALL {read.format(-1)} VERSION AS OF 1{where})"
+        "SELECT 1 FROM (SELECT /*+ COALESCE(1) */ * FROM ("
+        f"{read.format(1)} VERSION AS OF 2{where} UNION ALL {read.format(-1)} VERSION AS OF 1{where}))"
         " GROUP BY `day`, CAST(`x y` AS string) HAVING sum(icebergmv_sign) <> 0 LIMIT 1"
     )

@@ -39,7 +39,7 @@ TYPES: dict[str, IcebergType] = {
 Columns = Sequence[tuple[str, str]]
 
 _NAME = r"`lake`\.`ns`\.`(?P<name>\w+)`"
-_COMPARISON = "SELECT 1 FROM (SELECT *, 1 AS icebergmv_sign FROM "
+_COMPARISON = "SELECT 1 FROM (SELECT /*+ COALESCE(1) */ * FROM "
 _TABLE = rf"table => '{_NAME}'"
 _TEXT = r"'(?:[^'\\]|\\.)*'"
 _PROPERTY = re.compile(r"'((?:[^'\\]|\\.)*)' = '((?:[^'\\]|\\.)*)'")
