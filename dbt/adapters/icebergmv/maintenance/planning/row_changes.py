@@ -119,7 +119,7 @@ def changed_rows(
 
     After nothing but appends these are the rows that came. None if the snapshots cannot be compared.
     """
-    if base.listed is not None and base.listed.literals is not None:
+    if base.listed is not None and base.listed.literals is not None and _lists_all(base.listed, definition, now, base):
         others = unread(definition, columns_read(definition, now, base.references))
         return reference.named(_as_written(base.listed, base.listed.literals, others, dialect))
     changes, since = _row_changes(definition, reference, base, now), base.change.appended_since
@@ -136,7 +136,8 @@ def compared_rows(
     None if there is nothing to compare, because rows were only added or are listed, or if the snapshots cannot be
     compared.
     """
-    is_written = base.listed is not None and base.listed.literals is not None
+    listed = base.listed
+    is_written = listed is not None and listed.literals is not None and _lists_all(listed, definition, now, base)
     return None if is_written or is_appended(base) else _row_changes(definition, reference, base, now)
 
 
@@ -155,6 +156,11 @@ def counted_rows(
         return changes.counted(dialect)
     new = read_appended(replace(reference, has_alias=True), now, since, changes.wanted, dialect)
     return changes.counted_in(f"SELECT *, 1 AS {SIGN} FROM {new}")
+
+
+def _lists_all(listed: ListedRows, definition: ViewDefinition, now: IcebergSource, base: BaseTableStatus) -> bool:
+    """Return whether listed rows have every column that is read. What is below a SELECT may read more than that."""
+    return columns_used(definition, now, base.references).keys() <= {*listed.columns}
 
 
 def _as_written(listed: ListedRows, rows: Sequence[Sequence[str]], others: Mapping[str, str], dialect: Dialect) -> str:
