@@ -22,9 +22,11 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import (
     references_to_ask,
     references_to_list,
 )
+from dbt.adapters.icebergmv.maintenance.planning.row_changes import changed_rows, compared_rows
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange
 from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
@@ -245,3 +247,15 @@ def test_an_append_on_another_date_is_foretold_too() -> None:
     moved = ClockChange({"date": "2024-01-01"}, {"date": "2024-01-02"})
     found = replace(status(sized(FRESH, 5_000_000), sized(new, 1000, "u", 1)), clock=moved)
     assert "append" in forecast_of(joined, found, PlanRequest("auto")).kinds
+
+
+@pytest.mark.parametrize(("columns", "are_used"), [(("id", "region", "v"), True), (("id", "v"), False)])
+def test_listed_rows_without_a_column_that_is_read_are_compared(columns: tuple[str, ...], are_used: bool) -> None:
+    """What is below an aggregate may read columns that the whole SELECT, for which rows are listed, does not."""
+    rows = ListedRows(dict.fromkeys(columns, "int"), (tuple(range(len(columns))),), (1,))
+    base = replace(RENAMED.base_tables[1], listed=rows)
+    reference, now = BY_REGION.references[1], base.base.source
+    assert now is not None
+    assert (compared_rows(BY_REGION, reference, base, now) is None) == are_used
+    text = changed_rows(BY_REGION, reference, base, now, Dialect("lake"))
+    assert text is not None and ("inline(array(" in text) == are_used

@@ -87,7 +87,7 @@ class Database:
     def rows(self, query: str) -> Bag:
         """Return the rows of a query as a bag.
 
-        Of equal zeros DuckDB puts any in place of a group. Spark puts 0.0. `min` and `max` give either, in both.
+        Of equal zeros DuckDB puts any in place of a group. Spark puts 0.0.
         """
         return sorted(repr(tuple(map(_positive_zero, row))) for row in self._execute(to_duckdb(query)))
 
@@ -147,8 +147,6 @@ class Database:
 
 
 def _positive_zero(value: object) -> object:
-    if value == "-0.0":
-        return "0.0"
     return value + 0.0 if isinstance(value, float) else value
 
 

@@ -65,7 +65,7 @@ def test_a_first_build_is_one_commit_of_rows_and_state(stage: Stage) -> None:
     [
         (ROWS, "append", ["INSERT INTO"]),
         (Model(), "overwrite", ["INSERT INTO"]),
-        (Model(config={"partition_by": ()}), "overwrite", ["DELETE FROM", "INSERT INTO"]),
+        (Model(config={"partition_by": ()}), "overwrite", ["DELETE FROM", "INSERT INTO", "SELECT 1"]),
     ],
 )
 def test_a_refresh_is_published_by_main(stage: Stage, model: Model, kind: str, written: list[str]) -> None:
@@ -75,12 +75,12 @@ def test_a_refresh_is_published_by_main(stage: Stage, model: Model, kind: str, w
     sell("EU", None)({"orders": stage.tables()["orders"]})
     result, said = play(stage, model)
     assert result.kind == kind
-    branch, *rows, forward, tidied = [s for s in said if not s.startswith(("SET", "DESCRIBE", "SELECT 1"))]
+    branch, *rows, forward, tidied = [s for s in said if not s.startswith(("SET", "DESCRIBE"))]
     assert first_words(rows) == written
     assert "CREATE BRANCH" in branch
     assert "fast_forward" in forward
     assert "DROP BRANCH" in tidied
-    assert "`snapshot-property.icebergmv.state` = " in rows[-1]
+    assert "`snapshot-property.icebergmv.state` = " in [s for s in rows if s.startswith("INSERT")][-1]
     assert read_state("v", view(stage).properties).refresh_kind == kind
     assert play(stage, model)[0].kind == "none"
 

@@ -297,8 +297,7 @@ def _not_everything(
     ]
     if not everywhere:
         return plan
-    whys = (unanswered(base, answer) for base, answer in everywhere if isinstance(answer, NotListed))
-    why = next((f"; {why}" for why in whys), "")
+    why = next((f"; {unanswered(base, why)}" for base, why in everywhere if isinstance(why, NotListed)), "")
     return Full(f"cheaper than an overwrite of nearly everything ({changes(status)}){why}")
 
 

@@ -16,7 +16,7 @@ from dbt.adapters.icebergmv.maintenance.planning.cost import rows_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_appended, read_pinned
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, identifier, string_literal
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import as_compared, is_comparable, is_float
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import is_comparable, is_float
 from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource, at_snapshot
 from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
@@ -119,9 +119,10 @@ def changed_rows(
 
     After nothing but appends these are the rows that came. None if the snapshots cannot be compared.
     """
-    if base.listed is not None and base.listed.literals is not None and _lists_all(base.listed, definition, now, base):
+    listed, literals = base.listed, _literals(definition, base, now)
+    if listed is not None and literals is not None:
         others = unread(definition, columns_read(definition, now, base.references))
-        return reference.named(_as_written(base.listed, base.listed.literals, others, dialect))
+        return reference.named(_as_written(listed, literals, others, dialect))
     changes, since = _row_changes(definition, reference, base, now), base.change.appended_since
     if changes is not None and since is not None and is_appended(base):
         return read_appended(reference, now, since, changes.wanted, dialect)
@@ -136,8 +137,7 @@ def compared_rows(
     None if there is nothing to compare, because rows were only added or are listed, or if the snapshots cannot be
     compared.
     """
-    listed = base.listed
-    is_written = listed is not None and listed.literals is not None and _lists_all(listed, definition, now, base)
+    is_written = _literals(definition, base, now) is not None
     return None if is_written or is_appended(base) else _row_changes(definition, reference, base, now)
 
 
@@ -158,9 +158,15 @@ def counted_rows(
     return changes.counted_in(f"SELECT *, 1 AS {SIGN} FROM {new}")
 
 
-def _lists_all(listed: ListedRows, definition: ViewDefinition, now: IcebergSource, base: BaseTableStatus) -> bool:
-    """Return whether listed rows have every column that is read. What is below a SELECT may read more than that."""
-    return columns_used(definition, now, base.references).keys() <= {*listed.columns}
+def _literals(definition: ViewDefinition, base: BaseTableStatus, now: IcebergSource) -> Sequence[Sequence[str]] | None:
+    """Return the listed rows of a base table as literals; None if they cannot be, or lack a column that is read.
+
+    What is below a SELECT may read more columns than the SELECT does, for which rows are listed.
+    """
+    listed = base.listed
+    if listed is None or not columns_used(definition, now, base.references).keys() <= {*listed.columns}:
+        return None
+    return listed.literals
 
 
 def _as_written(listed: ListedRows, rows: Sequence[Sequence[str]], others: Mapping[str, str], dialect: Dialect) -> str:
@@ -191,6 +197,18 @@ def _row_changes(
         return None
     few = is_sent_to_every_task(definition, base)
     return RowChanges(reference, before, now, columns, rows_touched(base), few, unread(definition, columns))
+
+
+def that_differ(columns: Mapping[str, str], qualifier: str = "") -> str:
+    """Return what keeps, of a SELECT over rows with a SIGN, those whose signs do not add up to nothing.
+
+    Rows are compared by some columns, given with their types: floats as texts, for the sake of -0.0.
+    """
+    named = ((f"{qualifier}{identifier(name)}", of) for name, of in columns.items())
+    groups = [f"CAST({column} AS string)" if is_float(of) else column for column, of in named]
+    # Without a column to compare all rows are alike.
+    groups = groups or [f"{qualifier}{SIGN} IS NULL"]
+    return f"GROUP BY {', '.join(groups)} HAVING sum({qualifier}{SIGN}) <> 0"
 
 
 @dataclass(frozen=True)
@@ -253,11 +271,7 @@ class RowChanges:
         return self._that_differ(f"{identifier(name)}.")
 
     def _that_differ(self, qualifier: str = "") -> str:
-        columns = ((f"{qualifier}{identifier(name)}", of) for name, of in self._compared.items())
-        groups = [as_compared(column, of) for column, of in columns]
-        # Without a column to compare all rows are alike.
-        groups = groups or [f"{qualifier}{SIGN} IS NULL"]
-        return f"GROUP BY {', '.join(groups)} HAVING sum({qualifier}{SIGN}) <> 0"
+        return that_differ(self._compared, qualifier)
 
     def _both(self, dialect: Dialect) -> str:
         return " UNION ALL ".join(

@@ -19,10 +19,10 @@ from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
 from dbt.adapters.icebergmv.maintenance.lake import Lake, unless_refused
 from dbt.adapters.icebergmv.maintenance.planning.cost import FEW_ROWS
 from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import Effort, leaves_out_comparison
+from dbt.adapters.icebergmv.maintenance.planning.row_changes import that_differ
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, ReplacePartitions, Write
-from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import as_compared, is_comparable
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import is_comparable
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 
@@ -88,10 +88,9 @@ def difference_query(start: StoredRows, written: StoredRows, types: Mapping[str,
         f"SELECT *, {sign} AS {SIGN} FROM ({view_query(rows.name, [*types], rows.snapshot_id)}{only})"
         for rows, sign in ((written, 1), (start, -1))
     )
-    groups = ", ".join(as_compared(identifier(name), of) for name, of in types.items())
     # One task needs no shuffle, which takes Spark longer than to compare so few rows.
     one_task = f"SELECT /*+ COALESCE(1) */ * FROM ({both})"
-    return f"SELECT 1 FROM ({one_task}) GROUP BY {groups} HAVING sum({SIGN}) <> 0 LIMIT 1"
+    return f"SELECT 1 FROM ({one_task}) {that_differ(types)} LIMIT 1"
 
 
 def concluded(settled: Settled, found: Compared) -> Settled:

@@ -62,13 +62,8 @@ def is_float(spark_type: str) -> bool:
 
 
 def is_comparable(spark_type: str) -> bool:
-    """Return whether rows can be compared by a column of a type of Iceberg tables, see `as_compared`."""
+    """Return whether rows can be compared by a column of a type of Iceberg tables."""
     return spark_type in _COMPARABLE or spark_type.startswith("decimal(")
-
-
-def as_compared(column: str, spark_type: str) -> str:
-    """Return what rows are grouped by to compare them by a column; `column` is an expression."""
-    return f"CAST({column} AS string)" if is_float(spark_type) else column
 
 
 def is_exact(spark_type: str) -> bool:
