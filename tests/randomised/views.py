@@ -106,8 +106,13 @@ def _on_top(b: Builder, relation: Relation) -> str:
     if b.choices.chance(0.5):
         shape, text = b.choices.pick(OTHER_TYPES[b.key_type])
         b.note(shape, ALL)
-        key = text.format(b.key)
+        key = text.format(f"{b.key} + 0" if _may_be_either_zero(b, relation) else b.key)
         if b.choices.chance(0.4):
             return f"SELECT {key} AS k, count(*) AS c, sum({b.measure}) AS m FROM ({relation.sql}) q GROUP BY {key}"
     extra = f", {b.key} AS k2" if b.choices.chance(0.2) else ""
     return f"SELECT {b.group} AS g, {key} AS k, {b.measure} AS m{extra} FROM ({relation.sql}) q"
+
+
+def _may_be_either_zero(b: Builder, relation: Relation) -> bool:
+    """Return whether 0.0 and -0.0 are both right as a key: an extreme of both is any of them, but their texts differ."""
+    return b.key_type == "double" and ("min(" in relation.sql or "max(" in relation.sql)
