@@ -149,6 +149,21 @@ def test_other_types(other_outcomes: Outcomes, view: View, number: int) -> None:
     judge(other_outcomes, view, number)
 
 
+def test_months_before_1970_without_metrics(lake: LakeProject) -> None:
+    """Iceberg doubts its months before 1970, and without metrics it does not know that whole files are in one."""
+    base = f"lake.{lake.schema}.base_of_old_months"
+    rows = "VALUES (1, 'ab1', '1969-11-05'), (2, 'ab2', '1969-12-31'), (3, 'ac', '1969-12-01'), (4, NULL, NULL), (5, 'b', '1970-01-01')"
+    lake.sql(
+        f"CREATE TABLE {base} USING iceberg PARTITIONED BY (truncate(2, k), months(ts)) TBLPROPERTIES ("
+        f"'write.metadata.metrics.default' = 'none') AS SELECT id, k, CAST(ts AS timestamp) AS ts FROM {rows} AS v(id, k, ts)"
+    )
+    lake.model("old_months", f"select * from {base}", tblproperties={"write.metadata.metrics.default": "none"})
+    lake.run("--select", "old_months")
+    lake.sql(f"UPDATE {base} SET id = id + 100 WHERE id IN (2, 4)")
+    assert lake.run("--select", "old_months")["old_months"]["refresh_kind"] == "overwrite"
+    lake.assert_equals_definition("old_months")
+
+
 @pytest.mark.long
 def test_bucket_of_one_side_of_a_join(lake: LakeProject) -> None:
     """Spark infers the predicate on the buckets of one side for the other, which is not partitioned so."""

@@ -14,6 +14,7 @@ from pyiceberg.types import DateType, DoubleType, FloatType, IcebergType, Nested
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
     PartitionField,
     derive_partitioning,
+    has_times_before_1970,
     is_whole_partitions,
     parse_partition_by,
     partition_by_texts,
@@ -234,6 +235,22 @@ def test_columns_that_do_not_partition_are_not_whole() -> None:
     assert not is_whole_partitions(region, [], SCHEMA)
     assert is_whole_partitions([], [], SCHEMA)
     assert is_whole_partitions([TupleDomain.all()], [], SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("field", "domain", "has"),
+    [
+        (PartitionField("ts", "month"), Range(-MICROS_PER_DAY, -1), True),
+        (PartitionField("ts", "month"), Range(0, 31 * MICROS_PER_DAY, True, False), True),
+        (PartitionField("ts", "month"), Range(31 * MICROS_PER_DAY, 59 * MICROS_PER_DAY, True, False), False),
+        (PartitionField("d", "year"), Range(-365, 0, True, False), True),
+        (PartitionField("ts"), Range(-5, -5), False),
+        (PartitionField("id", "truncate[10]"), Range(-10, 9), False),
+    ],
+)
+def test_times_that_iceberg_does_not_trust(field: PartitionField, domain: Range, has: bool) -> None:
+    region = [TupleDomain.where({ColumnKey(field.column): Domain.between(domain)})]
+    assert has_times_before_1970(region, [PartitionField("k"), field]) is has
 
 
 def test_types_of_the_schema_are_those_of_the_columns() -> None:

@@ -114,5 +114,5 @@ def _on_top(b: Builder, relation: Relation) -> str:
 
 
 def _may_be_either_zero(b: Builder, relation: Relation) -> bool:
-    """Return whether 0.0 and -0.0 are both right as a key: an extreme of both is any of them, but their texts differ."""
+    """Return whether 0.0 and -0.0 are both right as a key, of which the texts differ: an extreme of both is either."""
     return b.key_type == "double" and ("min(" in relation.sql or "max(" in relation.sql)

@@ -137,6 +137,17 @@ def is_whole_partitions(region: Iterable[TupleDomain], fields: Sequence[Partitio
     )
 
 
+def has_times_before_1970(region: Iterable[TupleDomain], fields: Sequence[PartitionField]) -> bool:
+    """Return whether the region has an end before 1970, or at its start, in a column that is partitioned by time.
+
+    Iceberg once put such times into the next partition. So it does not trust these partition values to know that whole
+    files are inside, and refuses to drop the files where metrics do not show it (`fixStrictTimeProjection`).
+    """
+    by_time = {f.column for f in fields if TransformName.parse(f.transform).period is not None}
+    ranges = (r for d in region for key, domain in d.constraints if key.column in by_time for r in domain.ranges)
+    return any(isinstance(end, int) and end <= 0 for r in ranges for end in (r.low, r.high))
+
+
 def _decides(field: PartitionField, key: ColumnKey, domain: Domain, iceberg_type: str) -> bool:
     """Return whether the partition value alone decides if the constraint holds."""
     if field.transform == "identity":

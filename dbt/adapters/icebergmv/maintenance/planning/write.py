@@ -12,6 +12,7 @@ from typing_extensions import assert_never
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import manifests_of
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
     can_prune,
+    has_times_before_1970,
     is_whole_partitions,
     stored_partitioning,
 )
@@ -175,10 +176,11 @@ def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> Write:
     query, where = (query_of(settled, long_lists=True), region_in_query(settled, plan, types, long_lists=True))
     rows = Rows(settled.stored_names, query, where)
     dialect = Dialect(view.bases.catalog_name, in_storage)
-    is_aligned = in_storage and is_whole_partitions(region, stored_partitioning(table), schema)
+    fields = stored_partitioning(table)
+    is_whole = is_whole_partitions(region, fields, schema) and not has_times_before_1970(region, fields)
     if plan.added:
         rows = _with_added(rows, settled, plan, types)
-    elif is_aligned and _is_of_one_spec(table, start.snapshot_id):
+    elif in_storage and is_whole and _is_of_one_spec(table, start.snapshot_id):
         return ReplacePartitions(rows, disjunction(region, types, dialect))
     if _is_scattered(start):
         return ReplaceAll(_with_others(rows, region, start))

@@ -8,7 +8,11 @@ from contextlib import contextmanager
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import table_columns
-from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField, stored_partitioning
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
+    PartitionField,
+    parse_partition_by,
+    stored_partitioning,
+)
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import hidden_properties
@@ -27,8 +31,7 @@ from dbt.adapters.icebergmv.maintenance.status.session_settings import refuse_ro
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
 
-# A fanout writer keeps a file open, and its buffers in memory, for every partition of a full refresh.
-_DEFAULT_PROPERTIES = {"write.spark.fanout.enabled": "false"}
+_FANOUT = "write.spark.fanout.enabled"
 _ROWS_OF_A_TASK = 1_000_000
 _PLACEHOLDER = "icebergmv_no_column"
 _REFUSED_BY_HIVE = "have types incompatible with the existing columns"
@@ -128,8 +131,20 @@ def _create_statement(
 def storage_properties(settled: Settled) -> dict[str, str]:
     """Return the properties that a new table with the rows of a view gets."""
     config = settled.view.request.config
-    properties = {**_DEFAULT_PROPERTIES, **config.tblproperties, STORAGE_OF: settled.view.request.name}
+    fanout = "true" if _has_a_partition_of_each_zero(settled) else "false"
+    properties = {_FANOUT: fanout, **config.tblproperties, STORAGE_OF: settled.view.request.name}
     return {**properties, **hidden_properties(settled.view.definition)} if settled.hidden else properties
+
+
+def _has_a_partition_of_each_zero(settled: Settled) -> bool:
+    """Return whether the model partitions its rows by a float.
+
+    Spark sorts 0.0 and -0.0 as one value, and Iceberg has a partition for each, which only its fanout writer takes in
+    turns. That keeps a file open, and its buffers in memory, for every partition of a full refresh: others go without.
+    """
+    types = {c.name: c.type for c in settled.columns}
+    asked = settled.view.request.config.partition_by or ()
+    return any(types.get(f.column) in ("float", "double") for f in parse_partition_by(asked, settled.names))
 
 
 def alter_storage(lake: Lake, view: LostView | RefreshedView) -> None:
