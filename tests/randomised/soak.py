@@ -63,9 +63,13 @@ def play(database: Database, case: Case, planner: Planner = RIGHT, tally: Tally 
     return None
 
 
+_BETWEEN_LINES = 500
+"""Histories after which a long soak says how far it is."""
+
+
 def soak(database: Database, seed: int, histories: int, seconds: float, tally: Tally, failures: int = 1) -> str | None:
     """Run histories from `seed` on until some fail or a limit is reached; return reports of the failures."""
-    deadline = time.process_time() + seconds
+    deadline, began = time.process_time() + seconds, time.monotonic()
     reports: list[str] = []
     for number in range(seed, seed + histories):
         if time.process_time() > deadline or len(reports) == failures:
@@ -75,6 +79,9 @@ def soak(database: Database, seed: int, histories: int, seconds: float, tally: T
             reports.append(report(database, number))
             # Said at once, so that a soak that is interrupted has said what it found.
             print(reports[-1], flush=True)
+        done = number + 1 - seed
+        if done % _BETWEEN_LINES == 0:
+            print(f"{done} histories, {len(reports)} failed, {time.monotonic() - began:.0f} s", flush=True)
     return "\n\n".join(reports) or None
 
 
