@@ -11,13 +11,9 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer, NotListed
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, NoOp, Overwrite
-from dbt.adapters.icebergmv.maintenance.planning.planner import (
-    PlanRequest,
-    clock_to_ask,
-    plan_refresh,
-    references_to_ask,
-)
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, clock_to_ask, references_to_ask
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus

@@ -9,7 +9,7 @@ import pytest
 from dbt.adapters.icebergmv.maintenance.planning.considered import considered
 from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, certain, forecast_of
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full
-from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus

@@ -20,8 +20,9 @@ from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
     streaks_after,
 )
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
-from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh, references_to_ask
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, references_to_ask
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import FullRefresh
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 from dbt.adapters.icebergmv.maintenance.status.streaks import Part, Streak, Streaks

@@ -9,8 +9,9 @@ import pytest
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.planning.listed_groups import MOST_GROUPS, GroupListing, query_of_listed
 from dbt.adapters.icebergmv.maintenance.planning.plan import ListedGroups, Merge, NoOp
-from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, references_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import references_to_ask
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 from tests.support.bare_tables import bare_table

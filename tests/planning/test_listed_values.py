@@ -16,15 +16,11 @@ from dbt.adapters.icebergmv.maintenance.planning.cost import is_rough
 from dbt.adapters.icebergmv.maintenance.planning.forecast import forecast_of
 from dbt.adapters.icebergmv.maintenance.planning.listed_values import Listing
 from dbt.adapters.icebergmv.maintenance.planning.plan import Delta, Merge, NoOp, Overwrite
-from dbt.adapters.icebergmv.maintenance.planning.planner import (
-    PlanRequest,
-    plan_refresh,
-    references_to_ask,
-    references_to_list,
-)
+from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import changed_rows, compared_rows
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, references_to_ask, references_to_list
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables

@@ -8,7 +8,8 @@ from typing import Literal
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp, Overwrite
-from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
 from dbt.adapters.icebergmv.maintenance.planning.regions import REGION_LIMIT, base_filters, in_few_terms
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_DAY

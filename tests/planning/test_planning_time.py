@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import pinned_query
-from dbt.adapters.icebergmv.maintenance.planning.planner import PlanRequest, plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from tests.support.bare_tables import bare_table

@@ -11,15 +11,11 @@ from dbt.adapters.icebergmv.maintenance.planning.cost import NEARLY_EVERYWHERE, 
 from dbt.adapters.icebergmv.maintenance.planning.deltas import signed_deltas, without_what_cancels
 from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, Kind
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp
-from dbt.adapters.icebergmv.maintenance.planning.planner import (
-    PlanRequest,
-    costs_too_much,
-    merges_reached_rows,
-    plan_refresh,
-    without_regions,
-)
+from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest, costs_too_much
+from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh, without_regions
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes, untracked
 from dbt.adapters.icebergmv.maintenance.planning.regions import affected_rows
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import merges_reached_rows
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
 Made: TypeAlias = tuple[PlanRequest, Forecast]

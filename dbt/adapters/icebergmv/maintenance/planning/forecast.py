@@ -22,18 +22,8 @@ from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
     merge_without_question,
 )
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, RefreshPlan
-from dbt.adapters.icebergmv.maintenance.planning.planner import (
-    PlanRequest,
-    added_beside,
-    as_far_as_it_pays,
-    clock_to_ask,
-    merges_reached_rows,
-    plan_refresh,
-    references_to_ask,
-    references_to_filter,
-    references_to_list,
-    without_regions,
-)
+from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.planner import added_beside, plan_refresh, without_regions
 from dbt.adapters.icebergmv.maintenance.planning.reached_rows import definition_below
 from dbt.adapters.icebergmv.maintenance.planning.reasons import asked_steps
 from dbt.adapters.icebergmv.maintenance.planning.settle import (
@@ -46,7 +36,15 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, Columns, check_columns
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import PARTITIONED_OTHERWISE
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import (
+    ToAsk,
+    as_far_as_it_pays,
+    clock_to_ask,
+    merges_reached_rows,
+    references_to_ask,
+    references_to_filter,
+    references_to_list,
+)
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Step
 from dbt.adapters.icebergmv.maintenance.predicates.local_time import LocalTime
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView

@@ -27,15 +27,11 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import CHANGE_SIGN, MergedGroups
 from dbt.adapters.icebergmv.maintenance.planning.plan import ListedGroups, Merge, NoOp, ReachedRows
-from dbt.adapters.icebergmv.maintenance.planning.planner import (
-    PlanRequest,
-    as_far_as_it_pays,
-    plan_refresh,
-    unaffected,
-)
+from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh, unaffected
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, as_far_as_it_pays
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.sql.queries import select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, literal_or_null, string_literal

@@ -22,16 +22,12 @@ from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValue
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer, NotListed, described
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import pinned_query
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Merge, NoOp, Overwrite, ReachedRows
-from dbt.adapters.icebergmv.maintenance.planning.planner import (
-    PlanRequest,
-    merges_reached_rows,
-    plan_refresh,
-    references_to_ask,
-)
+from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
 from dbt.adapters.icebergmv.maintenance.planning.regions import base_filters, in_few_terms
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, merges_reached_rows, references_to_ask
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables

@@ -49,16 +49,8 @@ from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
 from dbt.adapters.icebergmv.maintenance.planning.listed_groups import GroupListing
 from dbt.adapters.icebergmv.maintenance.planning.listed_values import Listing
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
-from dbt.adapters.icebergmv.maintenance.planning.planner import (
-    PlanRequest,
-    as_far_as_it_pays,
-    clock_to_ask,
-    plan_refresh,
-    references_to_ask,
-    references_to_filter,
-    references_to_list,
-    without_regions,
-)
+from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh, without_regions
 from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
 from dbt.adapters.icebergmv.maintenance.planning.replaced_share import full_instead, most_replaced
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import (
@@ -68,7 +60,14 @@ from dbt.adapters.icebergmv.maintenance.planning.spark_columns import (
     columns_of_definition,
 )
 from dbt.adapters.icebergmv.maintenance.planning.stored_share import shares_within_bounds
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import (
+    ToAsk,
+    as_far_as_it_pays,
+    clock_to_ask,
+    references_to_ask,
+    references_to_filter,
+    references_to_list,
+)
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,
     LostView,
