@@ -7,10 +7,7 @@ from dataclasses import dataclass, field
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, Occurrence
-from dbt.adapters.icebergmv.maintenance.planning.cost import (
-    NEARLY_EVERYWHERE,
-    reads_too_much,
-)
+from dbt.adapters.icebergmv.maintenance.planning.cost import NEARLY_EVERYWHERE, reads_too_much
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.planning.regions import affected_rows
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName

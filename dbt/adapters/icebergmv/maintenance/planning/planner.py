@@ -12,24 +12,10 @@ from collections.abc import Iterable, Sequence
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
-from dbt.adapters.icebergmv.maintenance.planning.cost import (
-    merge_pays,
-)
-from dbt.adapters.icebergmv.maintenance.planning.deltas import (
-    appended_deltas,
-    signed_deltas,
-    without_what_cancels,
-)
+from dbt.adapters.icebergmv.maintenance.planning.cost import merge_pays
+from dbt.adapters.icebergmv.maintenance.planning.deltas import appended_deltas, signed_deltas, without_what_cancels
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_MANY_CHANGED, NotListed
-from dbt.adapters.icebergmv.maintenance.planning.plan import (
-    Append,
-    Delta,
-    Full,
-    Merge,
-    NoOp,
-    Overwrite,
-    RefreshPlan,
-)
+from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Delta, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import (
     PlanRequest,
     costs_too_much,

@@ -9,24 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from math import inf
 from time import monotonic
 from typing import TypeAlias
 
-from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import stored_partitioning
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit
 from dbt.adapters.icebergmv.maintenance.lake import Lake, Limit
+from dbt.adapters.icebergmv.maintenance.planning.answered_plan import Asking, answered_plan, effort_of
 from dbt.adapters.icebergmv.maintenance.planning.asker import Asker, asker_of
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.cost import (
     STOPPED_AFTER,
     changed_nearly_everywhere,
     most_seconds_asked,
-    nearly_all_keys,
-    small_beside_large,
 )
 from dbt.adapters.icebergmv.maintenance.planning.dynamic_filtering import DynamicFiltering
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
@@ -37,22 +32,12 @@ from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
     with_states,
 )
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, MOST_OF_ONE, Answer
-from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
-    Effort,
-    effort_so_far,
-    full_at_once,
-    full_without_questions,
-    left_out,
-    merge_without_question,
-)
-from dbt.adapters.icebergmv.maintenance.planning.listed_groups import GroupListing
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, MOST_OF_ONE
+from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import Effort, full_at_once, left_out
 from dbt.adapters.icebergmv.maintenance.planning.listed_values import Listing
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh, without_regions
-from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
-from dbt.adapters.icebergmv.maintenance.planning.replaced_share import full_instead, most_replaced
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import (
     Column,
     Columns,
@@ -60,14 +45,7 @@ from dbt.adapters.icebergmv.maintenance.planning.spark_columns import (
     columns_of_definition,
 )
 from dbt.adapters.icebergmv.maintenance.planning.stored_share import shares_within_bounds
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import (
-    ToAsk,
-    as_far_as_it_pays,
-    clock_to_ask,
-    references_to_ask,
-    references_to_filter,
-    references_to_list,
-)
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import references_to_filter, references_to_list
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,
     LostView,
@@ -78,7 +56,6 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import (
     with_views_as_names,
     without_keys,
 )
-from dbt.adapters.icebergmv.maintenance.status.session_settings import check_session
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy, ViewConfig
 
 _OTHER_HIDDEN = "its storage table keeps other columns besides those that the view shows"
@@ -179,7 +156,7 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     ends = options.policy == "auto"
     seconds = most_seconds_asked(view.state.full_seconds, view.status, is_cold=lake.is_cold) if ends else inf
     asker = asker_of(lake, Limit(started + STOPPED_AFTER * seconds))
-    asking = _Asking(asker, started + seconds, options.most_of_one)
+    asking = Asking(asker, started + seconds, options.most_of_one)
     columns, hidden = described.output, described.hidden
     unfit = unfit_of(view, hidden, misfit(lake, view, columns))
     view = _filtered(view, _request(view, options, unfit), asking.run)
@@ -191,12 +168,12 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
         view = _filtered(view, _request(view, options, unfit), asking.run)
     at_once = full_at_once(view.definition, view.status, _request(view, options, unfit))
     if at_once is not None:
-        effort = replace(_effort_so_far(view), left_out=frozenset(["incremental"]))
+        effort = replace(effort_of(view), left_out=frozenset(["incremental"]))
         return replace(_all_anew(lake, view, described, at_once, unfit), effort=effort)
     if view.rebuild is None and isinstance(first_plan(view, options), Overwrite | Full):
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
     request = request_of(view, options, hidden, unfit)
-    plan, effort = _planned(lake, view, (*columns, *hidden), request, asking)
+    plan, effort = answered_plan(lake, view, (*columns, *hidden), request, asking)
     effort = replace(effort, seconds=monotonic() - started)
     if isinstance(plan, NoOp):
         return Unchanged(view, plan, effort)
@@ -241,78 +218,6 @@ def request_of(view: RefreshedView, options: PlanOptions, hidden: tuple[Column, 
         return request
     shares = shares_within_bounds(view.definition, view.status, view.stored, request.partitioning)
     return replace(request, within_bounds=shares)
-
-
-@dataclass(frozen=True)
-class _Asking:
-    """What asks Spark: `run` stops a question that takes too long, and none is begun after `until`.
-
-    `most_of_one`: so many keys of one column may be listed.
-    """
-
-    run: Asker
-    until: float
-    most_of_one: int
-
-
-def _planned(
-    lake: Lake, view: RefreshedView, columns: Sequence[Column], request: PlanRequest, asking: _Asking
-) -> tuple[RefreshPlan, Effort]:
-    """Return the plan, made with what Spark says of the clock, if it moved, and then of the changed rows.
-
-    With it comes what was asked for it, and what was not.
-    """
-    ask = partial(_ask, asking, request)
-    definition, status = view.definition, view.status
-    preferred = frozenset(column for column, _ in request.partitioning)
-    nearly_all = nearly_all_keys(status, view.stored.row_count) if request.policy == "auto" else inf
-
-    def questions(asked: Asked) -> Questions:
-        first = small_beside_large(status)
-        return Questions(definition, asked, view.bases, status, columns, preferred, first, nearly_all=nearly_all)
-
-    before = clock_to_ask(definition, status, request)
-    if before is not None:
-        terms = definition.asked_since(before)
-        asked_of_clock = None if terms is None else [replace(questions(term), nearly_all=inf) for term in terms]
-        answer = clock_answer(asked_of_clock, lake.spark)
-        request = replace(request, answers={CLOCK.index: answer})
-    effort = _effort_so_far(view)
-    to_ask = references_to_ask(definition, status, request)
-    full = full_without_questions(definition, status, request, to_ask)
-    if full is not None:
-        return full, replace(effort, left_out=frozenset(["questions"]))
-    merge = merge_without_question(definition, status, request, to_ask)
-    if merge is not None:
-        return merge, replace(effort, left_out=frozenset(["whether"]))
-    listing = GroupListing(definition, view.bases, status, columns, asking.run)
-    listed = listing.plan(request, to_ask, view.stored.row_count)
-    if listed is not None:
-        # What was asked is written, so the settings are looked at that it was asked with.
-        check_session(lake, view.request.config.settings)
-        is_listed = isinstance(listed, NoOp) or listed.listed is not None
-        return listed, replace(effort, asked=True, only_whether=not is_listed)
-    plan: RefreshPlan | None = Reaching(definition, view.bases, status, lake.spark, ask).plan(request)
-    if plan is None and not to_ask.is_nothing:
-        wanted = replace(questions(definition.asked), most_of_one=asking.most_of_one)
-        answers = ask(wanted, to_ask)
-        plan = plan_refresh(definition, status, replace(request, answers={**request.answers, **answers}))
-        if isinstance(plan, Overwrite) and request.policy == "auto":
-            are_stored = monotonic() < asking.until and all(map(definition.asked.names_stored, answers))
-            most = most_replaced(plan, answers.values(), nearly_all if are_stored else inf)
-            plan = (None if most is None else full_instead(plan, status, view.stored, asking.run, most)) or plan
-    if plan is None:
-        return plan_refresh(definition, status, request), effort
-    return plan, replace(effort, asked=True, only_whether=to_ask.only_whether)
-
-
-def _ask(asking: _Asking, request: PlanRequest, questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:
-    """Return what references reach or, where to ask that takes longer than it saves, whether they reach anything."""
-    questions, run = replace(questions, until=asking.until), asking.run
-    to_ask, text = as_far_as_it_pays(questions.asked, questions.status, to_ask, request)
-    if text is None:
-        return questions.cheap_answers(to_ask, run)
-    return replace(questions, asked=text).answers(to_ask, run)
 
 
 def settle_build(lake: Lake, view: NewView | LostView, misfit: Misfit) -> Settled:
@@ -363,7 +268,3 @@ def _request(view: RefreshedView, options: PlanOptions, misfit: str | None) -> P
         full_seconds=view.state.full_seconds,
         left_out=left_out(view.state.streaks, view.status, view.state.last_full) if options.leaves_out else frozenset(),
     )
-
-
-def _effort_so_far(view: RefreshedView) -> Effort:
-    return effort_so_far(view.state.streaks, view.status, view.state.last_full)

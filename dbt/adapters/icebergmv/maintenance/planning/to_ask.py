@@ -17,9 +17,7 @@ from dbt.adapters.icebergmv.maintenance.planning.cost import (
     worth_filtering,
 )
 from dbt.adapters.icebergmv.maintenance.planning.dynamic_filtering import filters_to_ask
-from dbt.adapters.icebergmv.maintenance.planning.plan import (
-    Append,
-)
+from dbt.adapters.icebergmv.maintenance.planning.plan import Append
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import (
     PlanRequest,
     costs_too_much,

@@ -1,0 +1,109 @@
+"""The plan for a view, made with what Spark answers about the clock and about the changed rows, as far as that pays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import inf
+from time import monotonic
+
+from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
+from dbt.adapters.icebergmv.maintenance.lake import Lake
+from dbt.adapters.icebergmv.maintenance.planning.asker import Asker
+from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, clock_answer
+from dbt.adapters.icebergmv.maintenance.planning.cost import nearly_all_keys, small_beside_large
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
+from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
+    Effort,
+    effort_so_far,
+    full_without_questions,
+    merge_without_question,
+)
+from dbt.adapters.icebergmv.maintenance.planning.listed_groups import GroupListing
+from dbt.adapters.icebergmv.maintenance.planning.plan import NoOp, Overwrite, RefreshPlan
+from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
+from dbt.adapters.icebergmv.maintenance.planning.replaced_share import full_instead, most_replaced
+from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, as_far_as_it_pays, clock_to_ask, references_to_ask
+from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
+from dbt.adapters.icebergmv.maintenance.status.session_settings import check_session
+
+
+@dataclass(frozen=True)
+class Asking:
+    """What asks Spark: `run` stops a question that takes too long, and none is begun after `until`.
+
+    `most_of_one`: so many keys of one column may be listed.
+    """
+
+    run: Asker
+    until: float
+    most_of_one: int
+
+
+def answered_plan(
+    lake: Lake, view: RefreshedView, columns: Sequence[Column], request: PlanRequest, asking: Asking
+) -> tuple[RefreshPlan, Effort]:
+    """Return the plan, made with what Spark says of the clock, if it moved, and then of the changed rows.
+
+    With it comes what was asked for it, and what was not.
+    """
+    ask = partial(_ask, asking, request)
+    definition, status = view.definition, view.status
+    preferred = frozenset(column for column, _ in request.partitioning)
+    nearly_all = nearly_all_keys(status, view.stored.row_count) if request.policy == "auto" else inf
+
+    def questions(asked: Asked) -> Questions:
+        first = small_beside_large(status)
+        return Questions(definition, asked, view.bases, status, columns, preferred, first, nearly_all=nearly_all)
+
+    before = clock_to_ask(definition, status, request)
+    if before is not None:
+        terms = definition.asked_since(before)
+        asked_of_clock = None if terms is None else [replace(questions(term), nearly_all=inf) for term in terms]
+        request = replace(request, answers={CLOCK.index: clock_answer(asked_of_clock, lake.spark)})
+    effort = effort_of(view)
+    to_ask = references_to_ask(definition, status, request)
+    full = full_without_questions(definition, status, request, to_ask)
+    if full is not None:
+        return full, replace(effort, left_out=frozenset(["questions"]))
+    merge = merge_without_question(definition, status, request, to_ask)
+    if merge is not None:
+        return merge, replace(effort, left_out=frozenset(["whether"]))
+    listing = GroupListing(definition, view.bases, status, columns, asking.run)
+    listed = listing.plan(request, to_ask, view.stored.row_count)
+    if listed is not None:
+        # What was asked is written, so the settings are looked at that it was asked with.
+        check_session(lake, view.request.config.settings)
+        is_listed = isinstance(listed, NoOp) or listed.listed is not None
+        return listed, replace(effort, asked=True, only_whether=not is_listed)
+    plan: RefreshPlan | None = Reaching(definition, view.bases, status, lake.spark, ask).plan(request)
+    if plan is None and not to_ask.is_nothing:
+        wanted = replace(questions(definition.asked), most_of_one=asking.most_of_one)
+        answers = ask(wanted, to_ask)
+        plan = plan_refresh(definition, status, replace(request, answers={**request.answers, **answers}))
+        if isinstance(plan, Overwrite) and request.policy == "auto":
+            are_stored = monotonic() < asking.until and all(map(definition.asked.names_stored, answers))
+            most = most_replaced(plan, answers.values(), nearly_all if are_stored else inf)
+            plan = (None if most is None else full_instead(plan, status, view.stored, asking.run, most)) or plan
+    if plan is None:
+        return plan_refresh(definition, status, request), effort
+    return plan, replace(effort, asked=True, only_whether=to_ask.only_whether)
+
+
+def _ask(asking: Asking, request: PlanRequest, questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:
+    """Return what references reach or, where to ask that takes longer than it saves, whether they reach anything."""
+    questions, run = replace(questions, until=asking.until), asking.run
+    to_ask, text = as_far_as_it_pays(questions.asked, questions.status, to_ask, request)
+    if text is None:
+        return questions.cheap_answers(to_ask, run)
+    return replace(questions, asked=text).answers(to_ask, run)
+
+
+def effort_of(view: RefreshedView) -> Effort:
+    """Return the effort of a refresh of a view that has not begun."""
+    return effort_so_far(view.state.streaks, view.status, view.state.last_full)
