@@ -14,20 +14,20 @@ which its two ends differ; a row in which the old and the new rows differ does s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
 from time import monotonic
 from typing import TypeAlias
 
-from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, Occurrence, Track
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.asker import Asker
-from dbt.adapters.icebergmv.maintenance.planning.cost import reads_much, rows_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.cost import rows_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.emptiness import Blocks
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     MOST_KEYS,
     NEARLY_ALL,
@@ -39,18 +39,16 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
     count_keys,
     described,
     none_of,
-    values_of,
 )
+from dbt.adapters.icebergmv.maintenance.planning.own_keys import FollowedColumns, join_keys
 from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts
 from dbt.adapters.icebergmv.maintenance.planning.regions import to_output
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import is_appended
 from dbt.adapters.icebergmv.maintenance.planning.scalar_values import SAME, moved_rows
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
-from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import image, keeps_values, may_add_null
+from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
-from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 
@@ -58,9 +56,6 @@ _AskOne: TypeAlias = Callable[[int, Asker], Answer | None]
 
 MANY_COMPARED = 20_000
 """To compare more rows takes longer than to ask first whether FROM and WHERE leave any."""
-
-_FEW_PLACES = 2
-"""Ways in which a table is read, up to which each is asked at once."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +95,7 @@ class Questions:
         # Without an answer as much would be overwritten.
         narrowing = replace(self, nearly_all=inf)
         found |= narrowing._answered_in_time(to_ask.narrower, narrowing._answer_of, run)
-        return found | self._answered_in_time(to_ask.own_keys, self._own_keys, run)
+        return found | self._answered_in_time(to_ask.own_keys, self._followed.own_keys, run)
 
     def _answered(self, needed: Sequence[int], ask_one: _AskOne, run: Asker) -> dict[int, Answer]:
         """Return what references reach, up to one that cannot say it."""
@@ -129,16 +124,16 @@ class Questions:
             return replace(self, reads_little=True).cheap_answers(to_ask, run)
 
         def answer_of(origin: int, run: Asker) -> Answer:
-            answer: Answer | None = () if self._reaches_nothing(origin, run) else None
+            answer: Answer | None = () if self._blocks.reach_nothing(origin, run) else None
             if answer is None and not to_ask.only_whether and not self._takes_too_long:
-                answer = self._own_keys(origin, run)
+                answer = self._followed.own_keys(origin, run)
             dear = TOO_LATE if self._takes_too_long else TOO_DEAR
             return answer if isinstance(answer, tuple) else dear
 
         found = self._answered(to_ask.needed, answer_of, run)
         if not all(isinstance(found.get(origin), tuple) for origin in to_ask.needed):
             return found
-        return found | self._answered_in_time(to_ask.own_keys, self._own_keys, run)
+        return found | self._answered_in_time(to_ask.own_keys, self._followed.own_keys, run)
 
     def _is_in_reach(self, origin: int) -> bool:
         return all(copy in self.asked.reach for copy in self.asked.copies_of(origin))
@@ -147,7 +142,7 @@ class Questions:
         """Return what a reference reaches: by the keys in its changed rows, or by the definition over these rows."""
         if self._takes_too_long:
             return TOO_LATE
-        own = self._own_keys(origin, run) if origin in self.own_keys_first else None
+        own = self._followed.own_keys(origin, run) if origin in self.own_keys_first else None
         if isinstance(own, tuple):
             return own
         answer = self._through_cte(origin, run)
@@ -156,7 +151,7 @@ class Questions:
         if isinstance(answer, tuple) or answer is NEARLY_ALL:
             return answer
         if origin not in self.own_keys_first and not self.only_whether:
-            own = self._own_keys(origin, run)
+            own = self._followed.own_keys(origin, run)
         return own if isinstance(own, tuple) else answer
 
     def _through_cte(self, origin: int, run: Asker) -> Answer | None:
@@ -187,62 +182,14 @@ class Questions:
         rows = [to_output(row, use, partitioning) for row in answer for use in uses]
         return NotListed("reach more than can be listed") if any(r.is_all for r in rows) else tuple(rows)
 
-    def _own_keys(self, origin: int, run: Asker) -> Answer | None:
-        """Return the output rows that columns say which are tracked: those with the values that changed rows have.
-
-        Every output row depends only on base rows that lead to its value of such a column. None where some use of the
-        reference has no such column, or its values cannot be listed.
-        """
-        copies = self.asked.copies_of(origin)
-        source = self.bases.of(self.asked.references[copies[0]]).source if copies else None
-        changed = None if source is None else self._texts.changed_rows(copies[0])
-        if source is None or changed is None:
-            return None
-        types = {c.name: c.type for c in schema_columns(source.table_schema)}
-        keys = [self._key_of(use, types) for use in self.definition.uses_of(origin)]
-        followed = [key for key in keys if key is not None]
-        if len(followed) < len(keys):
-            return None
-        values: dict[str, Domain] = {}
-        listed = self._texts.stale[copies[0]].listed
-        for column in dict.fromkeys(track.column for _, track in followed):
-            value = internal_form(types[column], identifier(column))
-            if listed is None or column not in listed.domain_columns:
-                found = values_of(f"SELECT DISTINCT {value} FROM {changed}", run, self.most_of_one)
-            else:
-                found = listed.values_of(column)
-            if isinstance(found, NotListed):
-                return None
-            values[column] = found
-        regions = [(name, image(track.function, values[track.column])) for name, track in followed]
-        return tuple(TupleDomain.where({ColumnKey(name): domain}) for name, domain in regions if not domain.is_none)
-
-    def _key_of(self, use: Occurrence, types: Mapping[str, str]) -> tuple[str, Track] | None:
-        """Return the column by which a use of a table is followed best, of those whose values can be listed."""
-        tracks = [(k, t) for k, found in self.definition.tracks_of(use).items() for t in found]
-        keys = [(k, t) for k, t in tracks if keeps_values(t.function)]
-        listed = [(k, t) for k, t in keys if internal_form(types.get(t.column, ""), "") is not None]
-        joined = self._join_keys(use.index)
-
-        def order(key: tuple[str, Track]) -> tuple[bool, bool, bool, str]:
-            name, track = key
-            return may_add_null(track.function), name not in self.preferred, name not in joined, name
-
-        return min(listed, key=order, default=None)
-
-    def _join_keys(self, origin: int) -> frozenset[str]:
-        """Return the columns that follow a reference and others, which it is joined to: few rows have their values."""
-        followed = {c.name: {t.occurrence.index for t in c.tracks} for c in self.definition.columns or ()}
-        return frozenset(name for name, found in followed.items() if origin in found and len(found) > 1)
-
     def _reached_by(self, origin: int, run: Asker) -> Answer | None:
         """Return what all copies of a reference reach together; None if one of them cannot say it."""
         copies = self.asked.copies_of(origin)
-        if len(copies) > 1 and self._reaches_nothing(origin, run):
+        if len(copies) > 1 and self._blocks.reach_nothing(origin, run):
             return ()
         some_pass = False
         if len(copies) == 1 and self._is_asked_first(copies[0]):
-            is_empty = self._is_block_empty(copies[0], run)
+            is_empty = self._blocks.is_empty(copies[0], run)
             if is_empty:
                 return ()
             some_pass = is_empty is False
@@ -270,6 +217,14 @@ class Questions:
     def _texts(self) -> QuestionTexts:
         return QuestionTexts(self.definition, self.asked, self.bases, self.status)
 
+    @property
+    def _blocks(self) -> Blocks:
+        return Blocks(self._texts, self.reads_little, self.until)
+
+    @property
+    def _followed(self) -> FollowedColumns:
+        return FollowedColumns(self._texts, self.preferred, self.most_of_one)
+
     def _answer(self, index: int, run: Asker, *, that_pass: bool) -> Answer | None:
         """Return what a reference reaches, `that_pass` as in `question`; None where nobody can say it.
 
@@ -280,50 +235,7 @@ class Questions:
             return () if moved == SAME else self._keys_of(moved, index, run)
         if index in self.asked.reach:
             return self.reached(index, run, that_pass=that_pass)
-        return self._without_rows(index, run)
-
-    def _without_rows(self, index: int, run: Spark) -> Answer | None:
-        """Return that a reference reaches nothing if no row of its table changed."""
-        listed = self._texts.stale[index].listed
-        if listed is not None:
-            return None if listed.rows else ()
-        changed = self._texts.changed_rows_of_table(index)
-        return None if changed is None else none_of(f"SELECT 1 FROM {changed}", run)
-
-    def _reaches_nothing(self, origin: int, run: Asker) -> bool:
-        """Return whether no copy of a reference gives a row to the SELECT that reads it, as far as that can be asked.
-
-        Where its table is read in many places it is asked first whether any row of it changed.
-        """
-        copies = self.asked.copies_of(origin)
-        if not copies:
-            return False
-        places = self._texts.count_places(self._texts.stale[copies[0]])
-        if places > _FEW_PLACES and self._without_rows(copies[0], run) == ():
-            return True
-
-        def gives_no_row(copy: int, run: Asker) -> bool:
-            return not self._takes_too_long and self._gives_no_row(copy, run)
-
-        return all(run.each(gives_no_row, copies, bool))
-
-    def _gives_no_row(self, index: int, run: Spark) -> bool:
-        """Return whether FROM and WHERE give no row; where they cannot be asked alone, whether no row changed."""
-        is_empty = self._is_block_empty(index, run)
-        return self._without_rows(index, run) == () if is_empty is None else is_empty
-
-    def _is_block_empty(self, index: int, run: Spark) -> bool | None:
-        """Return whether FROM and WHERE around a reference give no row; None where they cannot be asked alone."""
-        first = self._texts.of_block(index, first=True)
-        passed = None if first is None else none_of(first, run)
-        if passed is not None:
-            # A term with a subquery may have kept another one from failing.
-            return None if isinstance(passed, NotListed) else True
-        if self.reads_little and first is not None and reads_much(self._texts.read_by_subqueries(index), self.status):
-            return False
-        question = self._texts.of_block(index)
-        found = None if question is None else none_of(question, run)
-        return None if question is None or isinstance(found, NotListed) else found == ()
+        return self._blocks.without_rows(index, run)
 
     def _is_new(self, index: int) -> bool:
         base = self._texts.stale.get(index)
@@ -355,7 +267,7 @@ class Questions:
         )
         if self.only_whether or not (keys or literals):
             return none_of(f"SELECT 1 FROM (\n{question}\n)", run)
-        joined = self._join_keys(self.asked.origins.get(index, index))
+        joined = join_keys(self.definition, self.asked.origins.get(index, index))
         fewer = ([c for c in keys if c.name in names] for names in (joined, self.preferred))
         answer = ask(question, [keys, *fewer], run, literals, self.most_of_one)
         # Where something was left out of the text, there are keys among them that the view does not have; new rows may
