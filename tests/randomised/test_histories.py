@@ -117,7 +117,7 @@ def test_groups_are_merged_by_the_rows_below(sql: str, database: Database) -> No
     assert histories_of(sql, "d", database, 5).kinds["this one"]["merge"]
 
 
-@pytest.mark.parametrize("name", one_of(2, ADDED_TO))
+@pytest.mark.parametrize("name", one_of(4, ADDED_TO))
 def test_new_rows_of_one_table_are_added_beside_what_another_reaches(name: str, database: Database) -> None:
     tally = Tally()
     for seed in range(60):

@@ -33,20 +33,22 @@ def with_copies(sql: str) -> Copies | None:
     made = Copies(sql, range(len(sql)))
     if _PREFIX in sql.lower():
         return None
-    number = 0
-    while True:
-        parsed = parse(made.sql)
-        if not isinstance(parsed, ParsedSql):
-            return None
+    number, parsed = 0, parse(sql)
+    while isinstance(parsed, ParsedSql):
         uses = _last_used_again(parsed.tree)
         if uses is None:
             return made
         cte, further = uses
-        names = [f"{_PREFIX}{number + i}" for i in range(len(further))]
-        copied = _copied(made, parsed, cte, dict(zip(names, further, strict=True)))
+        named = {f"{_PREFIX}{number + i}": table for i, table in enumerate(further)}
+        copied = _copied(made, parsed, cte, named)
         if copied is None or len(copied.sql) > MOST_CHARACTERS:
             return None
+        wanted = _edited(parsed.tree, cte, named)
+        parsed = parse(copied.sql)
+        if not isinstance(parsed, ParsedSql) or parsed.tree != wanted:
+            return None
         made, number = copied, number + len(further)
+    return None
 
 
 def _last_used_again(tree: exp.Expr) -> tuple[exp.CTE, list[exp.Table]] | None:
@@ -61,6 +63,7 @@ def _last_used_again(tree: exp.Expr) -> tuple[exp.CTE, list[exp.Table]] | None:
 
 
 def _copied(made: Copies, parsed: ParsedSql, cte: exp.CTE, uses: dict[str, exp.Table]) -> Copies | None:
+    """Return the text with copies of an expression, by their names; None where its place in the text is not known."""
     span = cte_span(cte, parsed.tokens)
     places = [table.this.meta.get("start") for table in uses.values()]
     if span is None or None in places:
@@ -75,10 +78,7 @@ def _copied(made: Copies, parsed: ParsedSql, cte: exp.CTE, uses: dict[str, exp.T
         text = name if table.alias else f"{name} AS {made.sql[at:behind]}"
         edits.append(TextEdit(at, behind, text))
         origins[at] = [-1] * len(text)
-    again = Copies(with_edits(made.sql, edits), _moved(made.origins, edits, origins))
-    reparsed = parse(again.sql)
-    is_same = isinstance(reparsed, ParsedSql) and reparsed.tree == _edited(parsed.tree, cte, uses)
-    return again if is_same else None
+    return Copies(with_edits(made.sql, edits), _moved(made.origins, edits, origins))
 
 
 def _moved(before: Sequence[int], edits: Sequence[TextEdit], new: dict[int, list[int]]) -> list[int]:
