@@ -191,7 +191,24 @@ REACHES = {
         0: ("d", "1", "SELECT d FROM t UNION ALL SELECT d FROM u"),
         1: ("d", "0", "SELECT d FROM t UNION ALL SELECT d FROM u"),
     },
-    "SELECT d FROM t UNION ALL SELECT max(d) AS d FROM u": {1: ("", "0", "{sql} HAVING count(1) > 0")},
+    # A total has a row where its table is read as empty, too.
+    "SELECT d FROM t UNION ALL SELECT max(d) AS d FROM u": {
+        0: ("d", "1", "{sql} HAVING count(1) > 0"),
+        1: ("", "0", "{sql} HAVING count(1) > 0"),
+    },
+    "SELECT 'a' AS k, count(*) AS n FROM t UNION ALL SELECT 'b', max(v) FROM u HAVING max(v) IS NULL OR min(v) > 1": {
+        i: (
+            "",
+            other,
+            "SELECT 'a' AS k, count(*) AS n FROM t HAVING count(1) > 0 UNION ALL "
+            "SELECT 'b', max(v) FROM u HAVING count(1) > 0 AND (true OR max(v) IS NULL OR min(v) > 1)",
+        )
+        for i, other in ((0, "1"), (1, "0"))
+    },
+    # A join is empty where one of its sides is; that of a total takes an edit.
+    "SELECT d FROM t UNION ALL SELECT q.m FROM (SELECT max(d) AS m FROM u) q JOIN v ON q.m = v.d": {
+        0: ("d", "2", "{sql}")
+    },
     # Generators give the same rows for the same arguments.
     "SELECT region, e FROM t LATERAL VIEW explode(xs) AS e": {0: ("region, e", "", "{sql}")},
     "SELECT region, explode(xs) AS e FROM t": {0: ("region, e", "", "{sql}")},
@@ -338,6 +355,16 @@ REACHES = {
     # The answer is a value that a row has, so a literal is none.
     "SELECT 'a' AS k, v FROM t": {0: ("v", "", "{sql}")},
 }
+
+
+def test_a_total_beside_a_branch_is_not_added_again_with_its_rows() -> None:
+    assert analysed("SELECT d FROM t UNION ALL SELECT max(d) AS d FROM u").additive == {}
+    assert analysed("SELECT d FROM t UNION ALL SELECT d FROM u").additive.keys() == {0, 1}
+
+
+def test_a_literal_says_which_total_is_reached() -> None:
+    definition = analysed("SELECT 'a' AS k, count(*) AS n FROM t UNION ALL SELECT 'b', count(*) FROM u")
+    assert {index: reach.literals for index, reach in definition.asked.reach.items()} == {0: ("k",), 1: ("k",)}
 
 
 @pytest.mark.parametrize("sql", REACHES)

@@ -81,6 +81,10 @@ BRANCHES = view(
 ONE_BRANCH = view(
     "SELECT k, v FROM (SELECT 'web' AS k, v FROM t0 UNION ALL SELECT 'store', v FROM t1) x WHERE k = 'web'"
 )
+TOTALS = view(
+    "SELECT 'web' AS k, count(*) AS n, max(v) AS m FROM t0 UNION ALL "
+    "SELECT 'store', count(*), sum(v) FROM t1 HAVING max(v) IS NULL OR count(*) > 3"
+)
 ANY_BRANCH = view(
     "SELECT k, v FROM (SELECT 'web' AS k, v FROM t0 UNION ALL SELECT 'store', v FROM t1) x WHERE k <> 'other'"
 )
@@ -276,6 +280,7 @@ ASKING_MUTANTS: dict[str, Mutant] = {
     "partners that a row may not find are taken for keys": Mutant((KEPT,), reaching(every_column)),
     "one side of a full join is taken for a key": Mutant((FULL_JOINED,), reaching(every_column)),
     "the literal of another branch is heard": Mutant((BRANCHES,), reaching(with_another_branch)),
+    "the literal of another total is heard": Mutant((TOTALS,), reaching(with_another_branch)),
     "a value of rows that went is looked for among those that came": Mutant(
         (TIED_VALUE,), Planner(ask=said(only_more))
     ),

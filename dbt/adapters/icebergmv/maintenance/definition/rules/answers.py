@@ -294,9 +294,9 @@ def set_questions(node: exp.SetOperation, left: TrackedRelation, right: TrackedR
     """Return the questions behind a set operation: those of a branch while the other one can be read as empty."""
     questions: dict[Occurrence, Question] = {}
     for branch, other in ((left, right), (right, left)):
-        emptied = other.deltas.emptied_by
+        emptied, edits = other.deltas.emptied_by, other.deltas.emptied_with
         for o, question in branch.questions.items() if emptied is not None else ():
-            asked = replace(question, emptied=question.emptied | (emptied or frozenset()))
+            asked = replace(question, edits=question.edits | edits, emptied=question.emptied | (emptied or frozenset()))
             questions[o] = asked if isinstance(node, exp.Union) else asked.with_edit("union", node)
     return questions
 

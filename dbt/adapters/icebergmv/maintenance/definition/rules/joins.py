@@ -112,10 +112,9 @@ def _side_by_side(left: Sources, right: Sources) -> Sources:
 
 def _below(left: TrackedRelation, right: TrackedRelation) -> TrackedRelation:
     """Return what is read below both sides; an inner join is additive in either."""
-    deltas = Deltas(
-        {**left.deltas.additive, **right.deltas.additive},
-        left.deltas.emptied_by if left.deltas.emptied_by is not None else right.deltas.emptied_by,
-    )
+    sides = [side.deltas for side in (left, right) if side.deltas.emptied_by is not None]
+    emptied = min(sides, key=lambda deltas: bool(deltas.emptied_with), default=Deltas())
+    deltas = replace(emptied, additive={**left.deltas.additive, **right.deltas.additive}, grouped=None)
     obstacles = {**left.obstacles, **right.obstacles}
     occurrences, ruled_out = left.occurrences | right.occurrences, left.ruled_out | right.ruled_out
     filters = (*left.filters, *right.filters)

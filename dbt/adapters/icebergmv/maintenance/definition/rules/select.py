@@ -195,6 +195,8 @@ def _deltas(select: exp.Select, below: Deltas) -> Deltas:
     """A projection adds up row by row; grouping, windows and DISTINCT look at several rows at once."""
     if select.args.get("limit") or select.args.get("offset") or select.args.get("from_") is None:
         return Deltas()
+    if aggregates_all_rows(select):
+        return below.one_row(select)
     calls = (node for e in select.expressions for node in e.walk())
     if select.args.get("group") is None and any(map(is_aggregate, calls)):
         return Deltas()

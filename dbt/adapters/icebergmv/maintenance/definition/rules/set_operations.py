@@ -87,14 +87,16 @@ def _common_type(left: str | None, right: str | None) -> str | None:
 def _deltas(node: exp.SetOperation, left: Deltas, right: Deltas) -> Deltas:
     """UNION ALL adds up: new rows of a branch give their rows alone while the other branch is read as empty."""
     if isinstance(node, (exp.Except, exp.Intersect)):
-        return Deltas({}, left.emptied_by)
+        return left.not_additive()
     both_empty = None
     if left.emptied_by is not None and right.emptied_by is not None:
         both_empty = left.emptied_by | right.emptied_by
+    edits = left.emptied_with | right.emptied_with
     if node.args.get("distinct"):
-        return Deltas({}, both_empty)
+        return Deltas({}, both_empty, emptied_with=edits)
     additive = {}
     for side, other in ((left, right), (right, left)):
-        if other.emptied_by is not None:
+        # What is added is a branch as it is written.
+        if other.emptied_by is not None and not other.emptied_with:
             additive.update({o: emptied | other.emptied_by for o, emptied in side.additive.items()})
-    return Deltas(additive, both_empty)
+    return Deltas(additive, both_empty, emptied_with=edits)

@@ -118,16 +118,26 @@ class Deltas:
 
     `additive`: of these occurrences, more rows give exactly the rows in addition that the query gives over the new rows
     alone, once the occurrences named with each are read as empty (the other branches of a UNION ALL). `emptied_by`:
-    reading these as empty makes the relation empty; None when nothing does. `grouped`: the query is one aggregate.
+    reading these as empty makes the relation empty, once the edits in `emptied_with` are made; None when nothing does.
+    `grouped`: the query is one aggregate.
     """
 
     additive: Additive = field(default_factory=dict)
     emptied_by: frozenset[Occurrence] | None = None
     grouped: Grouped | None = None
+    emptied_with: frozenset[Edit] = frozenset()
 
     def not_additive(self) -> Deltas:
         """Return the deltas after an operator that looks at several rows at once."""
-        return Deltas({}, self.emptied_by)
+        return Deltas({}, self.emptied_by, emptied_with=self.emptied_with)
+
+    def one_row(self, select: exp.Expr) -> Deltas:
+        """Return the deltas after a SELECT that makes one row of all, of none too."""
+        edits, having = {Edit("some row", id(select))}, select.args.get("having")
+        if having is not None:
+            # In parentheses its words have no other meaning behind an AND.
+            edits.add(Edit("all rows", id(having.this)))
+        return Deltas({}, self.emptied_by, emptied_with=self.emptied_with | edits)
 
 
 EditKind = Literal[
@@ -264,7 +274,8 @@ class TrackedRelation:
                 return replace(one, tracks=tracks)
             return replace(one, occurrence=moved(one.occurrence), tracks=tracks)
 
-        emptied_by = self.deltas.emptied_by
+        # Nothing is asked of these occurrences, so no edit is made for them.
+        emptied_by = None if self.deltas.emptied_with else self.deltas.emptied_by
         return TrackedRelation(
             self.columns and tuple(replace(c, tracks=moved_all(c.tracks), answered=frozenset()) for c in self.columns),
             frozenset(map(moved, self.occurrences)),
