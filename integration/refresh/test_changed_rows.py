@@ -43,8 +43,10 @@ VIEWS = {
     "best": "select c.country, c.id, (select max(o.amount) from {orders} o where o.customer = c.id) as best,"
     " exists (select 1 from {orders} p where p.customer = c.id and p.score > 1) as well from {customers} c",
     "scores": f"select c.country, cast(max(o.score) as string) as best {JOINED} group by c.country",
+    "monitor": "select 'orders' as of, count(*) as n, max(day) as last from {orders} union all"
+    " select 'customers', count(*), null from {customers} having max(id) is null or count(*) > 1",
 }
-IN_EVERY_RUN = ("by_country", "best", "scores")
+IN_EVERY_RUN = ("by_country", "best", "scores", "monitor")
 # Changes one after the other, and how the views follow that are refreshed then; for others changes come together.
 ROUNDS = {
     "one more order": (
@@ -61,6 +63,7 @@ ROUNDS = {
                 "quiet": "overwrite",
                 "branches": "overwrite",
                 "one_branch": "none",
+                "monitor": "overwrite",
             },
         },
     ),
@@ -73,7 +76,7 @@ ROUNDS = {
             **{"never_ordered": "overwrite", "busy": "overwrite", "below": "overwrite", "above_all": "none"},
             **{"quiet": "overwrite", "branches": "overwrite", "one_branch": "none"},
             # Partitions follow the days that are counted; the changed row names a customer that is not there.
-            **{"pairs": "merge", "best": "overwrite"},
+            **{"pairs": "merge", "best": "overwrite", "monitor": "overwrite"},
         },
     ),
     "written again with the same rows": (
@@ -82,7 +85,7 @@ ROUNDS = {
     ),
     "to another customer": (
         ["UPDATE {orders} SET customer = 2 WHERE id = 3"],
-        dict.fromkeys(["by_country", "large", "ranked", "scores", "best"], "overwrite"),
+        {**dict.fromkeys(["by_country", "large", "ranked", "scores", "best"], "overwrite"), "monitor": "none"},
     ),
     "a customer of no country": (
         ["UPDATE {orders} SET customer = 4 WHERE id = 4"],
@@ -94,7 +97,7 @@ ROUNDS = {
     ),
     "a group dies": (
         ["DELETE FROM {orders} WHERE customer = 3"],
-        {"by_country": "overwrite", "scores": "overwrite", "total": "merge", "pairs": "merge"},
+        {**dict.fromkeys(["by_country", "scores", "monitor"], "overwrite"), "total": "merge", "pairs": "merge"},
     ),
     "both tables": (
         ["UPDATE {customers} SET country = 'O\\'x \\\\ `y`' WHERE id = 1", "DELETE FROM {orders} WHERE id IN (1, 2)"],

@@ -187,7 +187,9 @@ def test_too_many_partitions_are_widened() -> None:
     mixed = [*many, *(where(region=Domain.of(str(i)), ts=Domain.of(i)) for i in range(3))]
     plan = plan_refresh(definition, status(base_status(change(mixed))), PlanRequest("auto"))
     assert plan.kind == "full"
-    assert plan.reason.startswith("the changes touch too many partitions to list (t: 1004 partitions changed")
+    assert plan.reason.startswith(
+        "the changes reach every row, or too many partitions to list (t: 1004 partitions changed"
+    )
 
 
 def test_several_bases_are_named_together() -> None:

@@ -170,7 +170,7 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
     if not region:
         return Append(reason, deltas) if deltas else unaffected(status)
     if any(d.is_all for d in region):
-        return Full(f"the changes touch too many partitions to list ({changes(status)})")
+        return Full(f"the changes reach every row, or too many partitions to list ({changes(status)})")
     return Overwrite(reason, region, base_filters(definition, region), deltas)
 
 
