@@ -43,10 +43,11 @@ VIEWS = {
     "best": "select c.country, c.id, (select max(o.amount) from {orders} o where o.customer = c.id) as best,"
     " exists (select 1 from {orders} p where p.customer = c.id and p.score > 1) as well from {customers} c",
     "scores": f"select c.country, cast(max(o.score) as string) as best {JOINED} group by c.country",
+    "latest": "select customer, max_by(amount, id) as amount from {orders} group by customer",
     "monitor": "select 'orders' as of, count(*) as n, max(day) as last from {orders} union all"
     " select 'customers', count(*), null from {customers} having max(id) is null or count(*) > 1",
 }
-IN_EVERY_RUN = ("by_country", "best", "scores", "monitor")
+IN_EVERY_RUN = ("by_country", "best", "scores", "monitor", "latest")
 # Changes one after the other, and how the views follow that are refreshed then; for others changes come together.
 ROUNDS = {
     "one more order": (
@@ -64,6 +65,7 @@ ROUNDS = {
                 "branches": "overwrite",
                 "one_branch": "none",
                 "monitor": "overwrite",
+                "latest": "full",
             },
         },
     ),
@@ -76,7 +78,7 @@ ROUNDS = {
             **{"never_ordered": "overwrite", "busy": "overwrite", "below": "overwrite", "above_all": "none"},
             **{"quiet": "overwrite", "branches": "overwrite", "one_branch": "none"},
             # Partitions follow the days that are counted; the changed row names a customer that is not there.
-            **{"pairs": "merge", "best": "overwrite", "monitor": "overwrite"},
+            **{"pairs": "merge", "best": "overwrite", "monitor": "overwrite", "latest": "full"},
         },
     ),
     "written again with the same rows": (
@@ -85,7 +87,10 @@ ROUNDS = {
     ),
     "to another customer": (
         ["UPDATE {orders} SET customer = 2 WHERE id = 3"],
-        {**dict.fromkeys(["by_country", "large", "ranked", "scores", "best"], "overwrite"), "monitor": "none"},
+        {
+            **dict.fromkeys(["by_country", "large", "ranked", "scores", "best"], "overwrite"),
+            **{"monitor": "none", "latest": "full"},
+        },
     ),
     "a customer of no country": (
         ["UPDATE {orders} SET customer = 4 WHERE id = 4"],

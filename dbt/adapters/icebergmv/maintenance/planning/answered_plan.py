@@ -14,6 +14,7 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.asker import Asker
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.cost import nearly_all_keys, small_beside_large
+from dbt.adapters.icebergmv.maintenance.planning.emptiness import Blocks
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
     Effort,
@@ -24,11 +25,18 @@ from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
 from dbt.adapters.icebergmv.maintenance.planning.listed_groups import GroupListing
 from dbt.adapters.icebergmv.maintenance.planning.plan import NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
-from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh, unaffected
+from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts
 from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
 from dbt.adapters.icebergmv.maintenance.planning.replaced_share import full_instead, most_replaced
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, as_far_as_it_pays, clock_to_ask, references_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import (
+    ToAsk,
+    as_far_as_it_pays,
+    asks_for_any_row,
+    clock_to_ask,
+    references_to_ask,
+)
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.session_settings import check_session
 
@@ -67,6 +75,11 @@ def answered_plan(
         asked_of_clock = None if terms is None else [replace(questions(term), nearly_all=inf) for term in terms]
         request = replace(request, answers={CLOCK.index: clock_answer(asked_of_clock, lake.spark)})
     effort = effort_of(view)
+    if asks_for_any_row(definition, status, request):
+        blocks = Blocks(QuestionTexts(definition, definition.asked, view.bases, status), True, asking.until)
+        is_same = all(blocks.no_row_changed(reference, asking.run) for reference in sorted(status.stale_references))
+        found = unaffected(status) if is_same else plan_refresh(definition, status, request)
+        return found, replace(effort, asked=True)
     to_ask = references_to_ask(definition, status, request)
     full = full_without_questions(definition, status, request, to_ask)
     if full is not None:

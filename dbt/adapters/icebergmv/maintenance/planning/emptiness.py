@@ -66,6 +66,11 @@ class Blocks:
         found = None if question is None else none_of(question, run)
         return None if question is None or isinstance(found, NotListed) else found == ()
 
+    def no_row_changed(self, origin: int, run: Spark) -> bool:
+        """Return whether no row of the table of a reference changed in a column that is read, as far as is known."""
+        copies = self.texts.asked.copies_of(origin)
+        return bool(copies) and not self._takes_too_long and self.without_rows(copies[0], run) == ()
+
     def without_rows(self, index: int, run: Spark) -> Answer | None:
         """Return that a reference reaches nothing if no row of its table changed."""
         listed = self.texts.stale[index].listed

@@ -39,6 +39,7 @@ from dbt.adapters.icebergmv.maintenance.planning.storage_fit import PARTITIONED_
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import (
     ToAsk,
     as_far_as_it_pays,
+    asks_for_any_row,
     clock_to_ask,
     merges_reached_rows,
     references_to_ask,
@@ -144,6 +145,10 @@ def forecast_of(definition: ViewDefinition, status: MaterializedViewStatus, requ
 def _as_files_say(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Forecast:
     """Return what comes of it where the files that changed are all that is known of a change before it is asked."""
     plan = plan_refresh(definition, status, request)
+    if asks_for_any_row(definition, status, request):
+        return Forecast(
+            plan, ("full", "none"), (f"whether a row of {_names(status, status.stale_references)} changed",)
+        )
     if without_regions(definition, status, request) is not None:
         return certain(plan)
     if status.clock is not None and CLOCK.index not in request.answers:

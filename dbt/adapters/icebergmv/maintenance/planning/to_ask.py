@@ -16,6 +16,7 @@ from dbt.adapters.icebergmv.maintenance.planning.cost import (
     there_is_time,
     worth_filtering,
 )
+from dbt.adapters.icebergmv.maintenance.planning.deltas import has_former_version
 from dbt.adapters.icebergmv.maintenance.planning.dynamic_filtering import filters_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import (
@@ -108,6 +109,20 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
         return ToAsk()
     known_roughly, known_by_bounds = ({*found} - needed.keys() for found in (narrower, own_keys))
     return ToAsk(tuple(sorted(needed)), tuple(sorted(known_roughly)), tuple(sorted(known_by_bounds)), merges)
+
+
+def asks_for_any_row(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> bool:
+    """Return whether it is asked first if any row changed: where one did, the refresh is full, whichever it is.
+
+    The result depends on the order of rows then, so the stored rows are as right as others while no row changed.
+    """
+    stale = status.stale
+    is_open = without_regions(replace(definition, full_when_changed=None), status, request) is None
+    if definition.full_when_changed is None or not is_open or status.clock is not None or not definition.rewritable:
+        return False
+    if "questions" in request.left_out or costs_too_much(request, stale, status):
+        return False
+    return all(has_former_version(base) and not is_appended(base) for base in stale)
 
 
 def as_far_as_it_pays(
