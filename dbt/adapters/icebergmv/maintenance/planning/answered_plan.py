@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
@@ -14,7 +14,6 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.asker import Asker
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.cost import nearly_all_keys, small_beside_large
-from dbt.adapters.icebergmv.maintenance.planning.emptiness import Blocks
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
     Effort,
@@ -26,7 +25,6 @@ from dbt.adapters.icebergmv.maintenance.planning.listed_groups import GroupListi
 from dbt.adapters.icebergmv.maintenance.planning.plan import NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh, unaffected
-from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts
 from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
 from dbt.adapters.icebergmv.maintenance.planning.replaced_share import full_instead, most_replaced
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
@@ -69,15 +67,9 @@ def answered_plan(
         first = small_beside_large(status)
         return Questions(definition, asked, view.bases, status, columns, preferred, first, nearly_all=nearly_all)
 
-    before = clock_to_ask(definition, status, request)
-    if before is not None:
-        terms = definition.asked_since(before)
-        asked_of_clock = None if terms is None else [replace(questions(term), nearly_all=inf) for term in terms]
-        request = replace(request, answers={CLOCK.index: clock_answer(asked_of_clock, lake.spark)})
-    effort = effort_of(view)
+    request, effort = _with_clock_answered(lake, view, request, questions), effort_of(view)
     if asks_for_any_row(definition, status, request):
-        blocks = Blocks(QuestionTexts(definition, definition.asked, view.bases, status), True, asking.until)
-        is_same = all(blocks.no_row_changed(reference, asking.run) for reference in sorted(status.stale_references))
+        is_same = replace(questions(definition.asked), until=asking.until).no_row_changed(asking.run)
         found = unaffected(status) if is_same else plan_refresh(definition, status, request)
         return found, replace(effort, asked=True)
     to_ask = references_to_ask(definition, status, request)
@@ -106,6 +98,18 @@ def answered_plan(
     if plan is None:
         return plan_refresh(definition, status, request), effort
     return plan, replace(effort, asked=True, only_whether=to_ask.only_whether)
+
+
+def _with_clock_answered(
+    lake: Lake, view: RefreshedView, request: PlanRequest, questions: Callable[[Asked], Questions]
+) -> PlanRequest:
+    """Return the request with what a clock that moved reaches, if it should be asked."""
+    before = clock_to_ask(view.definition, view.status, request)
+    if before is None:
+        return request
+    terms = view.definition.asked_since(before)
+    asked = None if terms is None else [replace(questions(term), nearly_all=inf) for term in terms]
+    return replace(request, answers={CLOCK.index: clock_answer(asked, lake.spark)})
 
 
 def _ask(asking: Asking, request: PlanRequest, questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:

@@ -135,6 +135,10 @@ class Questions:
             return found
         return found | self._answered_in_time(to_ask.own_keys, self._followed.own_keys, run)
 
+    def no_row_changed(self, run: Asker) -> bool:
+        """Return whether no row of any table changed in a column that is read, as far as is known."""
+        return all(self._blocks.no_row_changed(origin, run) for origin in sorted(self.status.stale_references))
+
     def _is_in_reach(self, origin: int) -> bool:
         return all(copy in self.asked.reach for copy in self.asked.copies_of(origin))
 

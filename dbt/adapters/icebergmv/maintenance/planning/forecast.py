@@ -146,9 +146,8 @@ def _as_files_say(definition: ViewDefinition, status: MaterializedViewStatus, re
     """Return what comes of it where the files that changed are all that is known of a change before it is asked."""
     plan = plan_refresh(definition, status, request)
     if asks_for_any_row(definition, status, request):
-        return Forecast(
-            plan, ("full", "none"), (f"whether a row of {_names(status, status.stale_references)} changed",)
-        )
+        question = f"whether a row of {_names(status, status.stale_references)} changed"
+        return Forecast(plan, ("full", "none"), (question,))
     if without_regions(definition, status, request) is not None:
         return certain(plan)
     if status.clock is not None and CLOCK.index not in request.answers:

@@ -116,13 +116,12 @@ def asks_for_any_row(definition: ViewDefinition, status: MaterializedViewStatus,
 
     The result depends on the order of rows then, so the stored rows are as right as others while no row changed.
     """
-    stale = status.stale
+    if definition.full_when_changed is None or status.clock is not None or not definition.rewritable:
+        return False
+    if "questions" in request.left_out or costs_too_much(request, status.stale, status):
+        return False
     is_open = without_regions(replace(definition, full_when_changed=None), status, request) is None
-    if definition.full_when_changed is None or not is_open or status.clock is not None or not definition.rewritable:
-        return False
-    if "questions" in request.left_out or costs_too_much(request, stale, status):
-        return False
-    return all(has_former_version(base) and not is_appended(base) for base in stale)
+    return is_open and all(has_former_version(base) and not is_appended(base) for base in status.stale)
 
 
 def as_far_as_it_pays(

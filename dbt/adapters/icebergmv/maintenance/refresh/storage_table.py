@@ -8,11 +8,7 @@ from contextlib import contextmanager
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import table_columns
-from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
-    PartitionField,
-    parse_partition_by,
-    stored_partitioning,
-)
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField, stored_partitioning
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import hidden_properties
@@ -22,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.planning.storage_fit import order_of, pa
 from dbt.adapters.icebergmv.maintenance.planning.write import DISTRIBUTION_KEY, Rows, query_of
 from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import is_float, spark_type
 from dbt.adapters.icebergmv.maintenance.status.clustering import stored_order
 from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, NewView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
@@ -137,14 +133,13 @@ def storage_properties(settled: Settled) -> dict[str, str]:
 
 
 def _has_a_partition_of_each_zero(settled: Settled) -> bool:
-    """Return whether the model partitions its rows by a float.
+    """Return whether rows are partitioned by a float, which is only where the model asks for it.
 
     Spark sorts 0.0 and -0.0 as one value, and Iceberg has a partition for each, which only its fanout writer takes in
     turns. That keeps a file open, and its buffers in memory, for every partition of a full refresh: others go without.
     """
     types = {c.name: c.type for c in settled.columns}
-    asked = settled.view.request.config.partition_by or ()
-    return any(types.get(f.column) in ("float", "double") for f in parse_partition_by(asked, settled.names))
+    return any(is_float(types.get(field.column, "")) for field in partitioning_of(settled))
 
 
 def alter_storage(lake: Lake, view: LostView | RefreshedView) -> None:

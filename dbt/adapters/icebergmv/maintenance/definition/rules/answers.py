@@ -295,8 +295,10 @@ def set_questions(node: exp.SetOperation, left: TrackedRelation, right: TrackedR
     questions: dict[Occurrence, Question] = {}
     for branch, other in ((left, right), (right, left)):
         emptied, edits = other.deltas.emptied_by, other.deltas.emptied_with
-        for o, question in branch.questions.items() if emptied is not None else ():
-            asked = replace(question, edits=question.edits | edits, emptied=question.emptied | (emptied or frozenset()))
+        if emptied is None:
+            continue
+        for o, question in branch.questions.items():
+            asked = replace(question, edits=question.edits | edits, emptied=question.emptied | emptied)
             questions[o] = asked if isinstance(node, exp.Union) else asked.with_edit("union", node)
     return questions
 

@@ -112,6 +112,7 @@ def _side_by_side(left: Sources, right: Sources) -> Sources:
 
 def _below(left: TrackedRelation, right: TrackedRelation) -> TrackedRelation:
     """Return what is read below both sides; an inner join is additive in either."""
+    # Where one side is empty without an edit, none is made.
     sides = [side.deltas for side in (left, right) if side.deltas.emptied_by is not None]
     emptied = min(sides, key=lambda deltas: bool(deltas.emptied_with), default=Deltas())
     deltas = replace(emptied, additive={**left.deltas.additive, **right.deltas.additive}, grouped=None)

@@ -197,14 +197,12 @@ def _deltas(select: exp.Select, below: Deltas) -> Deltas:
         return Deltas()
     if aggregates_all_rows(select):
         return below.one_row(select)
-    calls = (node for e in select.expressions for node in e.walk())
-    if select.args.get("group") is None and any(map(is_aggregate, calls)):
+    group = select.args.get("group")
+    if group is not None:
+        # Over no rows a grouping set that is empty still gives one.
+        return below.not_additive() if group.expressions and not has_grouping_sets(group) else Deltas()
+    if any(is_aggregate(node) for e in select.expressions for node in e.walk()):
         return Deltas()
-    if select.args.get("group") is not None or select.args.get("having") is not None:
-        # Over no rows a grouping set that is empty, and an aggregate without GROUP BY, still give one.
-        group = select.args.get("group")
-        plain = group is not None and group.expressions and not has_grouping_sets(group)
-        return below.not_additive() if plain else Deltas()
     several = select.args.get("distinct") or select.args.get("qualify")
     return below.not_additive() if several or any(e.find(exp.Window) for e in select.expressions) else below
 
