@@ -72,6 +72,11 @@ def test_what_is_too_dear_to_ask_gives_no_keys(rows: int, kinds: tuple[str, ...]
     assert question == ("the keys of the changed rows of t" if rows == 100 else "whether a row of t changed")
 
 
+def test_where_the_order_of_rows_matters_what_was_asked_in_vain_is_left_out() -> None:
+    found = foretold("SELECT d, v FROM t LIMIT 3", request=replace(AUTO, left_out=frozenset(["questions"])))
+    assert (found.kinds, found.questions) == (("full",), ())
+
+
 def test_keys_of_the_changed_rows_themselves_are_never_too_dear() -> None:
     sql = " UNION ALL ".join(f"SELECT DISTINCT region FROM t WHERE v < {i}" for i in range(8))
     many = replace(sized(change([DAY]), 1_000_000), references=tuple(range(8)))

@@ -7,6 +7,7 @@ from typing import Literal
 
 import pytest
 
+from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
@@ -199,6 +200,13 @@ def test_several_bases_are_named_together() -> None:
     assert plan_refresh(definition, stale, PlanRequest("auto")).reason == (
         "mode() is not stable (t: 2 days changed; u: 2 days changed)"
     )
+
+
+def test_an_order_of_rows_matters_only_where_a_changed_row_reaches_the_view() -> None:
+    definition = replace(DAILY, full_when_changed="mode() is not stable")
+    filtered_out = replace(change([partition_rows(BY_DAY, (10,))], unit="day"), constraints=StaleDataConstraints(()))
+    plan = plan_refresh(definition, status(base_status(filtered_out)), PlanRequest("auto"))
+    assert (plan.kind, plan.reason) == ("none", "no row of the view can be affected (t: 1 day changed)")
 
 
 @pytest.mark.parametrize(("count", "terms"), [(100, 100), (101, 1)])

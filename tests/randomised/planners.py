@@ -30,12 +30,12 @@ from dbt.adapters.icebergmv.maintenance.planning.listed_groups import GroupListi
 from dbt.adapters.icebergmv.maintenance.planning.listed_values import Listing
 from dbt.adapters.icebergmv.maintenance.planning.plan import RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
-from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh, unaffected
 from dbt.adapters.icebergmv.maintenance.planning.question_texts import A_ROW
 from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
 from dbt.adapters.icebergmv.maintenance.planning.scalar_values import SAME_VALUE
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, clock_to_ask, references_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, asks_for_any_row, clock_to_ask, references_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.write import Write
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables
@@ -231,7 +231,7 @@ class Planner:
         session: Session,
         live: LiveValues,
     ) -> RefreshPlan:
-        """Ask the clock, then the tables, as planning/settle.py does."""
+        """Ask the clock, then the tables, as planning/answered_plan.py does."""
         first = frozenset(r.index for r in definition.references if session.own_keys_first)
         questions = Questions(
             *(definition, definition.asked, session.bases, status, session.columns),
@@ -245,6 +245,10 @@ class Planner:
         before = clock_to_ask(definition, status, request)
         if before is not None:
             request = replace(request, answers={CLOCK.index: self.ask_clock(questions, before, session.run)})
+
+        if asks_for_any_row(definition, status, request):
+            is_same = questions.no_row_changed(one_by_one(_strict(session.run)))
+            return unaffected(status) if is_same else plan_refresh(definition, status, request)
 
         def ask(questions: Questions, to_ask: ToAsk) -> dict[int, Answer]:
             asked = self.ask_little if session.asks_little else self.ask

@@ -153,6 +153,7 @@ def test_a_name_of_one_with_means_another_table_in_an_inner_one(asks_little: boo
         "SELECT 'b', count(*), sum(v) FROM t1 HAVING max(v) IS NULL OR count(*) > 3",
         "SELECT v AS k, id AS n FROM t0 UNION ALL SELECT max(v), count(*) FROM t1",
         "SELECT k, n FROM (SELECT 1 AS k, count(*) AS n FROM t0 UNION SELECT 2, sum(v) FROM t1) q WHERE n > 2",
+        "SELECT CAST('a' AS string) AS k, count(*) AS n FROM t0 UNION ALL SELECT CAST('b' AS string), count(*) FROM t1",
     ],
 )
 def test_totals_beside_other_branches(sql: str, database: Database) -> None:
@@ -161,6 +162,17 @@ def test_totals_beside_other_branches(sql: str, database: Database) -> None:
         failure = play(database, replace(make_case(Choices(seed), view), lists=False, asks_little=False), tally=tally)
         assert failure is None, describe(failure)
     assert tally.kinds["this one"]["overwrite"]
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT v, max_by(region, region) AS m FROM t0 GROUP BY v",
+        "SELECT a.v, b.region FROM t0 a JOIN t0 b ON a.v = b.v WHERE a.v > 0 LIMIT 1000000",
+    ],
+)
+def test_where_the_order_of_rows_matters_nothing_is_done_if_none_changed(sql: str, database: Database) -> None:
+    assert histories_of(sql, "v", database, 20).refreshes.keys() == {"none", "full"}
 
 
 ON_THE_CLOCK = [

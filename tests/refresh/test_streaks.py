@@ -58,6 +58,14 @@ def test_a_refresh_without_questions_says_nothing_of_them(stage: Stage) -> None:
     assert recorded_after(stage, Model(), asked_in_vain(stage, Model())) == ("overwrite", VAIN)
 
 
+def test_a_question_left_out_for_the_order_of_rows_is_asked_again_after_some_refreshes(stage: Stage) -> None:
+    model = Model("SELECT region, amount FROM orders LIMIT 3", (("region", "string"), ("amount", "bigint")))
+    stage.refresh(model)
+    stage.tables()["orders"].delete("region = 'EU'")
+    kind, streaks = recorded_after(stage, model, asked_in_vain(stage, model))
+    assert (kind, streaks["questions"].waited) == ("full", 1)
+
+
 @pytest.mark.parametrize("model", [COUNTED, Model(config={"partition_by": ()})], ids=["SELECT", "partition_by"])
 def test_another_view_begins_anew(stage: Stage, model: Model) -> None:
     stage.refresh(Model())

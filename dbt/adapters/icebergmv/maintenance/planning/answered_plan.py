@@ -69,9 +69,11 @@ def answered_plan(
 
     request, effort = _with_clock_answered(lake, view, request, questions), effort_of(view)
     if asks_for_any_row(definition, status, request):
+        otherwise = plan_refresh(definition, status, request)
+        if "questions" in request.left_out:
+            return otherwise, replace(effort, left_out=frozenset(["questions"]))
         is_same = replace(questions(definition.asked), until=asking.until).no_row_changed(asking.run)
-        found = unaffected(status) if is_same else plan_refresh(definition, status, request)
-        return found, replace(effort, asked=True)
+        return unaffected(status) if is_same else otherwise, replace(effort, asked=True)
     to_ask = references_to_ask(definition, status, request)
     full = full_without_questions(definition, status, request, to_ask)
     if full is not None:

@@ -50,7 +50,7 @@ from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
-from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus, by_reference
 
 _AskOne: TypeAlias = Callable[[int, Asker], Answer | None]
 
@@ -137,7 +137,7 @@ class Questions:
 
     def no_row_changed(self, run: Asker) -> bool:
         """Return whether no row of any table changed in a column that is read, as far as is known."""
-        return all(self._blocks.no_row_changed(origin, run) for origin in sorted(self.status.stale_references))
+        return all(run.each(self._blocks.no_row_changed, sorted(by_reference(self.status.reaching)), bool))
 
     def _is_in_reach(self, origin: int) -> bool:
         return all(copy in self.asked.reach for copy in self.asked.copies_of(origin))

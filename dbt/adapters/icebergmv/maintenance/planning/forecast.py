@@ -49,7 +49,7 @@ from dbt.adapters.icebergmv.maintenance.planning.to_ask import (
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Step
 from dbt.adapters.icebergmv.maintenance.predicates.local_time import LocalTime
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView
-from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus, by_reference
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 
 Kind: TypeAlias = Literal["none", "append", "overwrite", "merge", "full"]
@@ -146,7 +146,9 @@ def _as_files_say(definition: ViewDefinition, status: MaterializedViewStatus, re
     """Return what comes of it where the files that changed are all that is known of a change before it is asked."""
     plan = plan_refresh(definition, status, request)
     if asks_for_any_row(definition, status, request):
-        question = f"whether a row of {_names(status, status.stale_references)} changed"
+        if "questions" in request.left_out:
+            return certain(plan)
+        question = f"whether a row of {_names(status, by_reference(status.reaching))} changed"
         return Forecast(plan, ("full", "none"), (question,))
     if without_regions(definition, status, request) is not None:
         return certain(plan)

@@ -65,6 +65,19 @@ def without_regions(
     definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest
 ) -> RefreshPlan | None:
     """Return the plan where it does not depend on which output rows are affected."""
+    found = full_or_none(definition, status, request)
+    if found is not None:
+        return found
+    if definition.full_when_changed is not None:
+        is_reached = status.reaching or status.clock is not None
+        return Full(f"{definition.full_when_changed} ({changes(status)})") if is_reached else unaffected(status)
+    return _append(definition, status.reaching, request) if request.appends and stands_still(status, request) else None
+
+
+def full_or_none(
+    definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest
+) -> RefreshPlan | None:
+    """Return the plan where it does not depend on how a change reaches the view, whatever its definition is."""
     for reason in (request.rebuild, request.lost, definition.always_full):
         if reason is not None:
             return Full(reason)
@@ -78,9 +91,7 @@ def without_regions(
         return Full(f"materialized_view_connector_driven_refresh_enabled is off ({changes(status)})")
     if request.policy == "full":
         return Full(f"refresh_policy is full ({changes(status)})")
-    if definition.full_when_changed is not None:
-        return Full(f"{definition.full_when_changed} ({changes(status)})")
-    return _append(definition, status.reaching, request) if request.appends and stands_still(status, request) else None
+    return None
 
 
 def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus], request: PlanRequest) -> Append | None:

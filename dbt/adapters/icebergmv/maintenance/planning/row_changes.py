@@ -30,12 +30,14 @@ _CHANGED = "icebergmv_changed"
 def columns_read(definition: ViewDefinition, source: IcebergSource, references: Iterable[int]) -> dict[str, str]:
     """Return the columns that the texts of some references name, with their types; none if not to be compared.
 
-    Of those that are `unread` no values are compared, so these may have any type.
+    Of those that are `unread` no values are compared, so these may have any type. Where rows are only counted, one
+    column stands for all.
     """
     in_full = definition.read_in_full is None or not definition.read_in_full.isdisjoint(references)
-    named = {
-        c.name: c.type for c in schema_columns(source.table_schema) if in_full or c.name.lower() in definition.mentions
-    }
+    every = {c.name: c.type for c in schema_columns(source.table_schema)}
+    named = {name: of for name, of in every.items() if in_full or name.lower() in definition.mentions}
+    if not named:
+        return dict([(name, of) for name, of in every.items() if is_comparable(of) and not is_float(of)][:1])
     others = unread(definition, named)
     return named if all(is_comparable(of) for name, of in named.items() if name not in others) else {}
 

@@ -27,7 +27,12 @@ from dbt.adapters.icebergmv.maintenance.planning.plan_request import (
     is_untracked,
     stands_still,
 )
-from dbt.adapters.icebergmv.maintenance.planning.planner import added_beside, merges_groups, without_regions
+from dbt.adapters.icebergmv.maintenance.planning.planner import (
+    added_beside,
+    full_or_none,
+    merges_groups,
+    without_regions,
+)
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import is_appended, reaches_a_group
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
@@ -112,16 +117,15 @@ def references_to_ask(definition: ViewDefinition, status: MaterializedViewStatus
 
 
 def asks_for_any_row(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> bool:
-    """Return whether it is asked first if any row changed: where one did, the refresh is full, whichever it is.
+    """Return whether it could be asked first if any row changed: where one did, the refresh is full, whichever it is.
 
     The result depends on the order of rows then, so the stored rows are as right as others while no row changed.
     """
     if definition.full_when_changed is None or status.clock is not None or not definition.rewritable:
         return False
-    if "questions" in request.left_out or costs_too_much(request, status.stale, status):
+    if costs_too_much(request, status.reaching, status) or full_or_none(definition, status, request) is not None:
         return False
-    is_open = without_regions(replace(definition, full_when_changed=None), status, request) is None
-    return is_open and all(has_former_version(base) and not is_appended(base) for base in status.stale)
+    return bool(status.reaching) and all(has_former_version(b) and not is_appended(b) for b in status.reaching)
 
 
 def as_far_as_it_pays(

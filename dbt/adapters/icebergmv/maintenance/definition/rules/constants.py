@@ -30,6 +30,9 @@ from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Constant
 
 _READ_IN_TWO_WAYS = ('"', "\\")
 
+_LENGTH_MATTERS = "char"
+"""A part of the names of types that a session may cut or fill up texts to; the parser takes them for `string`."""
+
 
 def literal_column(item: exp.Expr, names: Names) -> TrackedColumn | None:
     """Return the column that an item of a SELECT list is, if it is a literal."""
@@ -52,7 +55,7 @@ def without_ruled_out(sources: Sources, where: exp.Where, names: Names) -> Sourc
 def tells_apart(column: TrackedColumn, occurrence: Occurrence, relation: TrackedRelation) -> bool:
     """Return whether a column shows a literal for an occurrence, and something else for another one that is read."""
     own, read = column.literal_of(occurrence), relation.occurrences - relation.ruled_out
-    return own is not None and any(t.literal != own for t in column.tracks if t.occurrence in read)
+    return own is not None and any(column.literal_of(other) != own for other in read - {occurrence})
 
 
 def without_literals(relation: TrackedRelation) -> TrackedRelation:
@@ -75,13 +78,17 @@ def _literal(expression: exp.Expr, scope: Scope) -> Constant | None:
 
     None where a session may read the text otherwise: double quotes may be those of a name, backslashes of a character.
     """
-    if not isinstance(expression, exp.Literal) or any(c in scope.sql for c in _READ_IN_TWO_WAYS):
+    of = type_of(expression)
+    value = expression
+    if isinstance(expression, exp.Cast) and of == "string" and _LENGTH_MATTERS not in scope.sql.lower():
+        value = expression.this  # As dbt_utils.union_relations writes where a row comes from.
+    if not isinstance(value, exp.Literal) or any(c in scope.sql for c in _READ_IN_TWO_WAYS):
         return None
-    match type_of(expression):
+    match of:
         case "string":
-            return Constant(expression.this)
+            return Constant(value.this) if value.is_string else None
         case "int":
-            return Constant(int(expression.this))
+            return Constant(int(value.this))
     return None
 
 

@@ -161,7 +161,8 @@ def aggregates_all_rows(select: exp.Select) -> bool:
     """Return whether a SELECT surely makes one row of all, by an aggregate or a HAVING without GROUP BY."""
     if select.args.get("group") is not None:
         return False
-    nodes = (n for item in select.expressions for n in item.walk(prune=lambda n: isinstance(n, exp.Query)))
+    items = (*select.expressions, *(select.args.get("windows") or ()))
+    nodes = (n for item in items for n in item.walk(prune=lambda n: isinstance(n, exp.Query)))
     return select.args.get("having") is not None or any(map(is_aggregate, nodes))
 
 

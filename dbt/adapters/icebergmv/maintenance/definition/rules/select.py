@@ -201,8 +201,6 @@ def _deltas(select: exp.Select, below: Deltas) -> Deltas:
     if group is not None:
         # Over no rows a grouping set that is empty still gives one.
         return below.not_additive() if group.expressions and not has_grouping_sets(group) else Deltas()
-    if any(is_aggregate(node) for e in select.expressions for node in e.walk()):
-        return Deltas()
     several = select.args.get("distinct") or select.args.get("qualify")
     return below.not_additive() if several or any(e.find(exp.Window) for e in select.expressions) else below
 

@@ -86,8 +86,10 @@ def _common_type(left: str | None, right: str | None) -> str | None:
 
 def _deltas(node: exp.SetOperation, left: Deltas, right: Deltas) -> Deltas:
     """UNION ALL adds up: new rows of a branch give their rows alone while the other branch is read as empty."""
-    if isinstance(node, (exp.Except, exp.Intersect)):
+    if isinstance(node, exp.Except):
         return left.not_additive()
+    if isinstance(node, exp.Intersect):
+        return (right if left.emptied_by is None else left).not_additive()
     both_empty = None
     if left.emptied_by is not None and right.emptied_by is not None:
         both_empty = left.emptied_by | right.emptied_by
