@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,17 +18,19 @@ TOTALS = "select region, sum(amount) as total from lake.ns.orders group by regio
 COLUMNS = (("region", "string"), ("total", "bigint"))
 
 
-@pytest.fixture
-def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[DryProject]:
-    # Whoever starts Spark all the same fails.
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "no java"))
-    made = DryProject(tmp_path / "project")
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DryProject]:
+    folder = tmp_path_factory.mktemp("operations")
+    made = DryProject(folder / "project")
     made.table("orders", ORDERS, "region")
     sell("EU", "US")({"orders": made.lake.iceberg.load_table("ns.orders")})
     made.model("totals", TOTALS)
     made.model("new", TOTALS)
     made.refresh("totals", TOTALS, COLUMNS)
-    yield made
+    with pytest.MonkeyPatch.context() as without_java:
+        # Whoever starts Spark all the same fails.
+        without_java.setenv("JAVA_HOME", str(folder / "no java"))
+        yield made
     made.close()
 
 

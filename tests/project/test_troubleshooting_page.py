@@ -8,6 +8,7 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ SHORTEST = 12
 """Characters of a message that tell it from others."""
 
 
+@cache
 def errors() -> set[str]:
     """Return the names of all errors that a person can see."""
     modules = [importlib.import_module(m.name) for m in pkgutil.walk_packages([str(FOLDER)], f"{PACKAGE}.")]

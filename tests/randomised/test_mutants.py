@@ -51,7 +51,7 @@ def killer(database: Database, mutant: Mutant) -> Case | None:
     return None
 
 
-@pytest.mark.parametrize("name", one_of(8, ALL))
+@pytest.mark.parametrize("name", one_of(16, ALL))
 def test_wrong_planners_are_caught(name: str, database: Database) -> None:
     mutant = ALL[name]
     case = killer(database, mutant)

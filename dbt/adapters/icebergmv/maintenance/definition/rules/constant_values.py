@@ -122,7 +122,9 @@ def _later(day: int | None, distance: exp.Expr, sign: int) -> int | None:
 
 
 def _sum(day: int | None, distance: int | None, sign: int) -> int | None:
-    found = None if day is None or distance is None else day + sign * distance
+    if day is None or distance is None:
+        return None
+    found = day + sign * distance
     return found if found in _DAYS else None
 
 
