@@ -171,6 +171,18 @@ def test_the_reason_says_why_groups_were_not_merged(lake: LakeProject) -> None:
     lake.assert_equals_definition("not_largest")
 
 
+def test_an_average_of_the_smallest_whole_number(lake: LakeProject) -> None:
+    """It has no absolute value of its type."""
+    facts = f"lake.{lake.schema}.smallest"
+    lake.sql(f"CREATE TABLE {facts} USING iceberg AS SELECT id, bigint('-9223372036854775808') AS v FROM range(1)")
+    lake.model("of_smallest", f"select avg(v) as a, count(*) as n from {facts}")
+    lake.run("--select", "of_smallest")
+    lake.sql(f"INSERT INTO {facts} VALUES (5, 1)")
+    reason = lake.run("--select", "of_smallest")["of_smallest"]["refresh_reason"]
+    assert reason.endswith("; groups were not merged: an average would not be exact")
+    lake.assert_equals_definition("of_smallest")
+
+
 @pytest.mark.long
 def test_averages_of_few_digits(lake: LakeProject) -> None:
     """Spark computes them with doubles, and the last digit shows it."""

@@ -6,6 +6,7 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import Call, KeyRead, Merging
+from dbt.adapters.icebergmv.maintenance.definition.row_states import MAGNITUDE, magnitude_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import with_edits
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
 from tests.randomised.tables import COLUMN_INFOS
@@ -34,6 +35,10 @@ def merging(sql: str) -> Merging:
             ("try_sum(v + 1)", "count(v + 1)", "try_sum(abs(try_cast(v + 1 AS DECIMAL(30, 11))))"),
         ),
         (
+            "SELECT count(*) AS n, avg(v) AS a FROM t",
+            ("try_sum(v)", "count(v)", "try_sum(abs(CAST(v AS bigint)))"),
+        ),
+        (
             "SELECT count(*) AS n, 2 * sum(v) FILTER (WHERE d IS NULL) / count(w) AS a FROM t",
             (
                 "try_sum(v) FILTER (WHERE d IS NULL)",
@@ -46,6 +51,21 @@ def merging(sql: str) -> Merging:
 )
 def test_hidden_states(sql: str, hidden: tuple[str, ...]) -> None:
     assert merging(sql).hidden == hidden
+
+
+@pytest.mark.parametrize(
+    ("of", "written"),
+    [
+        ("tinyint", "abs(CAST({0} AS bigint))"),
+        ("bigint", "CASE WHEN {0} < -9223372036854775807 THEN 9223372036854775807 ELSE abs({0}) END"),
+        ("decimal(11,2)", "abs({})"),
+        ("decimal(12,2)", None),
+        ("double", MAGNITUDE),
+        (None, MAGNITUDE),
+    ],
+)
+def test_the_magnitude_of_what_is_averaged(of: str | None, written: str | None) -> None:
+    assert magnitude_of(of) == written
 
 
 def test_the_text_with_hidden_columns() -> None:

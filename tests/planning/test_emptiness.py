@@ -41,9 +41,9 @@ def test_what_spark_cannot_say_is_not_known() -> None:
     assert not BLOCKS.reach_nothing(0, one_by_one(spark))
 
 
-def test_without_rows_nothing_changed() -> None:
-    assert BLOCKS.without_rows(0, lambda sql: []) == ()
-    assert BLOCKS.without_rows(0, lambda sql: [[1]]) is None
+def test_without_changed_rows_nothing_is_reached() -> None:
+    assert BLOCKS.has_no_row(0, lambda sql: [])
+    assert not BLOCKS.has_no_row(0, lambda sql: [[1]])
 
 
 def test_nothing_is_asked_when_time_is_over() -> None:

@@ -11,15 +11,14 @@ from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableVersion
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.asker import one_by_one
-from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
 from dbt.adapters.icebergmv.maintenance.planning.cost import is_rough
 from dbt.adapters.icebergmv.maintenance.planning.forecast import forecast_of
 from dbt.adapters.icebergmv.maintenance.planning.listed_values import Listing
 from dbt.adapters.icebergmv.maintenance.planning.plan import Delta, Merge, NoOp, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import changed_rows, compared_rows
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, references_to_ask, references_to_list
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
@@ -181,9 +180,7 @@ def test_questions_have_listed_rows_as_literals() -> None:
     listed_status = listing(lambda sql: [(7, None, None, "c7", 1, -1), (None, None, None, "c'8", 1, 1)]).status(
         joined, RENAMED, {1}
     )
-    columns = [Column("v", "int"), Column("n", "bigint")]
-    questions = Questions(joined, joined.asked, BASES, listed_status, columns)
-    asked = questions.question(1)
+    asked = QuestionTexts(joined, joined.asked, BASES, listed_status).over_changed_rows(1)
     first = "named_struct('id', 7, 'region', 'c7', 'v', 1)"
     second = "named_struct('id', CAST(NULL AS int), 'region', 'c\\'8', 'v', 1)"
     rows = f"(SELECT * FROM (SELECT inline(array({first}, {second}))) AS icebergmv_changed WHERE "

@@ -14,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
 from dbt.adapters.icebergmv.maintenance.planning.cost import most_seconds_asked
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, TOO_DEAR, TOO_LATE, too_many
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
-from dbt.adapters.icebergmv.maintenance.planning.question_texts import A_ROW
+from dbt.adapters.icebergmv.maintenance.planning.question_texts import A_ROW, QuestionTexts
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, references_to_ask
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
@@ -47,7 +47,7 @@ def test_subqueries_in_where_are_asked_last() -> None:
 def test_no_question_is_asked_twice(preferred: frozenset[str], monkeypatch: pytest.MonkeyPatch) -> None:
     """Columns that the table is joined by may be those that partition the storage, or all that there are."""
     joined = analysed("SELECT a.id, a.region FROM t a JOIN u b ON a.id = b.id AND a.region = b.region")
-    monkeypatch.setattr(Questions, "question", lambda self, index, **_: "SELECT * FROM changed")
+    monkeypatch.setattr(QuestionTexts, "over_changed_rows", lambda self, index, **_: "SELECT * FROM changed")
     asked: list[str] = []
 
     def everything(sql: str) -> Sequence[tuple[object, ...]]:
@@ -65,7 +65,7 @@ def test_after_some_time_nothing_more_is_asked(monkeypatch: pytest.MonkeyPatch) 
     """The second table is not asked any more; what is known roughly of a third one stays as it is."""
     clock = [0.0]
     monkeypatch.setattr(changed_keys, "monotonic", lambda: clock[0])
-    monkeypatch.setattr(Questions, "question", lambda self, index, **_: f"SELECT * FROM changed_{index}")
+    monkeypatch.setattr(QuestionTexts, "over_changed_rows", lambda self, index, **_: f"SELECT * FROM changed_{index}")
     said: list[str] = []
 
     def spark(sql: str) -> Sequence[Sequence[object]]:

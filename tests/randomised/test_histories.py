@@ -249,7 +249,8 @@ def test_functions_of_a_key_are_followed(spark_type: str, shape: str, text: str,
             "SELECT a.id, a.v, (SELECT max(b.v) FROM t0 b WHERE b.id = a.id) AS m FROM t0 a",
             "SELECT a.id, a.v IN (SELECT b.w FROM t0 b WHERE b.id = a.id) AS m FROM t0 a",
             "SELECT a.id, a.v, NOT EXISTS (SELECT 1 FROM t0 b WHERE b.id = a.id AND b.v > a.v) AS m FROM t0 a",
-            "SELECT id, count(*) AS c FROM t0 a GROUP BY id HAVING sum(v) > (SELECT avg(b.w) FROM t0 b WHERE b.id = a.id)",
+            "SELECT id, count(*) AS c FROM t0 a GROUP BY id "
+            "HAVING sum(v) > (SELECT avg(b.w) FROM t0 b WHERE b.id = a.id)",
         ],
     ),
 )

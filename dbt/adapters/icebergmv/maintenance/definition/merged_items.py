@@ -6,7 +6,7 @@ The text of items is kept: the calls in it are cut out by their places, and the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from sqlglot import exp
@@ -31,7 +31,7 @@ from dbt.adapters.icebergmv.maintenance.definition.merged_states import (
     StateKind,
 )
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse, parse_expression
-from dbt.adapters.icebergmv.maintenance.definition.row_states import MAGNITUDE, Argument, argument_of, ungrouped
+from dbt.adapters.icebergmv.maintenance.definition.row_states import Argument, argument_of, magnitude_of, ungrouped
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Grouped
@@ -67,7 +67,7 @@ class _NotMerged(Exception):
 class _Words:
     """A call in the text: its tokens, end exclusive, the name in lower case, the argument, and a FILTER behind it.
 
-    `of_row` is the argument of one row (None: a row alone says nothing).
+    `of_row` is the argument of one row (None: a row alone says nothing), `magnitude` as in `magnitude_of`.
     """
 
     start: int
@@ -76,6 +76,7 @@ class _Words:
     argument: str
     filter: str
     of_row: Argument | None
+    magnitude: str | None
 
     @property
     def key(self) -> str:
@@ -210,9 +211,11 @@ class ItemReader:
                 return Call(kind, self._state(kind, words.key, of_row))
         value = self._state("sum", f"sum({argument}){of}", of_row, f"try_sum({argument}){of}")
         count = self._state("count", f"count({argument}){of}", of_row)
-        if kind == "sum":
+        if kind == "sum" or words.magnitude is None:
             return Call(kind, value, count)
-        return Call(kind, value, count, self._state("magnitude", f"try_sum({MAGNITUDE.format(argument)}){of}", of_row))
+        of_row = of_row and replace(of_row, magnitude=words.magnitude)
+        magnitude = f"try_sum({words.magnitude.format(argument)}){of}"
+        return Call(kind, value, count, self._state("magnitude", magnitude, of_row))
 
     def _words(self, call: exp.Expr) -> _Words:
         """Return where a call is in the text, if it can be merged and the function is the one that the node means."""
@@ -227,7 +230,8 @@ class ItemReader:
         if isinstance(call.parent, exp.Filter):
             end = self._closing(closed + 2) + 1
             of, condition = f" {self._text(closed + 1, end)}", self._text(closed + 4, end - 1)
-        return _Words(start, end, name, argument, of, argument_of(call, argument, condition))
+        magnitude = magnitude_of(self._grouped.averaged.get(id(call)))
+        return _Words(start, end, name, argument, of, argument_of(call, argument, condition), magnitude)
 
     def _closing(self, opened: int) -> int:
         if opened >= len(self._tokens) or self._tokens[opened].token_type != TokenType.L_PAREN:

@@ -41,7 +41,7 @@ class State:
 class Call:
     """A call of an aggregate function in an item: the value itself for count, min and max.
 
-    A sum has `count`, the number of values that are not NULL; an average also `magnitude`.
+    A sum has `count`, the number of values that are not NULL; an average that may be rounded on the way `magnitude`.
     """
 
     kind: CallKind

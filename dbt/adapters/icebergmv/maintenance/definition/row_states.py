@@ -6,6 +6,7 @@ all again, takes Spark one more exchange of rows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -23,24 +24,37 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_I
 MAGNITUDE = "abs(try_cast({} AS DECIMAL(30, 11)))"
 """Exact for whole numbers, and for the decimals whose average Spark computes with doubles."""
 
+_OF_INTEGERS = {
+    **dict.fromkeys(["tinyint", "smallint", "int"], "abs(CAST({0} AS bigint))"),
+    # The smallest bigint has no absolute value. What is left of it is as far from exact in a double.
+    "bigint": "CASE WHEN {0} < -9223372036854775807 THEN 9223372036854775807 ELSE abs({0}) END",
+}
+_DECIMAL = re.compile(r"decimal\((\d+),\d+\)")
+_MOST_DIGITS_IN_DOUBLE = 11
+"""Digits of decimals up to which Spark computes their average with doubles (DecimalAggregates)."""
+
 ROW_STATE = "icebergmv_adds_"
 """How the names of the columns begin that say what a row adds, by the number of the state."""
 
 
 @dataclass(frozen=True)
 class Argument:
-    """What an aggregate is called with: its text, the condition of a FILTER behind it, and whether it counts TRUE."""
+    """What an aggregate is called with: its text, the condition of a FILTER behind it, and whether it counts TRUE.
+
+    `magnitude` is how its absolute value is written.
+    """
 
     text: str
     condition: str = ""
     counts_true: bool = False
+    magnitude: str = MAGNITUDE
 
     def added(self, kind: StateKind) -> str:
         """Return what a row adds to a state of this kind."""
         if kind == "count":
             terms = " AND ".join(self._terms())
             return f"CASE WHEN {terms} THEN 1 ELSE 0 END" if terms else "1"
-        value = MAGNITUDE.format(self.text) if kind == "magnitude" else f"({self.text})"
+        value = self.magnitude.format(self.text) if kind == "magnitude" else f"({self.text})"
         return f"CASE WHEN {_is_true(self.condition)} THEN {value} END" if self.condition else value
 
     def _terms(self) -> list[str]:
@@ -48,6 +62,18 @@ class Argument:
         if self.counts_true:
             return [*wanted, _is_true(self.text)]
         return wanted if self.text in ("*", "1") else [*wanted, f"({self.text}) IS NOT NULL"]
+
+
+def magnitude_of(spark_type: str | None) -> str | None:
+    """Return how the absolute value of a type is written (None: unknown); None where averages are exact without it.
+
+    With those of a decimal(7,2) and an int as MAGNITUDE an aggregate of six million rows took 2.6 times as long as
+    without, and 1.2 times as long in the type itself.
+    """
+    decimal = _DECIMAL.fullmatch(spark_type or "")
+    if decimal is not None:
+        return None if int(decimal[1]) > _MOST_DIGITS_IN_DOUBLE else "abs({})"
+    return _OF_INTEGERS.get(spark_type or "", MAGNITUDE)
 
 
 def _is_true(condition: str) -> str:

@@ -210,13 +210,6 @@ class Questions:
             reached += answer
         return reached if copies else None
 
-    def question(self, index: int, *, that_pass: bool = False) -> str | None:
-        """Return the definition over the changed rows of a reference; None where these cannot be read.
-
-        `that_pass`: FROM and WHERE around the reference can be asked alone, and some of these rows pass them.
-        """
-        return self._texts.over_changed_rows(index, that_pass=that_pass)
-
     @cached_property
     def _texts(self) -> QuestionTexts:
         return QuestionTexts(self.definition, self.asked, self.bases, self.status)
@@ -230,7 +223,7 @@ class Questions:
         return FollowedColumns(self._texts, self.preferred, self.most_of_one)
 
     def _answer(self, index: int, run: Asker, *, that_pass: bool) -> Answer | None:
-        """Return what a reference reaches, `that_pass` as in `question`; None where nobody can say it.
+        """Return what a reference reaches, `that_pass` as in QuestionTexts; None where nobody can say it.
 
         A reference whose changed rows reach no column that is known reaches nothing if no row of it changed.
         """
@@ -239,7 +232,7 @@ class Questions:
             return () if moved == SAME else self._keys_of(moved, index, run)
         if index in self.asked.reach:
             return self.reached(index, run, that_pass=that_pass)
-        return self._blocks.without_rows(index, run)
+        return () if self._blocks.has_no_row(index, run) else None
 
     def _is_new(self, index: int) -> bool:
         base = self._texts.stale.get(index)
@@ -258,7 +251,7 @@ class Questions:
         Those that the table is joined by come first, then the preferred ones; last of all columns that show literals.
         If no column is answered, ask for any row. None where nobody can say it.
         """
-        question = self.question(index, that_pass=that_pass)
+        question = self._texts.over_changed_rows(index, that_pass=that_pass)
         return None if question is None else self._keys_of(question, index, run)
 
     def _keys_of(self, question: str, index: int, run: Spark) -> Answer | None:

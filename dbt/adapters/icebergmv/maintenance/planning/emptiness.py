@@ -11,7 +11,7 @@ from time import monotonic
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.asker import Asker
 from dbt.adapters.icebergmv.maintenance.planning.cost import reads_much
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer, NotListed, none_of
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import NotListed, none_of
 from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts
 
 _FEW_PLACES = 2
@@ -39,7 +39,7 @@ class Blocks:
         if not copies:
             return False
         places = self.texts.count_places(self.texts.stale[copies[0]])
-        if places > _FEW_PLACES and self.without_rows(copies[0], run) == ():
+        if places > _FEW_PLACES and self.has_no_row(copies[0], run):
             return True
 
         def gives_no_row(copy: int, run: Asker) -> bool:
@@ -50,7 +50,7 @@ class Blocks:
     def _gives_no_row(self, index: int, run: Spark) -> bool:
         """Return whether FROM and WHERE give no row; where they cannot be asked alone, whether no row changed."""
         is_empty = self.is_empty(index, run)
-        return self.without_rows(index, run) == () if is_empty is None else is_empty
+        return self.has_no_row(index, run) if is_empty is None else is_empty
 
     def is_empty(self, index: int, run: Spark) -> bool | None:
         """Return whether FROM and WHERE around a reference give no row; None where they cannot be asked alone."""
@@ -69,12 +69,12 @@ class Blocks:
     def no_row_changed(self, origin: int, run: Spark) -> bool:
         """Return whether no row of the table of a reference changed in a column that is read, as far as is known."""
         copies = self.texts.asked.copies_of(origin)
-        return bool(copies) and not self._takes_too_long and self.without_rows(copies[0], run) == ()
+        return bool(copies) and not self._takes_too_long and self.has_no_row(copies[0], run)
 
-    def without_rows(self, index: int, run: Spark) -> Answer | None:
-        """Return that a reference reaches nothing if no row of its table changed."""
+    def has_no_row(self, index: int, run: Spark) -> bool:
+        """Return whether no row of the table of a reference changed, so that it reaches nothing, as far as is known."""
         listed = self.texts.stale[index].listed
         if listed is not None:
-            return None if listed.rows else ()
+            return not listed.rows
         changed = self.texts.changed_rows_of_table(index)
-        return None if changed is None else none_of(f"SELECT 1 FROM {changed}", run)
+        return changed is not None and none_of(f"SELECT 1 FROM {changed}", run) == ()

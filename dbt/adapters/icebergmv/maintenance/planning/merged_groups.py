@@ -38,6 +38,9 @@ WHY_NOT: Mapping[str, str] = {
 
 CHANGE_SIGN, _REFUSED = f"{HIDDEN_STATE}sign", f"{HIDDEN_STATE}refused"
 _STORED = "0"
+_SUM_OF_MAGNITUDES = "decimal(38,11)"
+"""Of what is written as MAGNITUDE."""
+
 _EXACT_IN_DOUBLE = 2**53
 _EXACT_DIGITS = 34
 _MOST_AVERAGED = 25
@@ -61,9 +64,19 @@ def _merges(call: Call, types: Mapping[State, str]) -> bool:
     if call.kind in ("min", "max"):
         return is_exact(of)
     is_decimal = of.startswith("decimal(")
+    if call.kind == "avg" and not _has_magnitude(call, types):
+        return False
     if call.kind == "avg" and is_decimal:
         return _precision(of)[0] <= _MOST_AVERAGED
     return of == "bigint" or is_decimal
+
+
+def _has_magnitude(call: Call, types: Mapping[State, str]) -> bool:
+    """Return whether an average that may be rounded on the way has a magnitude in which no digit is lost."""
+    of = types[call.value]
+    if of.startswith("decimal(") and _precision(of)[0] > _MOST_IN_DOUBLE:
+        return True
+    return call.magnitude is not None and types[call.magnitude] in (of, _SUM_OF_MAGNITUDES)
 
 
 def _precision(decimal: str) -> tuple[int, int]:
@@ -213,9 +226,9 @@ class MergedGroups:
         """Return whether an average may be another one than Spark computes of all values."""
         count = identifier(self._name(call.count or call.value))
         precision, scale = _precision(of) if of.startswith("decimal(") else (0, 0)
-        if precision > _MOST_IN_DOUBLE:
+        if call.magnitude is None or precision > _MOST_IN_DOUBLE:
             return f"{count} >= {10 ** (_EXACT_DIGITS - precision)}"
-        magnitude = identifier(self._name(call.magnitude or call.value))
+        magnitude = identifier(self._name(call.magnitude))
         return f"{count} <> 0 AND coalesce({magnitude} >= {Decimal(_EXACT_IN_DOUBLE).scaleb(-scale):f}, true)"
 
     def _value(self, item: Item) -> str:

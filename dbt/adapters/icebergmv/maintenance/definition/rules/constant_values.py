@@ -34,7 +34,6 @@ _MINUS_ONE = exp.Neg(this=exp.Literal.number(1))
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d(\.\d{1,6})?)?")
 _MOMENT_TYPES = (exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPTZ, exp.DataType.Type.TIMESTAMPNTZ)
-_READ_IN_TWO_WAYS = ('"', "\\")
 
 
 def value_of(constant: exp.Expr, spark_type: str, scope: Scope) -> Value | None:
@@ -42,7 +41,7 @@ def value_of(constant: exp.Expr, spark_type: str, scope: Scope) -> Value | None:
 
     A moment is that of its text in UTC.
     """
-    if any(c in scope.sql for c in _READ_IN_TWO_WAYS):
+    if not scope.has_plain_literals:
         return None
     constant = constant.unnest()
     decimal = _DECIMAL.fullmatch(spark_type)

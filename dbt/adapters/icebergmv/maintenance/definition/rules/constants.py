@@ -28,8 +28,6 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Constant, image
 
-_READ_IN_TWO_WAYS = ('"', "\\")
-
 _LENGTH_MATTERS = "char"
 """A part of the names of types that a session may cut or fill up texts to; the parser takes them for `string`."""
 
@@ -74,15 +72,12 @@ def _without_literals(column: TrackedColumn) -> TrackedColumn:
 
 
 def _literal(expression: exp.Expr, scope: Scope) -> Constant | None:
-    """Return a literal of a type whose values have one spelling.
-
-    None where a session may read the text otherwise: double quotes may be those of a name, backslashes of a character.
-    """
+    """Return a literal of a type whose values have one spelling; None where a session may read the text otherwise."""
     of = type_of(expression)
     value = expression
     if isinstance(expression, exp.Cast) and of == "string" and _LENGTH_MATTERS not in scope.sql.lower():
         value = expression.this  # As dbt_utils.union_relations writes where a row comes from.
-    if not isinstance(value, exp.Literal) or any(c in scope.sql for c in _READ_IN_TWO_WAYS):
+    if not isinstance(value, exp.Literal) or not scope.has_plain_literals:
         return None
     match of:
         case "string":

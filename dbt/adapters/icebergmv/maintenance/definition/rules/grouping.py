@@ -130,6 +130,15 @@ def named_keys(select: exp.Select, positions: Iterable[int], names: Names) -> It
             yield id(column), position
 
 
+def averaged_columns(select: exp.Select, names: Names) -> Iterator[tuple[int, str]]:
+    """Yield the averages of mere columns in the SELECT list, by the id() of the call, with the type of the column."""
+    for call in (call for item in select.expressions for call in item.find_all(exp.Avg)):
+        slot = names.sources.resolve(call.this) if isinstance(call.this, exp.Column) else None
+        of = None if slot is None else names.sources.slots[slot].column.type
+        if of is not None:
+            yield id(call), of
+
+
 def _is_same(item: exp.Expr, key: exp.Expr, names: Names) -> bool:
     """Return whether an item shows a grouping expression: the same words, or another name of the same column."""
     if isinstance(item, exp.Column) and isinstance(key, exp.Column):

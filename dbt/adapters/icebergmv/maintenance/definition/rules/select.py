@@ -27,6 +27,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.generators import gener
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import (
     Grouping,
     aggregates_all_rows,
+    averaged_columns,
     grouping_of,
     has_grouping_sets,
     is_aggregate,
@@ -218,7 +219,8 @@ def _grouped(select: exp.Select, names: Names, below: Additive) -> Grouped | Non
     if keys is None:
         return None
     written, compared = written_columns(select, names.sources), compared_columns(select, names.sources)
-    return Grouped(keys, below, written, compared, has_sets, dict(named_keys(select, keys, names)))
+    named, averaged = dict(named_keys(select, keys, names)), dict(averaged_columns(select, names))
+    return Grouped(keys, below, written, compared, has_sets, named, averaged)
 
 
 def _lost(select: exp.Select, sources: Sources, columns: Sequence[TrackedColumn]) -> dict[Occurrence, str]:

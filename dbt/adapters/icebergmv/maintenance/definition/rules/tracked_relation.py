@@ -102,6 +102,7 @@ class Grouped:
     list reads is among them. `compared` are those that every DISTINCT in the list compares; None without any.
     `has_sets`: it has several grouping sets, no two of them the same, and the keys are all of their columns.
     `named` are the columns in the list that mean a key by the name which that key has there, by their id(): its place.
+    `averaged` has the types of columns of which the list takes an average, by the id() of the call.
     """
 
     keys: tuple[int, ...]
@@ -110,6 +111,7 @@ class Grouped:
     compared: frozenset[str] | None = None
     has_sets: bool = False
     named: Mapping[int, int] = field(default_factory=dict)
+    averaged: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -129,7 +131,7 @@ class Deltas:
 
     def not_additive(self) -> Deltas:
         """Return the deltas after an operator that looks at several rows at once."""
-        return Deltas({}, self.emptied_by, emptied_with=self.emptied_with)
+        return replace(self, additive={}, grouped=None)
 
     def one_row(self, select: exp.Expr) -> Deltas:
         """Return the deltas after a SELECT that makes one row of all, of none too."""
@@ -137,7 +139,7 @@ class Deltas:
         if having is not None:
             # In parentheses its words have no other meaning behind an AND.
             edits.add(Edit("all rows", id(having.this)))
-        return Deltas({}, self.emptied_by, emptied_with=self.emptied_with | edits)
+        return replace(self.not_additive(), emptied_with=self.emptied_with | edits)
 
 
 EditKind = Literal[
@@ -314,6 +316,14 @@ class Scope:
     ctes: Mapping[str, TrackedRelation] = field(default_factory=dict)
     outer_names: frozenset[str] = frozenset()
     moved: exp.Expr | None = None
+
+    @property
+    def has_plain_literals(self) -> bool:
+        """Return whether every session reads the literals of the text alike.
+
+        Double quotes may be those of a name, backslashes those of a character.
+        """
+        return '"' not in self.sql and "\\" not in self.sql
 
     def with_cte(self, name: str, relation: TrackedRelation) -> Scope:
         """Return the scope with one more common table expression in sight."""
