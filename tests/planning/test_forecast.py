@@ -7,7 +7,12 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.planning.considered import considered
-from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, certain, forecast_of
+from dbt.adapters.icebergmv.maintenance.planning.forecast import (
+    Forecast,
+    certain,
+    forecast_of,
+    references_worth_listing,
+)
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
@@ -81,6 +86,19 @@ def test_keys_of_the_changed_rows_themselves_are_never_too_dear() -> None:
     sql = " UNION ALL ".join(f"SELECT DISTINCT region FROM t WHERE v < {i}" for i in range(8))
     many = replace(sized(change([DAY]), 1_000_000), references=tuple(range(8)))
     assert foretold(sql, status(many)).kinds == ("overwrite", "none", "full")
+
+
+@pytest.mark.parametrize(("rows", "kinds", "listed"), [(4_000_000, ("full",), set()), (100_000, None, {1})])
+def test_nothing_is_listed_where_the_refresh_is_full_whatever_it_is(
+    rows: int, kinds: tuple[str, ...] | None, listed: set[int]
+) -> None:
+    """The large table is not asked, however little changed of the small one."""
+    definition = analysed("SELECT t.region, max(t.v) AS m FROM t JOIN u ON t.id = u.id GROUP BY t.region")
+    large = sized(replace(change([DAY]), changed_rows=rows), 5_000_000)
+    both = status(large, sized(replace(change([DAY]), changed_rows=500), 1_000, "u", 1))
+    assert references_worth_listing(definition, both, AUTO) == listed
+    found = forecast_of(definition, both, AUTO)
+    assert kinds is None or (found.kinds, found.questions) == (kinds, ())
 
 
 def test_groups_may_be_merged_or_not() -> None:

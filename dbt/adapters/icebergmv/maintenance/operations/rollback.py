@@ -19,7 +19,7 @@ from dbt.adapters.icebergmv.maintenance.operations.versions import (
     VersionedView,
     versions_of,
 )
-from dbt.adapters.icebergmv.maintenance.planning.forecast import foresee
+from dbt.adapters.icebergmv.maintenance.planning.foreseen import foresee
 from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions
 from dbt.adapters.icebergmv.maintenance.refresh.publish import ViewText, publish_as_found
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (

@@ -1,4 +1,4 @@
-"""What the next refresh of a view will do, as far as metadata say it: the same decision as `settle`, without Spark.
+"""What a refresh may come to, as far as metadata say it: the same decision as `settle`, without Spark.
 
 Where the decision depends on what Spark is asked when the refresh runs, each kind that it may come to is named, and
 what is asked. A kind that is not named here is never what the refresh then does.
@@ -10,12 +10,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from dbt.adapters.icebergmv.maintenance.catalog.reader import table_columns
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden, key_name
-from dbt.adapters.icebergmv.maintenance.definition.partitioning import parse_partition_by, stored_partitioning
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
-from dbt.adapters.icebergmv.maintenance.planning.kept_columns import as_far_as_of_use, stored_hidden, with_states
 from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
     full_at_once,
     full_without_questions,
@@ -26,16 +22,6 @@ from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.planner import added_beside, plan_refresh, without_regions
 from dbt.adapters.icebergmv.maintenance.planning.reached_rows import definition_below
 from dbt.adapters.icebergmv.maintenance.planning.reasons import asked_steps
-from dbt.adapters.icebergmv.maintenance.planning.settle import (
-    PlanOptions,
-    Settled,
-    first_plan,
-    is_final,
-    request_of,
-    unfit_of,
-)
-from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, Columns, check_columns
-from dbt.adapters.icebergmv.maintenance.planning.storage_fit import PARTITIONED_OTHERWISE
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import (
     ToAsk,
     as_far_as_it_pays,
@@ -48,7 +34,6 @@ from dbt.adapters.icebergmv.maintenance.planning.to_ask import (
 )
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Step
 from dbt.adapters.icebergmv.maintenance.predicates.local_time import LocalTime
-from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus, by_reference
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
 
@@ -67,48 +52,6 @@ class Forecast:
     questions: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True)
-class Foreseen:
-    """The forecast of a refresh, and the view that it was made of.
-
-    `request` is what it was made from besides, where more than metadata of the view decided; `settled` is what would be
-    carried out by its plan, if anything would.
-    """
-
-    forecast: Forecast
-    view: Inspection
-    request: PlanRequest | None = None
-    settled: Settled | None = None
-
-
-def foresee(view: Inspection, options: PlanOptions) -> Foreseen:
-    """Return what a refresh of an inspected view will do.
-
-    Raises InvalidConfig for a `partition_by` that the stored columns do not have.
-    """
-    match view:
-        case NewView():
-            return Foreseen(certain(Full(view.rebuild)), view)
-        case LostView():
-            return Foreseen(certain(Full(view.rebuild or view.lost)), view)
-        case RefreshedView():
-            return _foresee(view, options)
-
-
-def _foresee(view: RefreshedView, options: PlanOptions) -> Foreseen:
-    plan = first_plan(view, options)
-    if is_final(view, plan) or view.rebuild is not None:
-        return Foreseen(certain(plan), view)
-    view, columns = as_stored(view)
-    unfit = unfit_of(view, columns.hidden, _other_partitioning(view, columns))
-    request = request_of(view, options, columns.hidden, unfit)
-    forecast = forecast_of(view.definition, view.status, request)
-    if isinstance(forecast.plan, NoOp):
-        return Foreseen(forecast, view, request)
-    settled = Settled(view, columns.output, forecast.plan, unfit, stored_hidden(view.storage))
-    return Foreseen(forecast, view, request, settled)
-
-
 def certain(plan: RefreshPlan) -> Forecast:
     """Return the forecast of a plan that nothing can change any more."""
     return Forecast(plan, (plan.kind,))
@@ -125,7 +68,7 @@ def kinds_of(definition: ViewDefinition, policy: RefreshPolicy, incremental: boo
 
 def forecast_of(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Forecast:
     """Return what comes of a definition, its status and a request to which Spark has not answered anything yet."""
-    to_list = references_to_list(definition, status, request)
+    to_list = references_worth_listing(definition, status, request)
     to_filter = references_to_filter(definition, status, request)
     # Values may show that much less changed.
     at_once = None if to_list or to_filter else full_at_once(definition, status, request)
@@ -140,6 +83,20 @@ def forecast_of(definition: ViewDefinition, status: MaterializedViewStatus, requ
     # Values decide which rows may be affected. Where only appends affect any, rows are only added.
     kinds = ("none",) if is_append else kinds_of(definition, request.policy, request.incremental)
     return Forecast(forecast.plan, _united(forecast.kinds, kinds), (*listed, *kept, *forecast.questions))
+
+
+def references_worth_listing(
+    definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest
+) -> frozenset[int]:
+    """Return the references to small tables that are first asked which values changed rows hold.
+
+    There is none where the refresh is full even if no row of these tables changed.
+    """
+    to_list = references_to_list(definition, status, request)
+    others = status.as_if_unchanged(to_list)
+    if not to_list or references_to_filter(definition, others, request):
+        return to_list
+    return frozenset() if _as_files_say(definition, others, request).kinds == ("full",) else to_list
 
 
 def _as_files_say(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> Forecast:
@@ -245,29 +202,3 @@ def _keys_of(definition: ViewDefinition, status: MaterializedViewStatus, to_ask:
 
 def _united(*kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
     return tuple(dict.fromkeys(kind for some in kinds for kind in some))
-
-
-def as_stored(view: RefreshedView) -> tuple[RefreshedView, Columns]:
-    """Return the view with the columns that its storage table has, in place of those that Spark would see.
-
-    They are the same as long as SELECT, settings and schemas are; where these changed, the stored rows are not kept.
-    """
-    view = as_far_as_of_use(view)
-    table = view.stored.table
-    output = tuple(Column(c.name, c.type) for c in table_columns(table) if not is_hidden(c.name))
-    stored, definition = stored_hidden(table), view.definition
-    if definition.keys:
-        is_same = [c.name for c in stored] == [key_name(text) for text in definition.keys]
-    else:
-        is_same = definition.merging is not None and len(definition.merging.hidden) == len(stored)
-    columns = Columns(output, stored if is_same else ())
-    return with_states(check_columns(view, columns), columns)
-
-
-def _other_partitioning(view: RefreshedView, columns: Columns) -> str | None:
-    """Return that the storage table is not partitioned as the model says now, if so."""
-    wanted = view.request.config.partition_by
-    if wanted is None:
-        return None
-    fields = parse_partition_by(wanted, [c.name for c in columns.output])
-    return None if fields == stored_partitioning(view.storage) else PARTITIONED_OTHERWISE

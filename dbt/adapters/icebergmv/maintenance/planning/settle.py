@@ -24,6 +24,7 @@ from dbt.adapters.icebergmv.maintenance.planning.cost import (
     most_seconds_asked,
 )
 from dbt.adapters.icebergmv.maintenance.planning.dynamic_filtering import DynamicFiltering
+from dbt.adapters.icebergmv.maintenance.planning.forecast import references_worth_listing
 from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
     as_far_as_of_use,
     keeps,
@@ -45,7 +46,7 @@ from dbt.adapters.icebergmv.maintenance.planning.spark_columns import (
     columns_of_definition,
 )
 from dbt.adapters.icebergmv.maintenance.planning.stored_share import shares_within_bounds
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import references_to_filter, references_to_list
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import references_to_filter
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,
     LostView,
@@ -160,7 +161,7 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     columns, hidden = described.output, described.hidden
     unfit = unfit_of(view, hidden, misfit(lake, view, columns))
     view = _filtered(view, _request(view, options, unfit), asking.run)
-    to_list = references_to_list(view.definition, view.status, _request(view, options, unfit))
+    to_list = references_worth_listing(view.definition, view.status, request_of(view, options, hidden, unfit))
     if to_list:
         listing = Listing(view.bases.catalog_name, asker_of(lake, Limit()))
         view = replace(view, status=listing.status(view.definition, view.status, to_list))

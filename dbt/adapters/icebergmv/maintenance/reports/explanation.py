@@ -18,7 +18,8 @@ from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
 from dbt.adapters.icebergmv.maintenance.planning.considered import Considered, considered
-from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, foresee
+from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast
+from dbt.adapters.icebergmv.maintenance.planning.foreseen import foresee
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full
 from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import Outlook, outlook

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, RefreshRefused
-from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, foresee, kinds_of
+from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, kinds_of
+from dbt.adapters.icebergmv.maintenance.planning.foreseen import foresee
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp
 from dbt.adapters.icebergmv.maintenance.planning.policy import enforce
 from dbt.adapters.icebergmv.maintenance.planning.read_estimate import bytes_of

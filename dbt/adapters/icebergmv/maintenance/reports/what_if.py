@@ -10,7 +10,8 @@ from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows, Wa
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import live_files, manifests_of
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableChange
 from dbt.adapters.icebergmv.maintenance.planning.cost import WORTH_ASKING, is_within_bounds
-from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, as_stored, forecast_of
+from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, forecast_of
+from dbt.adapters.icebergmv.maintenance.planning.foreseen import as_stored
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
 from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions, request_of, unfit_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import Wanted
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange, change_since
@@ -60,6 +60,12 @@ class MaterializedViewStatus:
     def reaching(self) -> list[BaseTableStatus]:
         """Return the base tables of which some row that changed in such a way may reach the view."""
         return [base for base in self.stale if base.may_reach]
+
+    def as_if_unchanged(self, references: Collection[int]) -> MaterializedViewStatus:
+        """Return the status that it would be if no row of the tables of some references changed."""
+        fresh = TableChange("fresh")
+        bases = (replace(b, change=fresh) if b.is_among(references) else b for b in self.base_tables)
+        return replace(self, base_tables=tuple(bases))
 
     @property
     def by_reference(self) -> dict[int, BaseTableStatus]:
