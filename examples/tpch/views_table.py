@@ -100,8 +100,14 @@ SECTIONS = {
         "customers_listed",
         "balances_listed",
         "newest_customer_of_a_nation",
+        "names_of_the_newest",
     ],
-    "Windows": ["dearest_order_of_a_day", "running_balance", "orders_of_a_customer_numbered"],
+    "Windows": [
+        "dearest_order_of_a_day",
+        "running_balance",
+        "orders_of_a_customer_numbered",
+        "customers_by_quarter_of_balance",
+    ],
     "UNION, INTERSECT and EXCEPT": [
         "events",
         "days_with_events",

@@ -44,6 +44,7 @@ VIEWS = {
     " exists (select 1 from {orders} p where p.customer = c.id and p.score > 1) as well from {customers} c",
     "scores": f"select c.country, cast(max(o.score) as string) as best {JOINED} group by c.country",
     "latest": "select customer, max_by(amount, id) as amount from {orders} group by customer",
+    "picked": "select id, amount from {orders} limit 1000",
     "monitor": "select 'orders' as of, count(*) as n, max(day) as last from {orders} union all"
     " select 'customers', count(*), null from {customers} having max(id) is null or count(*) > 1",
 }
@@ -65,7 +66,8 @@ ROUNDS = {
                 "branches": "overwrite",
                 "one_branch": "none",
                 "monitor": "overwrite",
-                "latest": "full",
+                "latest": "overwrite",
+                "picked": "full",
             },
         },
     ),
@@ -78,7 +80,8 @@ ROUNDS = {
             **{"never_ordered": "overwrite", "busy": "overwrite", "below": "overwrite", "above_all": "none"},
             **{"quiet": "overwrite", "branches": "overwrite", "one_branch": "none"},
             # Partitions follow the days that are counted; the changed row names a customer that is not there.
-            **{"pairs": "merge", "best": "overwrite", "monitor": "overwrite", "latest": "full"},
+            **{"pairs": "merge", "best": "overwrite", "monitor": "overwrite", "latest": "overwrite"},
+            "picked": "full",
         },
     ),
     "written again with the same rows": (
@@ -89,7 +92,7 @@ ROUNDS = {
         ["UPDATE {orders} SET customer = 2 WHERE id = 3"],
         {
             **dict.fromkeys(["by_country", "large", "ranked", "scores", "best"], "overwrite"),
-            **{"monitor": "none", "latest": "full"},
+            **{"monitor": "none", "latest": "overwrite"},
         },
     ),
     "a customer of no country": (

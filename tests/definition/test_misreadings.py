@@ -118,7 +118,7 @@ def test_clock_hidden_by_a_column_of_an_outer_table(monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("aggregate", ["`first`(v)", "max_by(id, v)", "min_by(id, v)", "mode(v)"])
 def test_order_dependent(aggregate: str) -> None:
-    assert analysed_over_tables(f"SELECT d, {aggregate} AS f FROM t GROUP BY d").full_when_changed is not None
+    assert analysed_over_tables(f"SELECT d, {aggregate} AS f FROM t GROUP BY d").depends_on_order is not None
 
 
 def test_isnull_where_it_is_no_call_is_not_understood() -> None:

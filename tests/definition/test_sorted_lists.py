@@ -17,7 +17,7 @@ def _analysed(sql: str) -> ViewDefinition:
 
 
 def _reason(items: str, types: dict[str, str], rest: str = "from t group by k") -> str | None:
-    return _analysed(f"select k, {items} {rest}").with_types({"k": "int", **types}).full_when_changed
+    return _analysed(f"select k, {items} {rest}").with_types({"k": "int", **types}).depends_on_order
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_equal_values_of_other_types_can_be_told_apart(of: str) -> None:
         ("sort_array(collect_list(collate(x, 'UTF8_LCASE'))) as xs", "from t group by k"),
     ],
 )
-def test_what_may_depend_on_an_order_is_still_full(items: str, rest: str) -> None:
+def test_what_may_depend_on_an_order(items: str, rest: str) -> None:
     assert _reason(items, {"xs": "array<int>", "ys": "array<int>"}, rest) is not None
 
 
@@ -84,7 +84,7 @@ def test_what_may_depend_on_an_order_is_still_full(items: str, rest: str) -> Non
 def test_a_limit_picks_other_rows_wherever_it_is(items: str, picked: str) -> None:
     definition = _analysed(picked.format(items))
     assert definition.sorted_lists is None
-    assert (definition.with_types({"xs": "array<int>"}).full_when_changed or "").startswith("LIMIT")
+    assert (definition.with_types({"xs": "array<int>"}).depends_on_order or "").startswith("LIMIT")
 
 
 def test_where_nothing_is_collected_there_are_no_lists() -> None:
@@ -101,10 +101,18 @@ def test_every_list_has_to_be_exact() -> None:
 def test_types_that_are_known_later_are_believed() -> None:
     definition = _analysed("select k, sort_array(collect_set(x)) as xs from t group by k")
     assert definition.sorted_lists == SortedLists(frozenset({"xs"}), ORDER.format("collect_set"))
-    assert definition.full_when_changed == ORDER.format("collect_set")
+    assert definition.depends_on_order == ORDER.format("collect_set")
     exact = definition.with_types({"xs": "array<int>"})
-    assert exact.full_when_changed is None
-    assert exact.with_types({"xs": "array<double>"}).full_when_changed == ORDER.format("collect_set")
+    assert exact.depends_on_order is None
+    assert exact.with_types({"xs": "array<double>"}).depends_on_order == ORDER.format("collect_set")
+
+
+@pytest.mark.parametrize(("distinct", "is_full"), [("", False), ("distinct", True)])
+def test_inexact_lists_are_refreshed_in_full_where_they_are_not_only_shown(distinct: str, is_full: bool) -> None:
+    definition = _analysed(f"select {distinct} k, sort_array(collect_set(x)) as xs from t group by k")
+    assert definition.with_types({"xs": "array<int>"}).full_when_changed is None
+    inexact = definition.with_types({"xs": "array<int>"}).with_types({"xs": "array<double>"})
+    assert (inexact.full_when_changed is not None) == is_full
 
 
 def test_types_do_not_settle_what_is_full_for_another_reason() -> None:

@@ -22,7 +22,7 @@ DAILY = analysed("SELECT CAST(ts AS date) AS k, count(*) AS c FROM t GROUP BY k"
 TOTAL = analysed("SELECT count(*) AS c FROM t")
 VOLATILE = analysed("SELECT d, rand() AS r FROM t")
 SHORTENED = analysed("SELECT concat( region, '-',\n region) AS r, count(*) AS c FROM t GROUP BY 1")
-ORDERED = analysed("SELECT d, first(v) AS f FROM t GROUP BY d")
+ORDERED = analysed("SELECT DISTINCT d, first(v) AS f FROM t GROUP BY d")
 STALE = status(base_status(change([partition_rows(BY_DAY, (10,))], unit="day")))
 OF_REGION = status(base_status(change([partition_rows([("identity", "region")], ("a",))], unit="day")))
 FRESH = status(base_status(change(status="fresh")))

@@ -25,7 +25,7 @@ MERGED = analysed("SELECT count(*) AS c FROM t")
 BELOW = analysed("SELECT n, count(*) AS c FROM (SELECT v, count(*) AS n FROM t GROUP BY v) q GROUP BY n")
 NOT_BELOW = analysed("SELECT count(*) AS c FROM (SELECT count(*) AS n FROM t GROUP BY v) q WHERE n > 1")
 VOLATILE = analysed("SELECT CAST(ts AS date) AS k, rand() AS x FROM t")
-ORDERED = analysed("SELECT region, first(id) AS x FROM t GROUP BY region")
+ORDERED = analysed("SELECT DISTINCT region, first(id) AS x FROM t GROUP BY region")
 STORAGE = ("lake", "ns", "s")
 FULL = Full("t was replaced")
 

@@ -30,7 +30,7 @@ from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.constants import without_literals
-from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
+from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows, is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_uses import occurrences_in
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Filter,
@@ -41,6 +41,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     TrackedRelation,
     Unlisted,
 )
+from dbt.adapters.icebergmv.maintenance.definition.shown_values import are_shown_alone
 from dbt.adapters.icebergmv.maintenance.definition.sorted_lists import SortedLists, sorted_lists
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
@@ -62,8 +63,9 @@ class ViewDefinition:
     """An analysed SELECT.
 
     `columns` is None when the output cannot be known without Spark. `always_full` says why the view can be neither kept
-    nor refreshed in part, whatever changed; `full_when_changed` why a change always asks for a full refresh. Because
-    of `sorted_lists` alone it does not, where `with_types` finds that their values are exact.
+    nor refreshed in part, whatever changed; `full_when_changed` why a change always asks for a full refresh.
+    `depends_on_order` says which values may be others although no row changed; where `with_types` finds that the values
+    in `sorted_lists` are exact, none may. `shown_alone`: a change asks for nothing because of them (shown_values.py).
     `obstacles` says, per base occurrence, what keeps it from being tracked. `additive` holds the references whose new
     rows alone give the new output rows, with those that are read as empty for it. `rewritable`: subqueries
     may take the places of the references, because no column is named with a schema, as in `s.t.c`.
@@ -83,6 +85,8 @@ class ViewDefinition:
     columns: tuple[TrackedColumn, ...] | None
     always_full: str | None = None
     full_when_changed: str | None = None
+    depends_on_order: str | None = None
+    shown_alone: bool = False
     sorted_lists: SortedLists | None = None
     occurrences: frozenset[Occurrence] = frozenset()
     obstacles: Mapping[Occurrence, str] = field(default_factory=dict)
@@ -140,8 +144,10 @@ class ViewDefinition:
 
     def with_types(self, types: Mapping[str, str]) -> ViewDefinition:
         """Return the definition as its output columns have these types, in Spark's words."""
-        lists = self.sorted_lists
-        return self if lists is None else replace(self, full_when_changed=lists.obstacle(types))
+        if self.sorted_lists is None:
+            return self
+        depends = self.sorted_lists.obstacle(types)
+        return replace(self, depends_on_order=depends, full_when_changed=None if self.shown_alone else depends)
 
     def uses_of(self, index: int) -> tuple[Occurrence, ...]:
         """Return the occurrences of a reference: several where a CTE around it is used again."""
@@ -233,12 +239,15 @@ def analyse(
     check_names([c.name for c in (relation.columns or ())][: -len(keys) or None])
     followed, nodes = without_literals(relation), Nodes(query)
     unnamed, depends = reads_unnamed(nodes, words), order_dependence(query, tokens)
+    shown_alone = depends is not None and are_shown_alone(parsed)
     return ViewDefinition(
         sql=sql,
         references=references.tables,
         columns=followed.columns,
         always_full=references.opaque or volatility(nodes, tokens, known.columns),
-        full_when_changed=depends,
+        full_when_changed=None if shown_alone else depends,
+        depends_on_order=depends,
+        shown_alone=shown_alone,
         sorted_lists=None if depends is None else sorted_lists(parsed, depends),
         occurrences=relation.occurrences - relation.ruled_out,
         obstacles={o: reason for o, reason in relation.obstacles.items() if o not in relation.ruled_out},
@@ -307,7 +316,7 @@ def _follows_its_rows(select: exp.Select) -> bool:
         return False
     if select.args.get("group") is not None:
         return True
-    return select.args.get("having") is None and not any(_aggregates(item) for item in select.expressions)
+    return not aggregates_all_rows(select) and not any(_aggregates(item) for item in select.expressions)
 
 
 def _aggregates(item: exp.Expr) -> bool:

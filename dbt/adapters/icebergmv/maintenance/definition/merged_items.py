@@ -6,7 +6,7 @@ The text of items is kept: the calls in it are cut out by their places, and the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 
 from sqlglot import exp
@@ -213,7 +213,6 @@ class ItemReader:
         count = self._state("count", f"count({argument}){of}", of_row)
         if kind == "sum" or words.magnitude is None:
             return Call(kind, value, count)
-        of_row = of_row and replace(of_row, magnitude=words.magnitude)
         magnitude = f"try_sum({words.magnitude.format(argument)}){of}"
         return Call(kind, value, count, self._state("magnitude", magnitude, of_row))
 
@@ -231,7 +230,8 @@ class ItemReader:
             end = self._closing(closed + 2) + 1
             of, condition = f" {self._text(closed + 1, end)}", self._text(closed + 4, end - 1)
         magnitude = magnitude_of(self._grouped.averaged.get(id(call)))
-        return _Words(start, end, name, argument, of, argument_of(call, argument, condition), magnitude)
+        of_row = argument_of(call, argument, condition, magnitude or "")
+        return _Words(start, end, name, argument, of, of_row, magnitude)
 
     def _closing(self, opened: int) -> int:
         if opened >= len(self._tokens) or self._tokens[opened].token_type != TokenType.L_PAREN:

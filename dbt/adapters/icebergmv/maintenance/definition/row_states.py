@@ -41,13 +41,13 @@ ROW_STATE = "icebergmv_adds_"
 class Argument:
     """What an aggregate is called with: its text, the condition of a FILTER behind it, and whether it counts TRUE.
 
-    `magnitude` is how its absolute value is written.
+    `magnitude` is how its absolute value is written, where somebody wants to know.
     """
 
     text: str
     condition: str = ""
     counts_true: bool = False
-    magnitude: str = MAGNITUDE
+    magnitude: str = ""
 
     def added(self, kind: StateKind) -> str:
         """Return what a row adds to a state of this kind."""
@@ -81,11 +81,11 @@ def _is_true(condition: str) -> str:
     return f"({condition}) IS TRUE"
 
 
-def argument_of(call: exp.Expr, text: str, condition: str) -> Argument | None:
+def argument_of(call: exp.Expr, text: str, condition: str, magnitude: str) -> Argument | None:
     """Return what a call is called with, given the texts; None where a row alone says nothing: DISTINCT, several."""
     if call.this is None or call.args.get("expressions") or isinstance(call.this, exp.Distinct):
         return None
-    found = Argument(text, condition, isinstance(call, exp.CountIf))
+    found = Argument(text, condition, isinstance(call, exp.CountIf), magnitude)
     if call.find(exp.Star):
         return found if text == "*" else None
     of = call.parent.expression.this if isinstance(call.parent, exp.Filter) else None

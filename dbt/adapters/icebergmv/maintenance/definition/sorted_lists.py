@@ -30,7 +30,7 @@ _LIST = re.compile(r"array<(.*)>")
 class SortedLists:
     """The output columns, in lower case, that are such lists; nothing else in the SELECT depends on an order.
 
-    `inexact` says why a change asks for a full refresh where equal values in one of them can be told apart.
+    `inexact` says what depends on an order where equal values in one of them can be told apart.
     """
 
     columns: frozenset[str]

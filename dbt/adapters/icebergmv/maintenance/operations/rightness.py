@@ -80,6 +80,6 @@ def _definition_then(catalog: CatalogReader, view: TableName, state: ViewState, 
 
 def _refuse_other_rows(definition: ViewDefinition) -> None:
     """Refuse a SELECT that may give other rows from the same tables."""
-    reason = definition.always_full or definition.full_when_changed
+    reason = definition.always_full or definition.depends_on_order
     if reason is not None:
         raise NotReadable(f"{reason}, so it may give other rows. Compare them by a query of your own.")

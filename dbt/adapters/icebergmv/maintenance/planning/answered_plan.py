@@ -16,6 +16,7 @@ from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, 
 from dbt.adapters.icebergmv.maintenance.planning.cost import nearly_all_keys, small_beside_large
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
+    IN_VAIN,
     Effort,
     effort_so_far,
     full_without_questions,
@@ -26,6 +27,7 @@ from dbt.adapters.icebergmv.maintenance.planning.plan import NoOp, Overwrite, Re
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh, unaffected
 from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
+from dbt.adapters.icebergmv.maintenance.planning.reasons import unanswered
 from dbt.adapters.icebergmv.maintenance.planning.replaced_share import full_instead, most_replaced
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import (
@@ -71,7 +73,8 @@ def answered_plan(
     if asks_for_any_row(definition, status, request):
         otherwise = plan_refresh(definition, status, request)
         if "questions" in request.left_out:
-            return otherwise, replace(effort, left_out=frozenset(["questions"]))
+            why = f"{otherwise.reason}; {unanswered(status.reaching[0], IN_VAIN)}"
+            return replace(otherwise, reason=why), replace(effort, left_out=frozenset(["questions"]))
         is_same = replace(questions(definition.asked), until=asking.until).no_row_changed(asking.run)
         return unaffected(status) if is_same else otherwise, replace(effort, asked=True)
     to_ask = references_to_ask(definition, status, request)

@@ -74,9 +74,14 @@ def _merges(call: Call, types: Mapping[State, str]) -> bool:
 def _has_magnitude(call: Call, types: Mapping[State, str]) -> bool:
     """Return whether an average that may be rounded on the way has a magnitude in which no digit is lost."""
     of = types[call.value]
-    if of.startswith("decimal(") and _precision(of)[0] > _MOST_IN_DOUBLE:
+    if not _is_averaged_in_double(of):
         return True
     return call.magnitude is not None and types[call.magnitude] in (of, _SUM_OF_MAGNITUDES)
+
+
+def _is_averaged_in_double(of: str) -> bool:
+    """Return whether Spark computes an average with doubles, given the type of the sum of its values."""
+    return not of.startswith("decimal(") or _precision(of)[0] <= _MOST_IN_DOUBLE
 
 
 def _precision(decimal: str) -> tuple[int, int]:
@@ -177,15 +182,19 @@ class MergedGroups:
 
     def _refusals(self) -> Iterator[tuple[str, str]]:
         """Yield the conditions on the parts of a group under which it is not merged, each with its word."""
+        types = _types(self.merging, self.columns)
         for call in (call for call in self.merging.calls if call.count is not None):
-            yield f"bool_or({self._lost(call)})", _SUM
+            yield f"bool_or({self._lost(call.value, call)})", _SUM
+            # A part of the magnitude that overflowed would count as nothing in the magnitude of all.
+            if call.magnitude is not None and _is_averaged_in_double(types[call.value]):
+                yield f"bool_or({self._lost(call.magnitude, call)})", _AVERAGE
         for state in dict.fromkeys(call.value for call in self.merging.calls if call.kind in ("min", "max")):
             yield self._extreme_went(state), _EXTREME
 
-    def _lost(self, call: Call) -> str:
+    def _lost(self, state: State, call: Call) -> str:
         """Return whether a part has values and no sum of them."""
-        values, count = identifier(self._name(call.value)), identifier(self._name(call.count or call.value))
-        return f"{values} IS NULL AND {count} <> 0"
+        total, count = identifier(self._name(state)), identifier(self._name(call.count or call.value))
+        return f"{total} IS NULL AND {count} <> 0"
 
     def _extreme_went(self, state: State) -> str:
         """Return whether what went held an extreme that nothing has replaced for certain."""
@@ -218,7 +227,7 @@ class MergedGroups:
         types = _types(self.merging, self.columns)
         for call in self.merging.calls:
             if call.count is not None:
-                yield self._lost(call), _SUM
+                yield self._lost(call.value, call), _SUM
             if call.kind == "avg":
                 yield self._inexact(call, types[call.value]), _AVERAGE
 
@@ -226,7 +235,7 @@ class MergedGroups:
         """Return whether an average may be another one than Spark computes of all values."""
         count = identifier(self._name(call.count or call.value))
         precision, scale = _precision(of) if of.startswith("decimal(") else (0, 0)
-        if call.magnitude is None or precision > _MOST_IN_DOUBLE:
+        if call.magnitude is None or not _is_averaged_in_double(of):
             return f"{count} >= {10 ** (_EXACT_DIGITS - precision)}"
         magnitude = identifier(self._name(call.magnitude))
         return f"{count} <> 0 AND coalesce({magnitude} >= {Decimal(_EXACT_IN_DOUBLE).scaleb(-scale):f}, true)"
@@ -306,6 +315,6 @@ def _average_of_decimals(total: str, count: str, of: str) -> str:
     """
     precision, scale = _precision(of)
     average = f"{total} / CAST({count} AS decimal(20, 0))"
-    if precision <= _MOST_IN_DOUBLE:
+    if _is_averaged_in_double(of):
         average = f"{_average(f'({total} * {10**scale}BD)', count)} / {10**scale}D"
     return f"CAST({average} AS decimal({precision - 6}, {scale + 4}))"

@@ -69,7 +69,7 @@ def without_regions(
     if found is not None:
         return found
     if definition.full_when_changed is not None:
-        is_reached = status.reaching or status.clock is not None
+        is_reached = status.reaching or status.clock is not None or definition.columns is None
         return Full(f"{definition.full_when_changed} ({changes(status)})") if is_reached else unaffected(status)
     return _append(definition, status.reaching, request) if request.appends and stands_still(status, request) else None
 

@@ -123,6 +123,8 @@ def asks_for_any_row(definition: ViewDefinition, status: MaterializedViewStatus,
     """
     if definition.full_when_changed is None or status.clock is not None or not definition.rewritable:
         return False
+    if definition.columns is None:
+        return False  # It is not known what its conditions leave out.
     if costs_too_much(request, status.reaching, status) or full_or_none(definition, status, request) is not None:
         return False
     return bool(status.reaching) and all(has_former_version(b) and not is_appended(b) for b in status.reaching)

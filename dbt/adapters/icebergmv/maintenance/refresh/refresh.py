@@ -110,7 +110,8 @@ def _reads_of(inspected: Inspection, settled: Inspection, reads: ReadPlan) -> Re
     Views may stay names in it after all, which no reader can watch, and it may have other hidden keys to stitch by.
     """
     before, after = (
-        (view.views, view.definition.keys, view.definition.full_when_changed) for view in (inspected, settled)
+        (view.views, view.definition.keys, view.definition.full_when_changed, view.definition.depends_on_order)
+        for view in (inspected, settled)
     )
     return reads if before == after else read_plan(settled)
 

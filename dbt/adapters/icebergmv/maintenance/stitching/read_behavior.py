@@ -68,13 +68,13 @@ def read_plan(inspection: Inspection) -> ReadPlan:
     if unknown is not None:
         return ReadPlan("use_view_query", unknown, always_definition=True)
     looked_at = {bases.of(r).name for r in inspection.definition.live}
-    if definition.full_when_changed is None and are_small(
+    reason = definition.full_when_changed or definition.depends_on_order
+    if reason is None and are_small(
         [bases.of(r) for r in definition.references], len(looked_at), config.definition_below_rows
     ):
         return ReadPlan("use_view_query", is_small=True)
     if wanted == "use_view_query":
         return ReadPlan(wanted)
-    reason = definition.full_when_changed
     if reason is None and not definition.rewritable:
         reason = "its SELECT names columns with a schema"
     if reason is None and definition.selects_subquery:

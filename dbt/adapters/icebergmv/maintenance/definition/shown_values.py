@@ -1,0 +1,84 @@
+"""Values that depend on the order of rows, as those of `max_by`, but are only shown.
+
+Whichever value of several a refresh finds for a group is right. Where each row of the view shows one group, and no
+other row depends on that value, a group of which no row changed may keep what is stored: a full refresh could find the
+same. So these views are refreshed as others are, because groups are always replaced whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.definition.determinism import order_dependent_calls, picks_rows
+from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
+from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
+from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows, is_aggregate
+from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
+
+_DEPENDENT = (
+    *(exp.AnyValue, exp.ApproxQuantile, exp.ApproxTopK, exp.ArgMax, exp.ArgMin, exp.ArrayAgg, exp.ArrayUniqueAgg),
+    *(exp.First, exp.FirstValue, exp.GroupConcat, exp.Last, exp.LastValue, exp.Mode),
+)
+"""What the parser makes of the calls that `order_dependent_calls` finds in the text, and of nothing else."""
+
+_PASSING = frozenset(["expressions", "from_", "where", "with_", "order", "hint"])
+_GROUPING = _PASSING | {"group", "having", "joins", "laterals"}
+
+
+def are_shown_alone(parsed: ParsedSql) -> bool:
+    """Return whether all that depends on an order of rows are values of groups, each in a row of its own."""
+    if picks_rows(parsed.tree):
+        return False
+    dependent = [node for node in parsed.tree.walk() if _is_dependent(node)]
+    grouped = _shown_groups(parsed.tree, _ctes_used_once(parsed.tree))
+    shown = {id(node) for select in grouped or () for item in select.expressions for node in item.walk()}
+    # The parser may make something else of a call that is found in the text.
+    return len(dependent) == len(order_dependent_calls(parsed.tokens)) and all(id(node) in shown for node in dependent)
+
+
+def _is_dependent(node: exp.Expr) -> bool:
+    is_call = isinstance(node, exp.Anonymous) and known_of(written_name(node)).order_dependent
+    return (is_call or isinstance(node, _DEPENDENT)) and is_aggregate(node)
+
+
+def _shown_groups(query: exp.Expr, ctes: Mapping[str, exp.Expr]) -> list[exp.Select] | None:
+    """Return the SELECTs whose groups are the rows of a query; None where a row may be made of something else."""
+    match query:
+        case exp.Subquery() | exp.Paren() if not _others(query, frozenset(["this", "alias"])):
+            return _shown_groups(query.this, ctes)
+        case exp.Union() if not _others(query, frozenset(["this", "expression", "with_"])):
+            sides = [_shown_groups(side, ctes) for side in (query.this, query.expression)]
+            return None if None in sides else [select for side in sides if side is not None for select in side]
+        case exp.Table() if not _others(query, frozenset(["this", "alias"])):
+            below = ctes.get(query.name.lower())
+            return None if below is None else _shown_groups(below, ctes)
+        case exp.Select():
+            return _groups_of_select(query, ctes)
+    return None
+
+
+def _groups_of_select(select: exp.Select, ctes: Mapping[str, exp.Expr]) -> list[exp.Select] | None:
+    if any(item.find(exp.Window, exp.Query) or is_generator(item) for item in select.expressions):
+        return None
+    if select.args.get("group") is not None or aggregates_all_rows(select):
+        return None if _others(select, _GROUPING) else [select]
+    source, where = select.args.get("from_"), select.args.get("where")
+    if source is None or _others(select, _PASSING) or (where is not None and where.find(exp.Query)):
+        return None
+    return _shown_groups(source.this, ctes)
+
+
+def _others(node: exp.Expr, known: frozenset[str]) -> bool:
+    """Return whether a node has more than some known parts."""
+    return any(value for name, value in node.args.items() if name not in known)
+
+
+def _ctes_used_once(tree: exp.Expr) -> dict[str, exp.Expr]:
+    """Return the common table expressions that are used in one place, by their names, which no other one has."""
+    found: dict[str, list[exp.Expr]] = {}
+    for cte in tree.find_all(exp.CTE):
+        found.setdefault(cte.alias.lower(), []).append(cte.this)
+    uses = [table.name.lower() for table in tree.find_all(exp.Table) if not table.db]
+    return {name: ctes[0] for name, ctes in found.items() if len(ctes) == 1 and uses.count(name) == 1}
