@@ -47,6 +47,7 @@ SHAPES = (
     _shape("group_by_two", "SELECT {g:} AS key, v, min(id) AS mn, count(DISTINCT r) AS dr FROM {a} GROUP BY 1, 2"),
     _shape("group_by_all", "SELECT {g:} AS key, count(*) FILTER (WHERE v > 2) AS high FROM {a} GROUP BY ALL"),
     _shape("having", "SELECT {g:} AS key, count(*) AS cnt FROM {a} GROUP BY {g:} HAVING count(*) > 1"),
+    _shape("shown_alone", "WITH x AS (SELECT {g:} AS key, max_by(v, v) AS last, first(r) IS NULL AS f, count(*) AS cnt FROM {a} GROUP BY {g:}, r) SELECT key, last, f FROM x WHERE cnt > 0"),
     _shape("distinct", "SELECT DISTINCT {g:} AS key, v FROM {a}"),
     _shape("cte", "WITH x AS (SELECT {g:} AS key, v FROM {a} WHERE id > 0) SELECT key, sum(v) AS s FROM x GROUP BY key"),
     _shape("from_subquery", "SELECT q.key, count(*) AS cnt FROM (SELECT {g:} AS key, v FROM {a}) q WHERE v IS NOT NULL GROUP BY q.key"),
@@ -124,11 +125,12 @@ SOMETIMES_INCREMENTAL = frozenset(n for n in BY_NAME if n.startswith(("merged", 
 FULL_IN_TABLES = frozenset({"merged_total"})
 """Shapes that need a count which a view hides; what is stored as a table hides no column."""
 
-STITCHED = INTENDED - {"over_view", "over_view_join"}
+STITCHED = INTENDED - {"over_view", "over_view_join", "shown_alone"}
 """Shapes whose stale rows a view can find when it is read, if a key of theirs is a partition of a table.
 
-A refresh leaves branches and metadata files behind that the storage table of a materialized view did not have, so a
-view over another cannot know what changed there.
+Values that depend on the order of rows are as they were stored, or all computed by the reader. A refresh leaves
+branches and metadata files behind that the storage table of a materialized view did not have, so a view over another
+cannot know what changed there.
 """
 
 ONE_EXPRESSION = INTENDED - {

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from dbt.adapters.icebergmv.maintenance.definition.definition import at_moment
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.shown_values import are_shown_alone
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import FUNCTIONS
-from tests.support.bases import analysed
+from tests.support.bases import analysed, columns_of
 
 ARGUMENTS = {
     "max_by": "v, id",
@@ -73,7 +74,34 @@ def test_each_row_shows_one_group(sql: str) -> None:
         "SELECT region, explode(collect_list(v)) AS x FROM t GROUP BY region",
         f"SELECT region, (SELECT max(v) FROM t WHERE v = last) AS m FROM ({LAST})",
         f"WITH a AS ({LAST}) SELECT * FROM a TABLESAMPLE (10 PERCENT)",
+        f"SELECT region, window(last, '2 days', '1 day') AS w FROM ({LAST})",
     ],
 )
 def test_other_rows_may_follow_from_the_value(sql: str) -> None:
     assert not shown_alone(sql)
+
+
+@pytest.mark.parametrize("term", ["d >= current_date", "last <= current_date"])
+def test_where_the_clock_is_read_a_change_is_full(term: str) -> None:
+    """A term may compare it with the value, and which of several is found decides what the clock reaches."""
+    sql = f"SELECT d, last FROM (SELECT d, max_by(d, ts) AS last FROM t GROUP BY d) q WHERE {term}"
+    now = at_moment(analysed(sql), columns_of, {"date": "2024-01-01"})
+    assert now.clock is not None
+    assert now.full_when_changed == "max_by() depends on the order in which rows are read"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "row_number() OVER (PARTITION BY region ORDER BY d)",
+        "ntile(2) OVER (PARTITION BY region ORDER BY d)",
+        "lag(id) OVER (PARTITION BY region ORDER BY d)",
+        "first_value(id) IGNORE NULLS OVER (PARTITION BY region ORDER BY d)",
+        "sum(v) OVER (PARTITION BY region ORDER BY d ROWS UNBOUNDED PRECEDING) + 1",
+    ],
+)
+def test_no_region_names_what_ties_may_change(value: str) -> None:
+    """Joined with another table, the value would say which rows that table reaches."""
+    q = f"SELECT id, region, {value} AS n, rank() OVER (PARTITION BY region ORDER BY d) AS r FROM t"
+    reach = analysed(f"SELECT q.id, n AS m, r, u.v FROM ({q}) q JOIN u ON q.region = u.region").asked.reach
+    assert set(reach[1].columns) == {"id", "r", "v"}

@@ -108,7 +108,14 @@ def _on_top(b: Builder, relation: Relation) -> str:
         b.note(shape, ALL)
         key = text.format(f"{b.key} + 0" if _may_be_either_zero(b, relation) else b.key)
         if b.choices.chance(0.4):
-            return f"SELECT {key} AS k, count(*) AS c, sum({b.measure}) AS m FROM ({relation.sql}) q GROUP BY {key}"
+            last = ""
+            if len(relation.sql) % 2:
+                b.note("value that depends on the order of rows", ALL)
+                # Equal values cannot be told apart, so that a wrong one is seen.
+                last = f", max_by({b.measure}, {b.measure}) AS l"
+            return (
+                f"SELECT {key} AS k, count(*) AS c, sum({b.measure}) AS m{last} FROM ({relation.sql}) q GROUP BY {key}"
+            )
     extra = f", {b.key} AS k2" if b.choices.chance(0.2) else ""
     return f"SELECT {b.group} AS g, {key} AS k, {b.measure} AS m{extra} FROM ({relation.sql}) q"
 

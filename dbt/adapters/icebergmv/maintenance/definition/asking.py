@@ -256,7 +256,7 @@ def _reach(
     edits = text_edits(parsed, sql, question.edits)
     if edits is None:
         return None
-    answered = [c for c in relation.columns or () if occurrence in c.answered and not c.has_subquery]
+    answered = [c for c in relation.columns or () if occurrence in c.answered and not c.is_unsettled]
     columns = tuple(c.name for c in answered if c.literal_of(occurrence) is None)
     literals = tuple(c.name for c in answered if tells_apart(c, occurrence, relation))
     return Reach(columns, edits, frozenset(o.index for o in question.emptied), literals)

@@ -206,7 +206,11 @@ def at_moment(
         return written
     known = written.known
     definition = analyse(found.sql, known.default_namespace, columns_of, known.session_is_utc, written.keys)
-    return replace(definition, clock=ReadClock(written, found.values)) if definition.always_full is None else written
+    if definition.always_full is not None:
+        return written
+    read = ReadClock(written, found.values)
+    # See shown_values.py.
+    return replace(definition, clock=read, full_when_changed=definition.depends_on_order, shown_alone=False)
 
 
 def analyse(

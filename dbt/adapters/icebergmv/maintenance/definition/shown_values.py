@@ -2,7 +2,9 @@
 
 Whichever value of several a refresh finds for a group is right. Where each row of the view shows one group, and no
 other row depends on that value, a group of which no row changed may keep what is stored: a full refresh could find the
-same. So these views are refreshed as others are, because groups are always replaced whole.
+same. So these views are refreshed as others are, because groups are always replaced whole, and no region names the
+value (rules/order_of_rows.py). Not where the SELECT reads the clock: a term above the groups may compare it with the
+value, and what the clock reaches would depend on which value is found.
 """
 
 from __future__ import annotations
@@ -14,14 +16,9 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.definition.determinism import order_dependent_calls, picks_rows
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
-from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows, is_aggregate
+from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows
+from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import is_dependent
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
-
-_DEPENDENT = (
-    *(exp.AnyValue, exp.ApproxQuantile, exp.ApproxTopK, exp.ArgMax, exp.ArgMin, exp.ArrayAgg, exp.ArrayUniqueAgg),
-    *(exp.First, exp.FirstValue, exp.GroupConcat, exp.Last, exp.LastValue, exp.Mode),
-)
-"""What the parser makes of the calls that `order_dependent_calls` finds in the text, and of nothing else."""
 
 _PASSING = frozenset(["expressions", "from_", "where", "with_", "order", "hint"])
 _GROUPING = _PASSING | {"group", "having", "joins", "laterals"}
@@ -31,16 +28,11 @@ def are_shown_alone(parsed: ParsedSql) -> bool:
     """Return whether all that depends on an order of rows are values of groups, each in a row of its own."""
     if picks_rows(parsed.tree):
         return False
-    dependent = [node for node in parsed.tree.walk() if _is_dependent(node)]
+    dependent = [node for node in parsed.tree.walk() if is_dependent(node)]
     grouped = _shown_groups(parsed.tree, _ctes_used_once(parsed.tree))
     shown = {id(node) for select in grouped or () for item in select.expressions for node in item.walk()}
     # The parser may make something else of a call that is found in the text.
     return len(dependent) == len(order_dependent_calls(parsed.tokens)) and all(id(node) in shown for node in dependent)
-
-
-def _is_dependent(node: exp.Expr) -> bool:
-    is_call = isinstance(node, exp.Anonymous) and known_of(written_name(node)).order_dependent
-    return (is_call or isinstance(node, _DEPENDENT)) and is_aggregate(node)
 
 
 def _shown_groups(query: exp.Expr, ctes: Mapping[str, exp.Expr]) -> list[exp.Select] | None:
@@ -60,7 +52,7 @@ def _shown_groups(query: exp.Expr, ctes: Mapping[str, exp.Expr]) -> list[exp.Sel
 
 
 def _groups_of_select(select: exp.Select, ctes: Mapping[str, exp.Expr]) -> list[exp.Select] | None:
-    if any(item.find(exp.Window, exp.Query) or is_generator(item) for item in select.expressions):
+    if any(item.find(exp.Window, exp.Query) or _gives_several_rows(item) for item in select.expressions):
         return None
     if select.args.get("group") is not None or aggregates_all_rows(select):
         return None if _others(select, _GROUPING) else [select]
@@ -68,6 +60,10 @@ def _groups_of_select(select: exp.Select, ctes: Mapping[str, exp.Expr]) -> list[
     if source is None or _others(select, _PASSING) or (where is not None and where.find(exp.Query)):
         return None
     return _shown_groups(source.this, ctes)
+
+
+def _gives_several_rows(item: exp.Expr) -> bool:
+    return is_generator(item) or any(known_of(written_name(call)).time_window for call in item.find_all(exp.Func))
 
 
 def _others(node: exp.Expr, known: frozenset[str]) -> bool:

@@ -67,7 +67,7 @@ def without_literals(relation: TrackedRelation) -> TrackedRelation:
 
 
 def _without_literals(column: TrackedColumn) -> TrackedColumn:
-    kept = () if column.has_subquery else (t for t in column.tracks if not t.is_of_literal)
+    kept = () if column.is_unsettled else (t for t in column.tracks if not t.is_of_literal)
     return replace(column, tracks=frozenset(kept))
 
 

@@ -180,8 +180,8 @@ def _coalesced(
     # Whichever side changed, an equality that the question keeps sees its column.
     of_either = answered & frozenset(sources.relation.questions)
     tracks, kind = before[e.left] | before[e.right], left.kind if left.kind == right.kind else None
-    has_subquery = left.has_subquery or right.has_subquery
-    column = replace(left, tracks=tracks, type=type_, answered=of_either, kind=kind, has_subquery=has_subquery)
+    is_unsettled = left.is_unsettled or right.is_unsettled
+    column = replace(left, tracks=tracks, type=type_, answered=of_either, kind=kind, is_unsettled=is_unsettled)
     slot = Slot("", column, plain=False)
     return replace(sources, slots=(*sources.slots, slot), merged={**sources.merged, pair: len(sources.slots)})
 

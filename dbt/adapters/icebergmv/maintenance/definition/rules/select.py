@@ -37,6 +37,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import (
     set_positions,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.literal_types import type_of
+from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import depends_on_order
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.static_filters import static_filters
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
@@ -121,19 +122,19 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
             column = TrackedColumn(expression.output_name, names.tracks(key), key.type, required)
             column = behind_windows(column, key, windows, names)
         answered, kind = made.answers(expression), kind_of(expression, names)
-        column = replace(column, answered=answered, kind=kind, has_subquery=_has_subquery(expression, names))
+        column = replace(column, answered=answered, kind=kind, is_unsettled=_is_unsettled(expression, names))
         columns.append(literal or column)
         if isinstance(expression, exp.Alias):
             names = replace(names, aliases={expression.alias.lower(): None if hidden else key, **names.aliases})
     return tuple(columns)
 
 
-def _has_subquery(item: exp.Expr, names: Names) -> bool:
-    """Return whether a subquery is a part of an item, or of a column that it reads."""
+def _is_unsettled(item: exp.Expr, names: Names) -> bool:
+    """Return whether a subquery, or what depends on the order of rows, is a part of an item, or of a column in it."""
+    if item.find(exp.Query) is not None or depends_on_order(item):
+        return True
     slots = (names.sources.resolve(column) for column in item.find_all(exp.Column))
-    return item.find(exp.Query) is not None or any(
-        names.sources.slots[slot].column.has_subquery for slot in slots if slot is not None
-    )
+    return any(names.sources.slots[slot].column.is_unsettled for slot in slots if slot is not None)
 
 
 def _answering(select: exp.Select, sources: Sources, scope: Scope) -> Sources:

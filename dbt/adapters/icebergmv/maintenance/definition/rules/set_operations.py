@@ -46,7 +46,7 @@ def track_set_operation(
         replace(
             _matched(a, b),
             answered=_answered(a, b) & frozenset(questions),
-            has_subquery=a.has_subquery or b.has_subquery,
+            is_unsettled=a.is_unsettled or b.is_unsettled,
         )
         for a, b in zip(left.columns, right.columns, strict=True)
     )

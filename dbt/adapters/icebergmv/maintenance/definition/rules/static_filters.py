@@ -72,7 +72,7 @@ def _filters(terms: Iterable[exp.Expr], names: Names, slots: range) -> Iterator[
         key = None if condition is None else key_of(condition.compared, names)
         if condition is None or key is None or key.slot not in slots:
             continue
-        if names.sources.slots[key.slot].column.has_subquery:
+        if names.sources.slots[key.slot].column.is_unsettled:
             continue
         passing = _passing(condition, key.type or "", names.scope)
         tracks = frozenset(t for t in names.tracks(key) if not t.is_of_literal and t.occurrence not in obstacles)

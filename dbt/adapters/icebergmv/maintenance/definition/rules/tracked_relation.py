@@ -68,7 +68,8 @@ class TrackedColumn:
     """A column of a relation. `type` is its Spark type where it is known; `required` that it is never NULL.
 
     `answered` holds the occurrences whose question (see Question) this column is an answer to. `kind` is that of its
-    values, as far as it is known (see exactness.py). `has_subquery`: a subquery in a SELECT list is a part of it.
+    values, as far as it is known (see exactness.py). `is_unsettled`: a subquery in a SELECT list, or a value
+    that depends on the order of rows, is a part of it, so that no region may name it.
     """
 
     name: str
@@ -77,7 +78,7 @@ class TrackedColumn:
     required: bool = False
     answered: frozenset[Occurrence] = frozenset()
     kind: Kind | None = None
-    has_subquery: bool = False
+    is_unsettled: bool = False
 
     @property
     def exact(self) -> bool:
