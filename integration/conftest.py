@@ -11,7 +11,7 @@ import pytest
 from dbt.adapters.factory import reset_adapters
 from dbt_common.behavior_flags import BehaviorFlagRendered
 
-from dbt.adapters.icebergmv.maintenance.planning import cost
+from dbt.adapters.icebergmv.maintenance.planning import cost, last_refreshes
 from integration.support.lake import HadoopLakeProject, LakeProject
 from integration.support.local_files import set_permissions_in_java
 from integration.support.spark_settings import SPARK, as_users_run_it
@@ -69,10 +69,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="session", autouse=True)
 def patience() -> Iterator[None]:
-    """Let questions take their time: which plan a test sees must not depend on how fast a machine is."""
+    """Let questions and refreshes take their time: which plan a test sees must not depend on how fast a machine is."""
     with pytest.MonkeyPatch.context() as patched:
         for limit in ("SECONDS_ASKED", "LEAST_SECONDS_ASKED"):
             patched.setattr(cost, limit, 600.0)
+        patched.setattr(last_refreshes, "LONGER", 600.0)
         yield
 
 

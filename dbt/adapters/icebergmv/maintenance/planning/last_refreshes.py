@@ -30,7 +30,7 @@ IN_VAIN = NotListed("are not asked, because about as many were asked in vain at 
 _WORTH_SAVING = 0.1
 """The share of a refresh that questions took, from which they are left out the next time."""
 
-_LONGER = 0.5
+LONGER = 0.5
 """By which share of a full refresh another one is longer that is not tried again; it takes a second more at least."""
 
 _GROWN = 1.5
@@ -175,7 +175,7 @@ def _to_be_saved(effort: Effort, plan: RefreshPlan, seconds: float, full_seconds
     if effort.all_small or not isinstance(plan, Overwrite | Merge):
         return found
     longer = effort.seconds + seconds - full_seconds
-    if longer >= max(1.0, full_seconds * _LONGER):
+    if longer >= max(1.0, full_seconds * LONGER):
         found["incremental"] = longer
     if effort.only_whether and effort.seconds >= seconds * _WORTH_SAVING:
         found["whether"] = effort.seconds
