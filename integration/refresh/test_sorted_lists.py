@@ -39,7 +39,13 @@ ROUNDS = (
 def test_sorted_lists_are_refreshed_in_part(lake: LakeProject) -> None:
     tables = built(lake, "lists_", {"facts": FACTS, "customers": CUSTOMERS}, VIEWS, [*VIEWS])
     for change in ROUNDS:
-        assert_follows(lake, tables, change, [*VIEWS])
+        found = assert_follows(lake, tables, change, [*VIEWS])
+        # No number of theirs changed in the first round, and no table of theirs in the last.
+        reasons = {
+            "overwrite": "lists_facts: ",
+            "none": ("no row of the view can be affected", "nothing changed"),
+        }
+        assert found["floats"]["refresh_reason"].startswith(reasons[found["floats"]["refresh_kind"]])
 
 
 def test_a_view_with_a_sorted_list_is_stitched_from_the_first_build_on(lake: LakeProject) -> None:

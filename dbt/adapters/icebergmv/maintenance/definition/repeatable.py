@@ -20,6 +20,7 @@ from dbt.adapters.icebergmv.maintenance.definition.determinism import COLLATION,
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import AVERAGED_AS_DOUBLES
 
 _OF_ANY = frozenset(["count", "count_if", "rank", "dense_rank", "percent_rank", "cume_dist", "grouping", "grouping_id"])
 _OF_ANY_BOOLEAN = frozenset(["any", "some", "every", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"])
@@ -35,9 +36,6 @@ _EXACT_TYPES = frozenset(
 _DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)$")
 _MOST_DIGITS = 28
 """The precision of decimals whose sum Spark computes with ten digits more, and so without an overflow."""
-
-_AVERAGED_AS_DOUBLES = 11
-"""The precision of decimals up to which Spark averages the digits as doubles (DecimalAggregates)."""
 
 _EXACT_IN_DOUBLE = 2**53
 _LARGEST = {"tinyint": 2**7, "smallint": 2**15, "int": 2**31}
@@ -99,7 +97,7 @@ def _averaged(call: exp.Expr, of_columns: Mapping[str, Sequence[str | None]]) ->
 
 def _largest_decimal(of: str | None) -> int | None:
     decimal = _DECIMAL.match(of or "")
-    is_short = decimal is not None and int(decimal[1]) <= _AVERAGED_AS_DOUBLES
+    is_short = decimal is not None and int(decimal[1]) <= AVERAGED_AS_DOUBLES
     return 10 ** int(decimal[1]) if decimal is not None and is_short else None
 
 
@@ -132,7 +130,7 @@ class _Kinds:
     def is_exact(self, call: exp.Expr) -> bool:
         """Return whether an aggregate gives one value in whatever order its arguments come."""
         digits = self._digits(call.this)
-        return digits is not None and (digits > _AVERAGED_AS_DOUBLES or not isinstance(call, exp.Avg))
+        return digits is not None and (digits > AVERAGED_AS_DOUBLES or not isinstance(call, exp.Avg))
 
     def _digits(self, node: exp.Expr | None) -> int | None:
         """Return the least precision of a decimal, 0 for another exact value, None for what may be a float."""
@@ -149,7 +147,7 @@ class _Kinds:
                 return digits + 10 if digits else digits
             case exp.Avg():
                 digits = self._digits(node.this)
-                return digits + 4 if digits and digits > _AVERAGED_AS_DOUBLES else None
+                return digits + 4 if digits and digits > AVERAGED_AS_DOUBLES else None
             case exp.Case():
                 return self._of_all([*(i.args.get("true") for i in node.args["ifs"]), node.args.get("default")])
             case exp.If():

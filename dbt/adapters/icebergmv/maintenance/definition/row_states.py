@@ -20,6 +20,7 @@ from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import is_below, is_one_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, TextEdit, with_edits
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import AVERAGED_AS_DOUBLES
 
 MAGNITUDE = "abs(try_cast({} AS DECIMAL(30, 11)))"
 """Exact for whole numbers, and for the decimals whose average Spark computes with doubles."""
@@ -30,8 +31,6 @@ _OF_INTEGERS = {
     "bigint": "CASE WHEN {0} < -9223372036854775807 THEN 9223372036854775807 ELSE abs({0}) END",
 }
 _DECIMAL = re.compile(r"decimal\((\d+),\d+\)")
-_MOST_DIGITS_IN_DOUBLE = 11
-"""Digits of decimals up to which Spark computes their average with doubles (DecimalAggregates)."""
 
 ROW_STATE = "icebergmv_adds_"
 """How the names of the columns begin that say what a row adds, by the number of the state."""
@@ -72,7 +71,7 @@ def magnitude_of(spark_type: str | None) -> str | None:
     """
     decimal = _DECIMAL.fullmatch(spark_type or "")
     if decimal is not None:
-        return None if int(decimal[1]) > _MOST_DIGITS_IN_DOUBLE else "abs({})"
+        return None if int(decimal[1]) > AVERAGED_AS_DOUBLES else "abs({})"
     return _OF_INTEGERS.get(spark_type or "", MAGNITUDE)
 
 

@@ -93,8 +93,10 @@ def references_worth_listing(
     There is none where the refresh is full even if no row of these tables changed.
     """
     to_list = references_to_list(definition, status, request)
+    if not to_list:
+        return to_list
     others = status.as_if_unchanged(to_list)
-    if not to_list or references_to_filter(definition, others, request):
+    if references_to_filter(definition, others, request):
         return to_list
     return frozenset() if _as_files_say(definition, others, request).kinds == ("full",) else to_list
 

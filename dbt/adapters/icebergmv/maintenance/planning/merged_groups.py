@@ -23,7 +23,7 @@ from dbt.adapters.icebergmv.maintenance.planning.delta_queries import CAME, WENT
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import is_exact
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import AVERAGED_AS_DOUBLES, is_exact
 
 NOT_MERGED = "icebergmv_not_merged"
 """Is in the message of Spark's error when some group cannot be merged, followed by a word of `WHY_NOT`."""
@@ -46,7 +46,7 @@ _EXACT_DIGITS = 34
 _MOST_AVERAGED = 25
 """The precision of a sum of decimals up to which its average is computed; see `_average_of_decimals`."""
 
-_MOST_IN_DOUBLE = 21
+_MOST_IN_DOUBLE = AVERAGED_AS_DOUBLES + 10
 """The precision of a sum of decimals up to which Spark computes its average with doubles (DecimalAggregates)."""
 
 

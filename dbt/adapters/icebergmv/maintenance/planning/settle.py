@@ -46,7 +46,7 @@ from dbt.adapters.icebergmv.maintenance.planning.spark_columns import (
     columns_of_definition,
 )
 from dbt.adapters.icebergmv.maintenance.planning.stored_share import shares_within_bounds
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import references_to_filter
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import references_to_filter, references_to_list
 from dbt.adapters.icebergmv.maintenance.status.inspection import (
     Inspection,
     LostView,
@@ -161,7 +161,10 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     columns, hidden = described.output, described.hidden
     unfit = unfit_of(view, hidden, misfit(lake, view, columns))
     view = _filtered(view, _request(view, options, unfit), asking.run)
-    to_list = references_worth_listing(view.definition, view.status, request_of(view, options, hidden, unfit))
+    to_list = references_to_list(view.definition, view.status, _request(view, options, unfit))
+    if to_list:
+        # The whole request opens manifests, so it is made only here.
+        to_list = references_worth_listing(view.definition, view.status, request_of(view, options, hidden, unfit))
     if to_list:
         listing = Listing(view.bases.catalog_name, asker_of(lake, Limit()))
         view = replace(view, status=listing.status(view.definition, view.status, to_list))

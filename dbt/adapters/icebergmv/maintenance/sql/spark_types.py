@@ -49,6 +49,9 @@ _EXACT = frozenset(
 )
 
 
+AVERAGED_AS_DOUBLES = 11
+"""The precision of decimals up to which Spark averages the digits as doubles (DecimalAggregates)."""
+
 _FLOATS = frozenset(["float", "double"])
 _COMPARABLE = frozenset(
     ["boolean", "int", "bigint", "string", "binary", "date", "timestamp", "timestamp_ntz", *_FLOATS]
