@@ -1,4 +1,8 @@
-"""Windows: what an output column tracks is kept when it is a function of a key of every PARTITION BY."""
+"""Windows: an output column tracks what it is made of, or whole periods of it, where every PARTITION BY has a key of it.
+
+A function of such a key has one value in a window partition, so it tracks as before. A column d under PARTITION BY
+date_trunc('month', d) does not: a changed row reaches all rows of its month. So d is followed to the month and back.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import Grouping
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import KeyFunction, inverse, is_computed
 
 
 def window_partitions(select: exp.Select, names: Names, grouping: Grouping | None) -> list[list[Key]]:
@@ -22,10 +27,18 @@ def window_partitions(select: exp.Select, names: Names, grouping: Grouping | Non
 
 
 def behind_windows(column: TrackedColumn, key: Key, windows: Sequence[Sequence[Key]], names: Names) -> TrackedColumn:
-    """Return the column as it is behind the windows: tracked only if all of them are partitioned by it."""
+    """Return the column as it is behind the windows: tracked, perhaps in periods, if all are partitioned by it."""
     same = Key(names.sources.same(key.slot), key.steps, key.type)
-    kept = all(any(same.is_function_of(partition) for partition in window) for window in windows)
-    return column if kept else replace(column, tracks=frozenset())
+    around: KeyFunction = ()
+    for window in windows:
+        if any(same.is_function_of(partition) for partition in window):
+            continue
+        periods = [partition.steps[len(same.steps) :] for partition in window if partition.is_function_of(same)]
+        known = [period for period in periods if not is_computed(period)]
+        if not known:
+            return replace(column, tracks=frozenset())
+        around += known[0] + inverse(known[0])
+    return replace(column, tracks=frozenset(track.then(around) for track in column.tracks))
 
 
 def partitions_of_windows(select: exp.Select) -> list[list[exp.Expr]]:
