@@ -14,9 +14,9 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track, TrackedColumn
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, ReplaceAll, ReplacePartitions, ReplaceRows, Write
-from dbt.adapters.icebergmv.maintenance.predicates.date_functions import DATE_TO_YEAR, truncate_timestamp
+from dbt.adapters.icebergmv.maintenance.predicates.date_functions import DATE_TO_YEAR, truncate_date, truncate_timestamp
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain, Range, TupleDomain
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Step
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Inverse, Step
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 from tests.randomised.planners import RIGHT, Disjuncts, Planner
 from tests.randomised.tables import Change, Row
@@ -188,6 +188,7 @@ def without_the_last(where: str) -> str:
 LISTED = ", struct("
 LONG_LIST = "explode(split("
 MONTH = truncate_timestamp("month") or DATE_TO_YEAR
+MONTH_OF_DATE = truncate_date("month") or DATE_TO_YEAR
 
 
 def without_before(plan: RefreshPlan, raw: Mapping[str, Disjuncts], of: ViewDefinition) -> RefreshPlan:
@@ -311,6 +312,13 @@ MUTANTS: dict[str, Mutant] = {
     ),
     "a key that is not in every grouping set": claim(ROLLUP.sql, LEFT),
     "a window that is not partitioned by the key": claim(WINDOW.sql, LEFT),
+    "a window by years, followed to days alone": claim(
+        "SELECT d, v, sum(v) OVER (PARTITION BY trunc(d, 'YEAR')) AS s FROM t0", LEFT
+    ),
+    "windows by months and by years, followed to months alone": claim(
+        "SELECT d, sum(v) OVER (PARTITION BY trunc(d, 'MM')) AS s, sum(v) OVER (PARTITION BY year(d)) AS r FROM t0",
+        {"d": (on(0, "d", MONTH_OF_DATE, Inverse(MONTH_OF_DATE)),)},
+    ),
     "EXCEPT without its right side": deaf(EXCEPT, BOTH),
     "the base inside IN (SELECT ...) is ignored": deaf(IN_SUBQUERY, BOTH),
     "NOT IN over a column that can be NULL": claim("SELECT d, v FROM t0 WHERE d NOT IN (SELECT d FROM t1)", BOTH),

@@ -118,9 +118,11 @@ def window(b: Builder, body: Body) -> Relation:
             ("window by the key and more", f"{group}, {key}"),
             ("window by another column", group),
             ("window without partitions", ""),
+            ("window by a function of the key", None),
         ]
     )
     b.note(shape, body.tables)
+    over = derived(b, key) if over is None else over
     partition = f"PARTITION BY {over}" if over else ""
     columns = [
         named(key, b.key),

@@ -1,7 +1,8 @@
-"""Windows: an output column tracks what it is made of, or whole periods of it, where every PARTITION BY has a key of it.
+"""Windows: what an output column tracks is kept where every PARTITION BY has a key that goes with it.
 
-A function of such a key has one value in a window partition, so it tracks as before. A column d under PARTITION BY
-date_trunc('month', d) does not: a changed row reaches all rows of its month. So d is followed to the month and back.
+Either the column is a function of that key, and has one value in a window partition. Or the key is a function of the
+column, as in PARTITION BY date_trunc('month', d) beside d: then a changed row reaches all rows of its month, so the
+column is followed to the month and back.
 """
 
 from __future__ import annotations
