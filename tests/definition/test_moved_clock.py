@@ -53,6 +53,10 @@ ASKED = {
     "SELECT a.id, b.v FROM t a LEFT JOIN (SELECT * FROM u WHERE d > current_date) b ON a.id = b.id": ("id",),
     "SELECT id, sum(v) OVER (PARTITION BY region) AS s, region FROM t WHERE d < current_date": ("region",),
     "SELECT id FROM t WHERE d > current_date EXCEPT SELECT id FROM u": ("id",),
+    "SELECT region, count(*) FILTER (WHERE d < current_date) AS c FROM t GROUP BY region": ("region",),
+    "SELECT region, count_if(d < current_date OR v > 1) AS c FROM t WHERE v > 0 GROUP BY region": ("region",),
+    "SELECT id, IF(d < current_date, 'old', 'new') AS age FROM t": ("id", "age"),
+    "SELECT id, region FROM (SELECT *, d > current_date AS later FROM t) WHERE later": ("id", "region"),
 }
 
 
@@ -62,6 +66,41 @@ def test_the_answer_flows_upwards_as_that_of_changed_rows(sql: str) -> None:
     assert found
     assert {columns for _, columns in found} == {ASKED[sql]}
     assert not today(sql).full_when_clock_moves
+
+
+def test_a_condition_in_the_list_becomes_a_term_of_where() -> None:
+    new, old = "(d >= DATE '2026-11-22' - 30)", "(d >= DATE '2026-11-21' - 30)"
+    term = f"((({new} OR {old}) AND NOT ({new} <=> {old})))"
+    of_now = "SELECT region, sum(CASE WHEN d >= DATE '2026-11-22' - 30 THEN v END) AS s FROM t"
+    sql = "SELECT region, sum(CASE WHEN d >= current_date - 30 THEN v END) AS s FROM t"
+    assert asked(f"{sql} GROUP BY region") == [(f"{of_now} WHERE {term} GROUP BY region", ("region",))]
+    assert asked(f"{sql} WHERE v > 0 OR id = 1 GROUP BY region") == [
+        (f"{of_now} WHERE {term} AND ( v > 0 OR id = 1) GROUP BY region", ("region",))
+    ]
+
+
+def test_rows_that_a_condition_tells_are_asked_for_as_they_were_and_as_they_are() -> None:
+    found = asked("SELECT d > current_date AS later, count(*) AS n FROM t GROUP BY d > current_date")
+    assert found is not None
+    starts = [sql.split(" AS ")[0] for sql, _ in found]
+    assert starts == ["SELECT d > DATE '2026-11-21'", "SELECT d > DATE '2026-11-22'"]
+    assert [sql.rsplit(" BY ", 1)[1] for sql, _ in found] == ["d > DATE '2026-11-21'", "d > DATE '2026-11-22'"]
+    assert {columns for _, columns in found} == {("later",)}
+
+
+def test_two_conditions_of_a_list_move_together() -> None:
+    found = asked(
+        "SELECT region, count_if(d > current_date) AS a, count_if(d < current_date) AS b FROM t GROUP BY region"
+    )
+    assert found is not None
+    ((sql, _),) = found
+    assert sql.count(" <=> ") == 2
+
+
+def test_a_condition_that_may_turn_from_null_to_false_is_asked_without_pruning() -> None:
+    found = asked("SELECT id, current_date BETWEEN d AND date(ts) AS valid FROM t")
+    assert found is not None
+    assert not any(" OR " in sql for sql, _ in found)
 
 
 def test_each_use_of_a_common_table_expression_is_asked() -> None:
@@ -75,7 +114,12 @@ NOT_ASKED = [
     "SELECT id, current_date AS today FROM t WHERE d < current_date",
     "SELECT a.id FROM t a JOIN u b ON a.id = b.id AND b.d > current_date",
     "SELECT region FROM t GROUP BY region HAVING max(d) < current_date",
-    "SELECT region, count(*) FILTER (WHERE d < current_date) AS c FROM t GROUP BY region",
+    "SELECT id, coalesce(d, current_date) AS c FROM t",
+    "SELECT id, current_date > date'2026-01-01' AS c FROM t",
+    "SELECT id, d < current_date AND v IN (SELECT v FROM u) AS c, d + 1 AS d FROM t ORDER BY current_date > d",
+    "SELECT region, max(d) < current_date AS c FROM t GROUP BY region",
+    "SELECT id, lag(d) OVER (PARTITION BY region ORDER BY id) < current_date AS c, region FROM t",
+    "SELECT id, d + 1 AS n, n < current_date AS c FROM t",
     "SELECT id FROM t WHERE d < current_date OR id IN (SELECT id FROM u)",
     "SELECT id, (SELECT max(v) FROM u WHERE u.d < current_date) AS m FROM t",
     "SELECT id FROM t WHERE d < current_date LIMIT 3",

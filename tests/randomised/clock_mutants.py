@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -35,6 +36,8 @@ CTE_TWICE = view(
     "SELECT x.region, count(*) AS n FROM c x JOIN c y ON x.id = y.v GROUP BY x.region"
 )
 APPENDED = view("SELECT id, d, v FROM t0 WHERE d >= current_date")
+LISTED = view("SELECT CASE WHEN d >= current_date THEN 'open' ELSE region END AS c, count(*) AS n FROM t0 GROUP BY 1")
+NULL_OR_FALSE = view("SELECT region, current_date BETWEEN d AND CAST(ts AS date) AS valid FROM t0")
 
 
 def said(change: Callable[[str], str]) -> Planner:
@@ -89,6 +92,12 @@ def every_other_term_now(questions: Questions, before: Clock, run: Run) -> Answe
     return answer_of_terms(questions, (*(mirrored or ())[:1], *right[1:]), run)
 
 
+def pruned(question: str) -> str:
+    """Ask a condition that may turn from NULL to false as if it could not."""
+    either = r"(((\1) OR (\2)) AND NOT ((\1) <=> (\2))))"
+    return re.sub(r"\(NOT \(\((.*)\) <=> \((.*)\)\)\)\)$", either, question, flags=re.MULTILINE)
+
+
 def with_the_count(terms: Sequence[Asked]) -> Sequence[Asked]:
     """Take an aggregate for answered."""
     columns = ("region", "c")
@@ -111,6 +120,9 @@ CLOCK_MUTANTS: dict[str, Mutant] = {
         (JOINED, GROUPED), Planner(ask_clock=with_tables_of_now), first=35
     ),
     "the tables are asked at the clock before": Mutant((GROUPED, JOINED), Planner(ask=at_the_clock_before), first=27),
+    "rows are asked for as the clock before shows them": Mutant((LISTED,), asking(lambda terms: terms[:1])),
+    "rows are asked for as the new clock shows them": Mutant((LISTED,), asking(lambda terms: terms[1:])),
+    "NULL and false are taken for the same where they are shown": Mutant((NULL_OR_FALSE,), said(pruned)),
     "HAVING stays when the clock is asked": Mutant((HAVING,), asking(not_edited), first=30),
     "an anti join stays when the clock is asked": Mutant((ANTI_JOINED,), asking(not_edited)),
     "an aggregate is taken for a key that the clock moves": Mutant((GROUPED,), asking(with_the_count), first=30),

@@ -149,7 +149,7 @@ class Builder:
         key, group, measure = (f"{alias}.{c}" for c in self.columns)
         if self.choices.chance(0.15):
             self.note("clock in a filter", [CLOCK])
-            return self.choices.pick((*OF_TYPE.get(self.key_type, ()), *OF_ANY)).format(key=key, measure=measure)
+            return self._on_the_clock(key, measure)
         kind = self.choices.below(8)
         return [
             f"{measure} > 0",
@@ -168,6 +168,24 @@ class Builder:
 
     def one_of(self, *texts: str) -> str:
         return self.choices.pick(texts)
+
+    def _on_the_clock(self, key: str, measure: str) -> str:
+        return self.choices.pick((*OF_TYPE.get(self.key_type, ()), *OF_ANY)).format(key=key, measure=measure)
+
+    def listed(self, key: str, measure: str) -> str | None:
+        """Return, seldom, a value of the type of the measure that the clock has a part in."""
+        if not self.choices.chance(0.08):
+            return None
+        self.note("clock in a list", [CLOCK])
+        condition = self._on_the_clock(key, measure)
+        return self.choices.pick(
+            [
+                f"CASE WHEN {condition} THEN {measure} END",
+                f"IF({condition}, {measure}, 7)",
+                f"CASE WHEN {measure} IS NULL THEN 1 WHEN {condition} THEN 2 ELSE {measure} END",
+                f"CASE WHEN ({condition}) IS NULL THEN 5 WHEN NOT ({condition}) THEN 3 ELSE {measure} END",
+            ]
+        )
 
     def aggregate(self, argument: str) -> str:
         """Return an aggregate that does not depend on the order of rows."""

@@ -27,7 +27,10 @@ def _select(b: Builder, body: Body, columns: list[str], after: str = "", distinc
 def projection(b: Builder, body: Body) -> Relation:
     b.note("projection and filter", body.tables)
     columns = [named(e, c) for e, c in zip((body.key, body.group, body.measure), b.columns, strict=True)]
-    if b.choices.chance(0.2):
+    listed = b.listed(body.key, body.measure)
+    if listed is not None:
+        columns[2] = f"{listed} AS {b.measure}"
+    elif b.choices.chance(0.2):
         columns[2] = f"{body.measure} + 1 AS {b.measure}"
     return _select(b, body, columns + list(body.extra))
 
@@ -52,7 +55,7 @@ def star(b: Builder, depth: int) -> Relation:
 
 def grouped(b: Builder, body: Body) -> Relation:
     key, group, measure = body.key, body.group, body.measure
-    result = f"{b.aggregate(measure)} AS {b.measure}"
+    result = f"{b.aggregate(b.listed(key, measure) or measure)} AS {b.measure}"
     if b.choices.chance(0.25):
         b.note("group by derived key", body.tables)
         key = derived(b, key)
@@ -110,6 +113,7 @@ def grouping_sets(b: Builder, body: Body) -> Relation:
 
 def window(b: Builder, body: Body) -> Relation:
     key, group, measure = body.key, body.group, body.measure
+    measure = b.listed(key, measure) or measure
     function = b.one_of(f"sum({measure})", f"max({measure})", "count(*)", "rank()", "dense_rank()")
     order = f" ORDER BY {measure}" if function.endswith("()") or b.choices.chance(0.5) else ""
     shape, over = b.choices.pick(

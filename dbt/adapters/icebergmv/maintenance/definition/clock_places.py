@@ -1,0 +1,208 @@
+"""Where a SELECT reads the clock, as steps: the calls in a step move together, while all else stays what it is.
+
+A term of a WHERE is a step of its own. So are all conditions in the list and the GROUP BY of one SELECT, as in
+`sum(CASE WHEN d >= current_date - 30 THEN amount END)`: text that must stay the same in both places moves at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from sqlglot import exp
+from sqlglot.tokens import Token, TokenType
+
+from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, names_in, token_at
+from dbt.adapters.icebergmv.maintenance.definition.clock import ClockCall, clock_calls, clock_nodes
+from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.query_edits import term_span
+from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import term_around
+from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
+
+_COMPARISONS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.Between)
+_NULL_OF_NULL = (
+    *(exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.DateAdd, exp.DateSub, exp.TsOrDsAdd, exp.AddMonths, exp.LastDay),
+    *(exp.TsOrDsToDate, exp.DateTrunc, exp.TimestampTrunc, exp.DateDiff, exp.Year, exp.Month),
+)
+"""What gives NULL for a NULL argument alone."""
+_OPENS = {
+    *(TokenType.AND, TokenType.OR, TokenType.NOT, TokenType.WHEN, TokenType.THEN, TokenType.ELSE, TokenType.COMMA),
+    *(TokenType.L_PAREN, TokenType.SELECT, TokenType.WHERE, TokenType.CASE, TokenType.DISTINCT, TokenType.GROUP_BY),
+    TokenType.PARTITION_BY,
+}
+_CLOSES = {
+    *(TokenType.AND, TokenType.OR, TokenType.THEN, TokenType.ELSE, TokenType.END, TokenType.WHEN, TokenType.COMMA),
+    *(TokenType.R_PAREN, TokenType.FROM, TokenType.ALIAS, *(TokenType.HAVING, TokenType.QUALIFY, TokenType.ORDER_BY)),
+}
+_FURTHEST = 40
+"""Tokens to either side of the names in a condition."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A condition that reads the clock: its node, and its place in the text.
+
+    `is_plain`: where it is NULL at one date, it is at every date.
+    """
+
+    node: exp.Expr
+    start: int
+    end: int
+    is_plain: bool = True
+
+    def holds(self, call: ClockCall) -> bool:
+        """Return whether a call is in it."""
+        return self.start <= call.start < self.end
+
+
+@dataclass(frozen=True)
+class Step:
+    """Conditions that move together: a term of a WHERE, or those in the list and the GROUP BY of `select`.
+
+    `shows` is whether rows of the SELECT may be told by what a condition says; in an aggregate they are not.
+    """
+
+    conditions: tuple[Condition, ...]
+    select: exp.Select | None = None
+    shows: bool = False
+
+    @property
+    def distinct(self) -> tuple[Condition, ...]:
+        """Return the conditions, the first of equal ones for all of them."""
+        return tuple({c.node: c for c in reversed(self.conditions)}.values())
+
+
+@dataclass(frozen=True)
+class ClockText:
+    """A parsed text with its clock calls and the steps that hold them, in the order of the text."""
+
+    sql: str
+    parsed: ParsedSql
+    calls: Sequence[ClockCall]
+    steps: Sequence[Step]
+
+
+def clock_text(sql: str, parsed: ParsedSql) -> ClockText | None:
+    """Return the text with its steps; None if a clock is read outside of them, or beside a subquery."""
+    terms: dict[int, exp.Expr] = {}
+    listed: dict[int, dict[int, exp.Expr]] = {}
+    selects: dict[int, exp.Select] = {}
+    for call, _ in clock_nodes(parsed.tree):
+        term = _term_of(call)
+        if term is not None:
+            terms[id(term)] = term
+            continue
+        condition, select = _condition_of(call), call.find_ancestor(exp.Query)
+        if condition is None or not isinstance(select, exp.Select):
+            return None
+        selects[id(select)] = select
+        listed.setdefault(id(select), {})[id(condition)] = condition
+    steps = [_step_of_term(term, parsed) for term in terms.values()]
+    steps += [_step_of_list(selects[of], list(found.values()), sql, parsed) for of, found in listed.items()]
+    calls, known = clock_calls(parsed.tokens), [step for step in steps if step is not None]
+    places = [c for step in known for c in step.conditions]
+    if len(known) < len(steps) or any(sum(p.holds(call) for p in places) != 1 for call in calls):
+        return None
+    return ClockText(sql, parsed, calls, sorted(known, key=lambda step: step.conditions[0].start))
+
+
+def _term_of(call: exp.Expr) -> exp.Expr | None:
+    """Return the term of the WHERE of a SELECT that holds a call."""
+    where = call.find_ancestor(exp.Where, exp.Query)
+    if not isinstance(where, exp.Where) or not isinstance(where.parent, exp.Select):
+        return None
+    return term_around(where, call)
+
+
+def _step_of_term(term: exp.Expr, parsed: ParsedSql) -> Step | None:
+    span = None if term.find(exp.Query) else term_span(term, parsed.tokens)
+    if span is None or span.end <= span.start:
+        return None
+    return Step((Condition(term, *_place(span, parsed.tokens)),))
+
+
+def _condition_of(call: exp.Expr) -> exp.Expr | None:
+    """Return the comparison around a call, if it is made of columns of one row."""
+    node = call.find_ancestor(*_COMPARISONS, exp.Query)
+    if node is None or isinstance(node, exp.Query) or not node.find(exp.Column) or node.find(exp.Query, exp.Window):
+        return None
+    return None if any(is_aggregate(inner) for inner in node.walk()) else node
+
+
+def _is_plain(condition: exp.Expr) -> bool:
+    """Return whether a comparison is NULL at one date if it is at every date.
+
+    Not so `current_date BETWEEN a AND b`: with NULL for b it is false before a, and NULL from there on.
+    """
+    if isinstance(condition, exp.Between):
+        bounds = (condition.args["low"], condition.args["high"])
+        if any(bound.find(exp.Column) for bound in bounds):
+            return False
+    for call, _ in clock_nodes(condition):
+        node = call.parent
+        while node is not condition and node is not None:
+            if not isinstance(node, _NULL_OF_NULL):
+                return False
+            node = node.parent
+    return True
+
+
+def _step_of_list(select: exp.Select, conditions: Sequence[exp.Expr], sql: str, parsed: ParsedSql) -> Step | None:
+    """Return the step of conditions in the list and the GROUP BY of a SELECT; None if one is not found there."""
+    aliases = {item.alias.lower() for item in select.expressions if isinstance(item, exp.Alias)}
+    found: list[Condition] = []
+    for node in conditions:
+        names = {column.name.lower() for column in node.find_all(exp.Column) if not column.table}
+        place = _place_of(node, sql, parsed.tokens)
+        if place is None or not _is_listed(node, select) or not names.isdisjoint(aliases):
+            return None
+        found.append(Condition(node, *place, is_plain=_is_plain(node)))
+    found.sort(key=lambda condition: condition.start)
+    return Step(tuple(found), select, not all(_is_aggregated(node, select) for node in conditions))
+
+
+def _is_listed(node: exp.Expr, select: exp.Select) -> bool:
+    top = node
+    while top.parent is not None and top.parent is not select:
+        top = top.parent
+    return top is select.args.get("group") or any(top is item for item in select.expressions)
+
+
+def _is_aggregated(node: exp.Expr, select: exp.Select) -> bool:
+    """Return whether an aggregate of the SELECT, and no window, takes what a condition says."""
+    around: list[exp.Expr] = []
+    while node.parent is not None and node.parent is not select:
+        node = node.parent
+        around.append(node)
+    is_taken = any(is_aggregate(one) or isinstance(one, exp.Filter) for one in around)
+    return is_taken and not any(isinstance(one, exp.Window) for one in around)
+
+
+def _place_of(node: exp.Expr, sql: str, tokens: Sequence[Token]) -> tuple[int, int] | None:
+    """Return where the text has a condition: the least text around its names that parses to it."""
+    places = [int(name.meta["start"]) for name in names_in(node)]
+    first, last = (token_at(edge(places, default=None), tokens) for edge in (min, max))
+    if first is None or last is None:
+        return None
+    for start, end in _around(first, last, tokens):
+        text = sql[tokens[start].start : tokens[end - 1].end + 1]
+        again = parse(f"SELECT {text}")
+        if isinstance(again, ParsedSql) and again.tree.expressions == [node]:
+            return _place(Span(start, end), tokens)
+    return None
+
+
+def _around(first: int, last: int, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """Yield the first token, and the one behind the last, of what may be an expression around two tokens."""
+    starts = [i for i in range(first, max(first - _FURTHEST, 0), -1) if tokens[i - 1].token_type in _OPENS]
+    behind = range(last + 1, min(last + _FURTHEST, len(tokens)) + 1)
+    ends = [i for i in behind if i == len(tokens) or tokens[i].token_type in _CLOSES]
+    for start, end in sorted(product(starts, ends), key=lambda place: place[1] - place[0]):
+        kinds = [token.token_type for token in tokens[start:end]]
+        if kinds.count(TokenType.L_PAREN) == kinds.count(TokenType.R_PAREN):
+            yield start, end
+
+
+def _place(span: Span, tokens: Sequence[Token]) -> tuple[int, int]:
+    return tokens[span.start].start, tokens[span.end - 1].end + 1
