@@ -37,6 +37,8 @@ CTE_TWICE = view(
 )
 APPENDED = view("SELECT id, d, v FROM t0 WHERE d >= current_date")
 LISTED = view("SELECT CASE WHEN d >= current_date THEN 'open' ELSE region END AS c, count(*) AS n FROM t0 GROUP BY 1")
+ON_OF_OUTER = view("SELECT b.id, a.v FROM t0 a LEFT JOIN t1 b ON a.region = b.region AND b.d >= current_date")
+ON_OF_ANTI = view("SELECT a.id, a.v FROM t0 a LEFT ANTI JOIN t1 b ON a.region = b.region AND b.d >= current_date")
 NULL_OR_FALSE = view("SELECT region, current_date BETWEEN d AND CAST(ts AS date) AS valid FROM t0")
 
 
@@ -98,6 +100,11 @@ def pruned(question: str) -> str:
     return re.sub(r"\(NOT \(\((.*)\) <=> \((.*)\)\)\)\)$", either, question, flags=re.MULTILINE)
 
 
+def with_the_other_side(terms: Sequence[Asked]) -> Sequence[Asked]:
+    """Take a column for answered that shows NULL beside a row without a partner."""
+    return [replace(t, reach={CLOCK.index: replace(t.reach[CLOCK.index], columns=("id",))}) for t in terms]
+
+
 def with_the_count(terms: Sequence[Asked]) -> Sequence[Asked]:
     """Take an aggregate for answered."""
     columns = ("region", "c")
@@ -123,6 +130,10 @@ CLOCK_MUTANTS: dict[str, Mutant] = {
     "rows are asked for as the clock before shows them": Mutant((LISTED,), asking(lambda terms: terms[:1])),
     "rows are asked for as the new clock shows them": Mutant((LISTED,), asking(lambda terms: terms[1:])),
     "NULL and false are taken for the same where they are shown": Mutant((NULL_OR_FALSE,), said(pruned)),
+    "what a row is joined to is taken for a key that the clock moves": Mutant(
+        (ON_OF_OUTER,), asking(with_the_other_side)
+    ),
+    "an anti join stays when a term of its ON is asked": Mutant((ON_OF_ANTI,), asking(not_edited)),
     "HAVING stays when the clock is asked": Mutant((HAVING,), asking(not_edited), first=30),
     "an anti join stays when the clock is asked": Mutant((ANTI_JOINED,), asking(not_edited)),
     "an aggregate is taken for a key that the clock moves": Mutant((GROUPED,), asking(with_the_count), first=30),

@@ -227,6 +227,15 @@ ON_THE_CLOCK = [
     "SELECT id, count(*) OVER (PARTITION BY d > current_date, region) AS s, region FROM t0",
     "SELECT sum(CASE WHEN d = current_date THEN v END) AS s FROM t0",
     "SELECT id, datediff('day', d, current_date) <= 1 AS c FROM t0 WHERE d < current_date",
+    "SELECT a.id, b.v FROM t0 a LEFT JOIN t0 b ON a.id = b.id AND b.d > current_date",
+    "SELECT a.id, b.v FROM t0 a LEFT JOIN t0 b ON a.v = b.v AND b.d > current_date AND a.d < current_date "
+    "WHERE b.id IS NULL",
+    "SELECT a.id, b.v FROM t0 b RIGHT JOIN t0 a ON a.id = b.id AND b.d > current_date AND a.v > 0",
+    "SELECT a.id, count(b.id) AS n FROM t0 a LEFT JOIN t0 b ON a.v = b.v AND b.d >= current_date - 1 GROUP BY a.id",
+    "SELECT a.id, a.v FROM t0 a LEFT ANTI JOIN t0 b ON a.region = b.region AND b.d < current_date",
+    "SELECT a.id, a.v FROM t0 a LEFT SEMI JOIN t0 b ON a.region = b.region AND b.d < current_date",
+    "SELECT a.id, b.id AS other FROM t0 a JOIN t0 b ON a.region = b.region AND a.d < current_date "
+    "AND b.d >= current_date",
 ]
 
 
@@ -243,7 +252,7 @@ def test_the_clock_moves(sql: str, database: Database) -> None:
 
 ELSEWHERE = [
     "SELECT id, current_date AS today FROM t0",
-    "SELECT a.id, b.v FROM t0 a LEFT JOIN t0 b ON a.id = b.id AND b.d > current_date",
+    "SELECT a.id, b.v FROM t0 a FULL JOIN t0 b ON a.id = b.id AND b.d > current_date",
     "SELECT region, max(d) AS m FROM t0 GROUP BY region HAVING max(d) > current_date",
     "SELECT id, datediff('day', d, current_date) AS age FROM t0 WHERE d < current_date",
 ]

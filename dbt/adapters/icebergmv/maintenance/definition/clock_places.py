@@ -1,7 +1,7 @@
 """Where a SELECT reads the clock, as steps: the calls in a step move together, while all else stays what it is.
 
-A term of a WHERE is a step of its own. So are all conditions in the list and the GROUP BY of one SELECT, as in
-`sum(CASE WHEN d >= current_date - 30 THEN amount END)`: text that must stay the same in both places moves at once.
+A term of a WHERE or of an ON is a step of its own. So are all conditions in the list and the GROUP BY of one SELECT, as
+in `sum(CASE WHEN d >= current_date - 30 THEN amount END)`: text that must stay the same in both places moves at once.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, names_in
 from dbt.adapters.icebergmv.maintenance.definition.clock import ClockCall, clock_calls, clock_nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import term_span
-from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import term_around
+from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
 
 _COMPARISONS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.Between)
@@ -58,7 +58,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Step:
-    """Conditions that move together: a term of a WHERE, or those in the list and the GROUP BY of `select`.
+    """Conditions that move together: a term of a WHERE or an ON, or those in the list and the GROUP BY of `select`.
 
     `shows` is whether rows of the SELECT may be told by what a condition says; in an aggregate they are not.
     """
@@ -108,11 +108,13 @@ def clock_text(sql: str, parsed: ParsedSql) -> ClockText | None:
 
 
 def _term_of(call: exp.Expr) -> exp.Expr | None:
-    """Return the term of the WHERE of a SELECT that holds a call."""
-    where = call.find_ancestor(exp.Where, exp.Query)
-    if not isinstance(where, exp.Where) or not isinstance(where.parent, exp.Select):
+    """Return the term of the WHERE of a SELECT, or of the ON of a join, that holds a call."""
+    clause = call.find_ancestor(exp.Where, exp.Join, exp.Query)
+    is_where = isinstance(clause, exp.Where) and isinstance(clause.parent, exp.Select)
+    if clause is None or not (is_where or isinstance(clause, exp.Join)):
         return None
-    return term_around(where, call)
+    condition = clause.this if is_where else clause.args.get("on")
+    return next((t for t in conjuncts(condition) if any(found is call for found in t.walk())), None)
 
 
 def _step_of_term(term: exp.Expr, parsed: ParsedSql) -> Step | None:

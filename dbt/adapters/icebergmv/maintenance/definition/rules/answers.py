@@ -9,6 +9,7 @@ columns.
   columns that it names outside itself.
 - A term that reads the clock, which moved: FROM stays what it is, so all its columns are answered for CLOCK. The term
   stands for the rows that one value of the clock lets pass and the other may not (see moved_clock.py).
+  So it does in an ON, where the rows of one side may be kept: see `asked_about_join`.
 - Join: the other side did not change, so all its columns are answered. A term of the condition may see a column which
   is not answered. A join that shows every row of the asked side then stays as it is, and only the columns of that side
   are answered: which partners a row finds is not known. Of any other join the term is left out, as long as an equality
@@ -235,6 +236,24 @@ def _still_joins(
         return False
     kept = (t for t in terms if t not in unknown and isinstance(t.node, (exp.EQ, exp.NullSafeEQ, NoneType)))
     return any(t.slots and t.slots & mine and t.slots & theirs for t in kept)
+
+
+def asked_about_join(both: Sources, offset: int, join: exp.Join) -> Sources:
+    """Return both sides of a join with what a term of ON answers that other pairs pass when the clock moves.
+
+    The term is read as the pairs that pass once. A row of a side that is kept changes when it is in such a pair; what
+    else it shows is not known, so it answers itself alone. In a FULL join neither side does.
+    """
+    side, kind = (str(join.args.get(a) or "").upper() for a in ("side", "kind"))
+    if side == "FULL":
+        return both
+    is_seen_alone = kind in ("SEMI", "ANTI")
+    own = range(offset if side == "RIGHT" else 0, offset if side == "LEFT" or is_seen_alone else len(both.slots))
+    question = Question()
+    if kind == "ANTI" or (side and not is_seen_alone):
+        question = question.with_edit("semi join" if is_seen_alone else "inner join", join)
+    answered = {**answered_slots(both), CLOCK: frozenset(own)}
+    return with_answers(both, answered, {**both.relation.questions, CLOCK: question})
 
 
 def with_answers(sources: Sources, answered: Answered, questions: Questions) -> Sources:

@@ -15,6 +15,8 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.answers import (
     JoinTerm,
+    answered_slots,
+    asked_about_join,
     joined_answers,
     term_of_join,
     with_answers,
@@ -65,11 +67,14 @@ def joined(left: Sources, right: Sources, join: exp.Join, scope: Scope) -> Sourc
     names = Names(both, scope)
     found = [*_comparable(pairs, both), *equalities(join.args.get("on"), names)]
     answered, questions = joined_answers(left, right, join, _terms(pairs, join, names))
-    both = with_answers(both, answered, questions)
-    offset = len(left.slots)
+    both, offset = with_answers(both, answered, questions), len(left.slots)
+    if scope.moved is not None and scope.moved in conjuncts(join.args.get("on")):
+        both = asked_about_join(both, offset, join)
     across = [_left_first(e, offset) for e in found if (e.left < offset) != (e.right < offset)]
     if kind in ("SEMI", "ANTI"):
-        return with_answers(_semi(left, both, across, [e.left for e in pairs]), answered, questions)
+        return with_answers(
+            _semi(left, both, across, [e.left for e in pairs]), answered_slots(both), both.relation.questions
+        )
     if side == "":
         return _merge_columns(both.equated(found), pairs, "")
     return _merge_columns(_outer(left, right, both, across, side), pairs, side)
