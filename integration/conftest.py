@@ -71,7 +71,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def patience() -> Iterator[None]:
     """Let questions and refreshes take their time: which plan a test sees must not depend on how fast a machine is."""
     with pytest.MonkeyPatch.context() as patched:
-        for limit in ("SECONDS_ASKED", "LEAST_SECONDS_ASKED"):
+        for limit in ("COLD_SECONDS_ASKED", "SECONDS_ASKED", "LEAST_SECONDS_ASKED"):
             patched.setattr(cost, limit, 600.0)
         patched.setattr(last_refreshes, "LONGER", 600.0)
         yield

@@ -141,7 +141,7 @@ def test_non_deterministic_sql_is_warned_of_and_always_full(lake: LakeProject, b
 def test_a_clock_outside_of_where_is_warned_of(lake: LakeProject, base: str) -> None:
     lake.model("aging", f"select k, current_date as today from {base}")
     lake.fail("--warn-error", "--select", "aging")
-    warned = "aging is refreshed in full when the clock moves: not only terms of a WHERE read it"
+    warned = "aging is refreshed in full when the clock moves: not only conditions on rows read it"
     assert warned in lake.failures()["aging"]
     assert lake.run("--select", "aging")["aging"]["refresh_kind"] == "full"
     assert any(warned in warning for warning in lake.warnings)

@@ -140,7 +140,7 @@ def test_days_go_by(days: Days) -> None:
         assert following[name]["refresh_reason"] == "the date moved from 2026-03-01 to 2026-03-02"
     kinds = {name: response["refresh_kind"] for name, response in following.items()}
     assert kinds.pop("aged") == "full"
-    assert "not only terms of a WHERE read it" in following["aged"]["refresh_reason"]
+    assert "not only conditions on rows read it" in following["aged"]["refresh_reason"]
     # No row of events is in reach, but for one without a region.
     assert {kinds.pop(name) for name in ("this_month", "until_now", "an_hour", "missing")} == {"none"}
     assert set(kinds.values()) == {"overwrite"}, kinds

@@ -108,6 +108,8 @@ def test_partition_by_of_another_type(value: object) -> None:
         ("SELECT year(ts) AS k FROM t", [("year", "ts")], [("k", "identity")]),
         ("SELECT id, d AS r FROM t", [("bucket[8]", "id"), ("month", "d")], [("id", "bucket[8]"), ("r", "month")]),
         ("SELECT region AS r FROM t", [("day", "ts"), ("truncate[2]", "region")], [("r", "truncate[2]")]),
+        ("SELECT ts, max(v) OVER (PARTITION BY date_trunc('month', ts)) AS m FROM t", [("day", "ts")], [("ts", "day")]),
+        ("SELECT d, max(v) OVER (PARTITION BY year(d)) AS m FROM t", [("identity", "d")], [("d", "identity")]),
         ("SELECT count(*) AS c FROM t", [("day", "ts")], []),
         ("SELECT ts FROM t", [("void", "ts")], []),
         ("SELECT ts FROM t", [], []),

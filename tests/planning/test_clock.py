@@ -98,5 +98,5 @@ def test_a_clock_in_another_place_has_no_answer() -> None:
     def nobody(sql: str) -> list[tuple[object, ...]]:
         raise AssertionError(sql)
 
-    assert clock_answer(None, nobody) == NotListed("cannot be asked: not only terms of a WHERE read it")
+    assert clock_answer(None, nobody) == NotListed("cannot be asked: not only conditions on rows read it")
     assert clock_answer((), nobody) == ()

@@ -22,9 +22,10 @@ LIMIT = (
 )
 AGED = replace(ROWS, sql="SELECT id, region, datediff(current_date, day) AS amount FROM orders")
 CLOCK = (
-    "lake.ns.sales is refreshed in full when the clock moves: not only terms of a WHERE read it. "
-    "Let a WHERE read it, of a subquery for example, or leave it so: other changes are followed."
+    "lake.ns.sales is refreshed in full when the clock moves: not only conditions on rows read it. "
+    "Compare it with a column, in a WHERE for example, or leave it so: other changes are followed."
 )
+LOADED = replace(ROWS, sql="SELECT id, region, amount, now() AS at FROM orders")
 NOT_STITCHED = (
     "lake.ns.sales cannot have stale_read_behavior use_stitching: no output column follows the partitions of "
     "lake.ns.orders (region) through all its uses. "
@@ -43,6 +44,10 @@ def warned(stage: Stage, model: Model, **request: Any) -> list[str]:
     lake = Lake(stage.catalog, RecordingSpark(stage.catalog, model.columns), said.append)
     refresh(lake, inspection, read_plan(inspection))
     return said
+
+
+def test_a_clock_that_shows_the_time_moves_at_every_run(stage: Stage) -> None:
+    assert warned(stage, LOADED) == [CLOCK.replace("when the clock moves", "at every run, as the clock moves")]
 
 
 @pytest.mark.parametrize(

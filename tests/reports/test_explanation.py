@@ -36,11 +36,17 @@ def test_columns_say_what_they_follow(stage: Stage) -> None:
     found = of(stage, select(f"{sql} ON o.region = r.region GROUP BY upper(o.region), r.region, o.day"))
     follows = {c.name: [(t.base_table, t.base_column, t.how) for t in c.tracks] for c in found.columns}
     assert follows == {
-        "r": [("lake.ns.orders", "region", "UPPER(?)"), ("lake.ns.regions", "region", "UPPER(?)")],
+        "r": [("lake.ns.orders", "region", "upper(region)"), ("lake.ns.regions", "region", "upper(region)")],
         "region": [("lake.ns.orders", "region", "as it is"), ("lake.ns.regions", "region", "as it is")],
         "day": [("lake.ns.orders", "day", "as it is")],
         "s": [],
     }
+
+
+def test_a_window_by_months_follows_whole_months(stage: Stage) -> None:
+    found = of(stage, select("SELECT day, sum(amount) OVER (PARTITION BY date_trunc('month', day)) AS s FROM orders"))
+    (track,) = found.columns[0].tracks
+    assert track.how == "with all rows of the same date_trunc to month"
 
 
 def test_a_table_that_columns_follow(stage: Stage) -> None:

@@ -19,7 +19,12 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.predicates.date_functions import truncate_date, truncate_timestamp
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import KeyFunction, Monotone, OrNull
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import (
+    KeyFunction,
+    Monotone,
+    OrNull,
+    without_round_trips,
+)
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import TransformName
 from dbt.adapters.icebergmv.maintenance.predicates.periods import Period, divides
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
@@ -188,12 +193,13 @@ def _is_made_of_partitions(r: Range, start: Callable[[int], int]) -> bool:
 def _derived_transform(source: IcebergPartitionField, function: KeyFunction) -> str | None:
     """Return the transform for an output column that is `function` of the source column of a base partition field.
 
-    Where the function is as coarse as the base's transform or coarser, its own values are the partitions.
+    Where the function is as coarse as the base's transform or coarser, its own values are the partitions. A column that
+    is followed to its month and back still has the values of its days.
     """
     transform = TransformName.parse(str(source.transform))
     if not transform.is_known:
         return None
-    steps = [step for step in function if not isinstance(step, OrNull)]
+    steps = [step for step in without_round_trips(function) if not isinstance(step, OrNull)]
     if not steps:
         return str(transform)
     if transform.period is None or not all(isinstance(s, Monotone) and s.stays_within for s in steps):

@@ -282,7 +282,7 @@ def is_known(answer: Answer | None) -> bool:
 def clock_answer(terms: Sequence[Questions] | None, run: Spark) -> Answer:
     """Return what a clock that moved reaches: all terms that read it together. None: it is read in other places too."""
     if terms is None:
-        return NotListed("cannot be asked: not only terms of a WHERE read it")
+        return NotListed("cannot be asked: not only conditions on rows read it")
     found: tuple[TupleDomain, ...] = ()
     for term in terms:
         answer = term.reached(CLOCK.index, run)

@@ -14,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
 from dbt.adapters.icebergmv.maintenance.planning.cost import merge_pays
 from dbt.adapters.icebergmv.maintenance.planning.deltas import appended_deltas, signed_deltas, without_what_cancels
-from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_MANY_CHANGED, NotListed
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_LATE, TOO_MANY_CHANGED, NotListed
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Delta, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import (
     PlanRequest,
@@ -164,6 +164,7 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
         disjuncts += reached
     deltas = added_beside(definition, status, request)
     added = {delta.changed for delta in deltas}
+    late: dict[str, None] = {}
     for base in (b for b in status.stale if not b.is_among(added)):
         for occurrence in definition.uses_of_all(base.references):
             answer = request.answers.get(occurrence.index)
@@ -176,8 +177,10 @@ def _overwrite(definition: ViewDefinition, status: MaterializedViewStatus, reque
                     untracked(definition, base, occurrence, answer or _why_unasked(definition, status, request))
                 )
             disjuncts += affected
+            if answer is TOO_LATE:
+                late[unanswered(base, TOO_LATE)] = None
     region = simplify(disjuncts, REGION_LIMIT)
-    reason = changes(status, added)
+    reason = "; ".join((changes(status, added), *late))
     if not region:
         return Append(reason, deltas) if deltas else unaffected(status)
     if any(d.is_all for d in region):

@@ -53,6 +53,17 @@ def inverse(function: KeyFunction) -> KeyFunction:
     return tuple(step.step if isinstance(step, Inverse) else Inverse(step) for step in reversed(function))
 
 
+def without_round_trips(function: KeyFunction) -> KeyFunction:
+    """Return the steps without those that are taken back at once: to the month, and from there to all its days."""
+    left: list[Step] = []
+    for step in function:
+        if left and step == Inverse(left[-1]):
+            left.pop()
+        else:
+            left.append(step)
+    return tuple(left)
+
+
 def is_computed(function: KeyFunction) -> bool:
     """Return whether Spark is to say what some step makes of a value."""
     return any(isinstance(step, Computed) for step in function)

@@ -45,8 +45,10 @@ def _full_refreshes(view: Inspection) -> Iterator[str]:
     elif definition.full_when_changed is not None:
         when, reason = "when a base table changed", definition.full_when_changed
     elif definition.full_when_clock_moves:
-        when, reason = "when the clock moves", "not only terms of a WHERE read it"
-        mend = "Let a WHERE read it, of a subquery for example, or leave it so: other changes are followed."
+        shows_time = definition.clock is not None and definition.clock.values.keys() != {"date"}
+        when = "at every run, as the clock moves" if shows_time else "when the clock moves"
+        reason = "not only conditions on rows read it"
+        mend = "Compare it with a column, in a WHERE for example, or leave it so: other changes are followed."
     else:
         return
     yield f"{view.request.name} is refreshed in full {when}: {reason}. {mend}"

@@ -16,12 +16,14 @@ from dbt.adapters.icebergmv.maintenance.definition.all_obstacles import Obstacle
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Track
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
 from dbt.adapters.icebergmv.maintenance.planning.considered import Considered, considered
 from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast
 from dbt.adapters.icebergmv.maintenance.planning.foreseen import foresee
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full
 from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, inverse
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import Outlook, outlook
 from dbt.adapters.icebergmv.maintenance.reports.next_sql import NextSql, next_sql
 from dbt.adapters.icebergmv.maintenance.reports.view_status import (
@@ -228,16 +230,25 @@ def _columns(view: Inspection) -> Iterable[ColumnExplanation]:
     tables = {r.index: show(view.bases.of(r).name) for r in definition.references}
     for column in definition.columns or ():
         open_tracks = (t for t in column.tracks if t.occurrence not in definition.obstacles)
-        tracks = {
-            ColumnTrack(tables[t.occurrence.index], t.column, _how([step.name for step in t.function]))
-            for t in open_tracks
-        }
+        tracks = {ColumnTrack(tables[t.occurrence.index], t.column, _how(t)) for t in open_tracks}
         in_order = sorted(tracks, key=lambda t: (t.base_table, t.base_column, t.how))
         yield ColumnExplanation(column.name, column.type, tuple(in_order), is_hidden(column.name))
 
 
-def _how(steps: list[str]) -> str:
-    return ", then ".join(steps).replace("`?`", "?") or _AS_IT_IS
+def _how(track: Track) -> str:
+    """Return by which steps a column is followed; those to a period and back are one."""
+    words: list[str] = []
+    left = track.function
+    while left:
+        there = next((left[:n] for n in range(len(left) // 2, 0, -1) if left[n : 2 * n] == inverse(left[:n])), ())
+        if there:
+            words.append(f"with all rows of the same {there[-1].name}")
+        elif isinstance(left[0], Computed) and not words:
+            words.append(left[0].written_of(track.column))
+        else:
+            words.append(left[0].name.replace("`?`", "?"))
+        left = left[2 * len(there) or 1 :]
+    return ", then ".join(words) or _AS_IT_IS
 
 
 def _base_table(

@@ -293,7 +293,9 @@ def limits_of(definition: ViewDefinition) -> str | None:
         return f"full at every run: {definition.always_full}"
     if definition.full_when_changed is not None:
         return f"full when a base table changed: {definition.full_when_changed}"
-    return "full when the clock moves: not only terms of a WHERE read it" if definition.full_when_clock_moves else None
+    return (
+        "full when the clock moves: not only conditions on rows read it" if definition.full_when_clock_moves else None
+    )
 
 
 def _since(found: ViewStatus, state: ViewState | None, now: datetime) -> ViewStatus:

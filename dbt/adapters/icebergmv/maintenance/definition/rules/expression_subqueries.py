@@ -2,8 +2,8 @@
 
 A subquery in an expression depends, for an outer row, only on the inner rows that its correlated equalities let pass;
 so the outer column of such an equality tracks what the inner one tracks. `x IN (SELECT y ...)` equates x with y. Where
-its outcome can be other than a filter (NOT IN, a flag in the SELECT list), NULLs matter: a NULL among the y affects
-every x, and whether there is any y at all affects a NULL x.
+its outcome is more than true or not (NOT IN, a flag in the SELECT list), NULLs matter: a NULL among the y affects every
+x, and whether there is any y at all affects a NULL x.
 """
 
 from __future__ import annotations
@@ -213,8 +213,13 @@ def _in(
 
 
 def _only_filters(use: exp.In, select: exp.Select) -> bool:
-    """Return whether NULL and false have the same effect: IN is in WHERE, under nothing but AND and OR."""
-    node: exp.Expr | None = use.parent
-    while isinstance(node, (exp.And, exp.Or, exp.Paren)):
-        node = node.parent
-    return isinstance(node, exp.Where) and node.parent is select
+    """Return whether NULL and false have the same effect: IN is in a condition, under nothing but AND and OR."""
+    node: exp.Expr = use
+    parent = use.parent
+    while isinstance(parent, (exp.And, exp.Or, exp.Paren)):
+        node, parent = parent, parent.parent
+    if isinstance(parent, exp.If):
+        is_searched = not isinstance(parent.parent, exp.Case) or parent.parent.this is None
+        return node is parent.this and is_searched
+    is_filter = isinstance(parent, exp.Where) and isinstance(parent.parent, exp.Filter)
+    return is_filter or isinstance(parent, exp.CountIf) or (isinstance(parent, exp.Where) and parent.parent is select)
