@@ -25,7 +25,7 @@ CLOCK = (
     "lake.ns.sales is refreshed in full when the clock moves: not only conditions on rows read it. "
     "Compare it with a column, in a WHERE for example, or leave it so: other changes are followed."
 )
-LOADED = replace(ROWS, sql="SELECT id, region, amount, now() AS at FROM orders")
+LOADED = Model("SELECT id, unix_micros(now()) AS at FROM orders", (("id", "bigint"), ("at", "bigint")))
 NOT_STITCHED = (
     "lake.ns.sales cannot have stale_read_behavior use_stitching: no output column follows the partitions of "
     "lake.ns.orders (region) through all its uses. "
