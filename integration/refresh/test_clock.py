@@ -42,6 +42,15 @@ VIEWS = {
     "until_now": "select id, ts from {e} where ts < now()",
     "an_hour": "select region, count(*) as n from {e} where ts >= current_timestamp() - interval 1 hour "
     "and cast(ts as timestamp_ntz) < localtimestamp() group by region",
+    "of_month": "select region, sum(case when d >= current_date - interval 30 days then v else 0 end) as recent, "
+    "count(*) filter (where d > current_date) as later, count(*) as n from {e} group by region",
+    "labelled": "select id, d, case when d between current_date - 7 and current_date then 'week' "
+    "when datediff(current_date, d) > 30 then 'old' end as label from {e}",
+    "by_label": "select d > current_date as is_later, count(*) as n, sum(v) as s from {e} group by d > current_date",
+    "valid": "select id, current_date between date_sub(d, v) and d as is_valid, region from {e} where id < 60 or d is null",
+    "joined_since": "select r.name, count(e.id) as n from {r} r left join {e} e "
+    "on e.region = r.region and e.d >= current_date - 7 group by r.name",
+    "without": "select r.region, r.name from {r} r left anti join {e} e on e.region = r.region and e.d = current_date",
     "aged": "select id, datediff(current_date, d) as age from {e}",
 }
 FIRST, LATER, NEXT, FAR, BACK = (
@@ -136,7 +145,7 @@ def test_days_go_by(days: Days) -> None:
     assert same["until_now"]["refresh_kind"] == "overwrite"
     assert same["until_now"]["rows_affected"] == 1
     following = days.run(NEXT)
-    for name in ("by_region", "expanded", "supplied"):
+    for name in ("by_region", "expanded", "supplied", "of_month", "labelled", "by_label", "valid", "joined_since"):
         assert following[name]["refresh_reason"] == "the date moved from 2026-03-01 to 2026-03-02"
     kinds = {name: response["refresh_kind"] for name, response in following.items()}
     assert kinds.pop("aged") == "full"
