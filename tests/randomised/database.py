@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
@@ -26,6 +26,8 @@ _SPARK_OF = {
     "BOOLEAN": "boolean",
 }
 Bag = list[str]
+Judge = Callable[[Bag], str | None]
+"""Says how rows differ from those expected; None where they do not."""
 BEFORE, NOW = 1, 2
 """The snapshot of a base table that the last refresh read, and the one that this refresh reads."""
 STORED = 0
@@ -62,6 +64,9 @@ class Database:
             self._connection.execute(f"SET TimeZone = '{zone}'")
             self._zone = zone
 
+    def begin(self, history: str) -> None:
+        """Begin a history, which is given as a text. What is at random in the database may follow from it."""
+
     def load(self, table: str, rows: Iterable[Row]) -> None:
         """Replace the rows of a table, which its snapshot NOW shows."""
         self._load(table, rows)
@@ -90,6 +95,11 @@ class Database:
         Of equal zeros DuckDB puts any in place of a group. Spark puts 0.0.
         """
         return sorted(repr(tuple(map(_positive_zero, row))) for row in self._execute(to_duckdb(query)))
+
+    def judge(self, query: str) -> Judge:
+        """Return the judge of stored rows that should be what the query gives."""
+        expected = self.rows(query)
+        return lambda found: None if found == expected else difference(found, expected)
 
     def written(self, statements: Iterable[str], columns: Iterable[str]) -> Bag:
         """Return these columns of the storage table's branch after the statements; the stored rows stay as they are."""
@@ -144,6 +154,17 @@ class Database:
                     raise
                 self._buckets[missing[1]] = _bucket_of(*missing[1].split(":", 2))
                 self._define_bucket()
+
+
+def difference(found: Bag, expected: Bag) -> str:
+    """Return which rows are missing and which are too many."""
+    missing, extra = list(expected), []
+    for row in found:
+        if row in missing:
+            missing.remove(row)
+        else:
+            extra.append(row)
+    return f"missing {missing}, too many {extra}"
 
 
 def _positive_zero(value: object) -> object:

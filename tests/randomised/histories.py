@@ -19,10 +19,11 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import with_
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED, can_merge
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
+from dbt.adapters.icebergmv.maintenance.sql.queries import column_list
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from tests.randomised.choices import Choices
 from tests.randomised.clocks import MOMENTS, at, clock_at, reads_clock
-from tests.randomised.database import Bag, Database
+from tests.randomised.database import Database, Judge
 from tests.randomised.grammar import CLOCK
 from tests.randomised.iceberg_tables import base_table, storage_table
 from tests.randomised.planners import Planner, Session, analysed, analysed_at
@@ -140,6 +141,7 @@ def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]
     """Play a history; yields each refresh, and ends after the first wrong one."""
     sql = case.sql
     database.in_zone(case.zone)
+    database.begin(f"{case.start} {case.steps}")
     now = dict(case.start)
     bases = BaseTables(StubCatalog({}, {f"ns.{t}": base_table(t, spec) for t, spec in case.specs.items()}))
     for table, rows in case.start.items():
@@ -158,7 +160,6 @@ def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]
         filters=case.filters,
     )
     storage = storage_table({c.name: c.type for c in stored}, case.partitioning)
-    before = database.rows(at(sql, case.clock_of(0)))
     for number, step in enumerate(case.steps, start=1):
         session = session._replace(before=case.clock_of(number - 1), now=case.clock_of(number))
         for table, change in step.items():
@@ -167,13 +168,13 @@ def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]
             now[table] = change.after
         changed = {table for table, change in step.items() if change.removed or change.added}
         changed |= {CLOCK} if at(sql, session.before) != at(sql, session.now) else set()
-        expected = database.rows(at(sql, session.now))
+        judge = database.judge(at(sql, session.now))
         target = Target(planner.definition(analysed_at(sql, session.now, is_utc, case.keys)), bases, storage)
         plan = planner.run(sql, case.specs, step, session)
-        found = _refresh(database, planner, plan, target, before, expected)
+        found = _refresh(database, planner, plan, target, judge)
         if found is not None and isinstance(plan, Merge) and NOT_MERGED in found[0]:
             plan = planner.run(sql, case.specs, step, session._replace(merges=False))
-            found = _refresh(database, planner, plan, target, before, expected)
+            found = _refresh(database, planner, plan, target, judge)
         wrong, text = found or (None, "")
         again = session._replace(before=session.now)
         if wrong is None and planner.run(sql, case.specs, {}, again).kind != "none":
@@ -183,7 +184,6 @@ def run(database: Database, case: Case, planner: Planner) -> Iterator[Refreshed]
             return
         if not isinstance(plan, NoOp):
             database.adopt()
-            before = expected
 
 
 def stored_columns(database: Database, definition: ViewDefinition) -> tuple[tuple[Column, ...], bool]:
@@ -198,42 +198,33 @@ def stored_columns(database: Database, definition: ViewDefinition) -> tuple[tupl
 
 
 def _refresh(
-    database: Database, planner: Planner, plan: RefreshPlan, target: Target, before: Bag, expected: Bag
+    database: Database, planner: Planner, plan: RefreshPlan, target: Target, judge: Judge
 ) -> tuple[str, str] | None:
     """Refresh by the plan, on what is stored; return what is wrong with the outcome and the SQL that gave it."""
     tried: dict[str, Append | Overwrite | Merge | Full]
     match plan:
         case NoOp():
-            return None if before == expected else ("nothing is done though the view changed", "")
+            stored = database.rows(f"SELECT {column_list(target.shown_and_keys)} FROM stored")
+            return None if judge(stored) is None else ("nothing is done though the view changed", "")
         case Overwrite():
             tried = {"written anew": replace(plan, base_filters={}), "deleted and inserted": plan}
         case _:
             tried = {plan.kind: plan}
     for name, how in tried.items():
         written = statements(planner.write(target.write(how, is_scattered=name == "written anew"), how))
-        if (found := wrong_rows(database, name, (written, target.shown_and_keys), expected)) is not None:
+        if (found := wrong_rows(database, name, (written, target.shown_and_keys), judge)) is not None:
             return found
     return None
 
 
 def wrong_rows(
-    database: Database, name: str, outcome: tuple[Sequence[str], Sequence[str]], expected: Bag
+    database: Database, name: str, outcome: tuple[Sequence[str], Sequence[str]], judge: Judge
 ) -> tuple[str, str] | None:
-    """Return how the rows that statements leave in some columns differ from those expected, and the statements."""
+    """Return what is wrong with the rows that statements leave in some columns, and the statements."""
     written, columns = outcome
     try:
         rows = database.written(written, columns)
     except duckdb.Error as error:
         return f"{name}: {type(error).__name__}: {error}", ";\n".join(written)
-    return None if rows == expected else (f"{name}: {difference(rows, expected)}", ";\n".join(written))
-
-
-def difference(found: Bag, expected: Bag) -> str:
-    """Return which rows are missing and which are too many."""
-    missing, extra = list(expected), []
-    for row in found:
-        if row in missing:
-            missing.remove(row)
-        else:
-            extra.append(row)
-    return f"missing {missing}, too many {extra}"
+    wrong = judge(rows)
+    return None if wrong is None else (f"{name}: {wrong}", ";\n".join(written))

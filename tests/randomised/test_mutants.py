@@ -17,6 +17,8 @@ from tests.randomised.histories import Case, make_case, run
 from tests.randomised.merging_mutants import MERGING_MUTANTS
 from tests.randomised.mutants import MUTANTS, Mutant
 from tests.randomised.planners import RIGHT, Planner
+from tests.randomised.tie_mutants import TIE_MUTANTS
+from tests.randomised.ties import TiesAtRandom
 from tests.support.shares import one_of
 
 ALL = {
@@ -27,6 +29,7 @@ ALL = {
     **HIDDEN_KEY_MUTANTS,
     **FILTERING_MUTANTS,
     **ADDING_MUTANTS,
+    **TIE_MUTANTS,
 }
 pytestmark = pytest.mark.slow
 
@@ -52,8 +55,9 @@ def killer(database: Database, mutant: Mutant) -> Case | None:
 
 
 @pytest.mark.parametrize("name", one_of(16, ALL))
-def test_wrong_planners_are_caught(name: str, database: Database) -> None:
+def test_wrong_planners_are_caught(name: str, database: Database, ties: TiesAtRandom) -> None:
     mutant = ALL[name]
+    database = ties if mutant.ties else database
     case = killer(database, mutant)
     assert case is not None, f"survived {mutant.seeds} seeds"
     for planner in (mutant.right, RIGHT):

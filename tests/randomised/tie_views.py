@@ -1,0 +1,72 @@
+"""Views with values that depend on the order of rows; the first column of each names the rows that go together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tests.randomised.mutants import view
+from tests.randomised.views import View
+
+_ANY = "SELECT region, any_value(v) AS l FROM t0 GROUP BY region"
+_NUMBERED = (
+    "SELECT id, region, v, w, row_number() OVER (PARTITION BY region ORDER BY o) AS n FROM "
+    "(SELECT *, v IS NULL AS o FROM t0) r"
+)
+
+_SHOWN = {
+    "a table": "SELECT region, any_value(v) AS l, count(*) AS c FROM t0 GROUP BY region",
+    "a join": "SELECT a.region, any_value(b.v) AS l, count(*) AS c FROM t0 a JOIN t1 b ON a.id = b.id "
+    "GROUP BY a.region",
+    "a filter above": f"SELECT region, l FROM ({_ANY}) q WHERE l > 0 OR region IS NULL",
+    "UNION ALL": "SELECT id AS k, any_value(v) AS l FROM t0 GROUP BY id UNION ALL "
+    "SELECT v, max_by(id, d) FROM t1 GROUP BY v",
+    "HAVING": "SELECT region, any_value(v) AS l, first(d) AS f FROM t0 GROUP BY region HAVING count(*) > 1",
+    "the last": "SELECT id, max_by(v, d) AS l FROM t0 WHERE v > -5 GROUP BY id",
+    "a derived key": "SELECT id % 2 AS g, any_value(region) AS l, sum(v) AS s FROM t0 GROUP BY 1",
+    "a left join": "SELECT a.id, any_value(b.region) AS l FROM t0 a LEFT JOIN t1 b ON a.v = b.v GROUP BY a.id",
+    "a computed value": f"WITH c AS ({_ANY}), e AS (SELECT region, coalesce(l, 0) + 1 AS m FROM c WHERE l < 9) "
+    "SELECT region, m FROM e WHERE m <> 1",
+    "a filter above a join": "SELECT k, l FROM (SELECT a.v AS k, any_value(b.id) AS l FROM t0 a JOIN t1 b "
+    "ON a.region = b.region GROUP BY a.v) q WHERE l >= 1",
+    "a subquery below": "SELECT region, any_value(v) AS l FROM t0 WHERE id IN (SELECT b.id FROM t1 b WHERE b.v > 0) "
+    "GROUP BY region",
+}
+_CARRIED = {
+    "a key of a join": f"SELECT a.region, a.l, b.id FROM ({_ANY}) a JOIN t1 b ON a.l = b.v",
+    "a value beside a join": f"SELECT b.w AS k, a.region, a.l FROM ({_ANY}) a JOIN t1 b ON a.region = b.region",
+    "DISTINCT": f"SELECT DISTINCT 'all' AS k, l FROM ({_ANY}) q",
+    "the clock": "SELECT region, l FROM (SELECT region, any_value(d) AS l FROM t0 GROUP BY region) q "
+    "WHERE l >= current_date",
+    "a group": f"SELECT 'all' AS k, l, count(*) AS c FROM ({_ANY}) q GROUP BY l",
+    "a subquery": "SELECT w, v FROM t0 WHERE v = (SELECT any_value(b.v) FROM t1 b)",
+    "a subquery above": f"SELECT region, l FROM ({_ANY}) q WHERE l IN (SELECT b.v FROM t1 b)",
+    "a group that HAVING leaves out": "SELECT region, count(*) AS c FROM t0 GROUP BY region HAVING any_value(v) > 0",
+    "a rank": f"SELECT 'all' AS k, region, l, rank() OVER (ORDER BY l) AS r FROM ({_ANY}) q",
+    "a name that is used twice": f"WITH c AS ({_ANY}) SELECT a.region, a.l FROM c a JOIN c b ON a.l = b.l",
+    "a tied subquery": f"SELECT region, l, (SELECT max(b.id) FROM t1 b WHERE b.v = l) AS m FROM ({_ANY}) q",
+}
+_NUMBERS = {
+    "numbers": "SELECT region, w, row_number() OVER (PARTITION BY region ORDER BY d) AS n FROM t0",
+    "the first of each": f"SELECT region, w, v FROM ({_NUMBERED}) q WHERE n = 1",
+    "numbers behind a join": "SELECT k, w, row_number() OVER (PARTITION BY k ORDER BY d) AS n FROM "
+    "(SELECT a.region AS k, b.d, 1000 * a.w + b.w AS w FROM t0 a JOIN t1 b ON a.id = b.id) q",
+    "the row before": "SELECT id, w, lag(v) OVER (PARTITION BY id ORDER BY region) AS p FROM t0",
+    "running sums": "SELECT id, w, sum(v) OVER (PARTITION BY id ORDER BY d ROWS UNBOUNDED PRECEDING) AS s FROM t0",
+    "the first value": "SELECT region, w, first_value(v) OVER (PARTITION BY region ORDER BY id) AS f FROM t0",
+    # All rows are numbered and kept; each of these follows some order.
+    "numbers that are joined": f"SELECT 1000 * q.w + b.w AS k, q.n, b.v FROM ({_NUMBERED}) q JOIN t1 b ON q.id = b.id",
+    "numbers beside a join": f"SELECT CAST(1000 * q.w + b.w AS double) AS k, q.n FROM ({_NUMBERED}) q "
+    "JOIN t1 b ON q.id = b.id",
+}
+
+
+def _views(texts: Mapping[str, str]) -> Mapping[str, View]:
+    return {name: view(sql, "region") for name, sql in texts.items()}
+
+
+SHOWN = _views(_SHOWN)
+"""Each row shows one group, and nothing else depends on the value."""
+CARRIED = _views(_CARRIED)
+"""Other rows, or the clock, depend on the value: full when a row changed."""
+NUMBERED = _views(_NUMBERS)
+"""Windows in whose order rows tie: a partition is refreshed as a whole."""
