@@ -39,8 +39,8 @@ def test_other_rows_follow_from_one_value(name: str, ties: TiesAtRandom) -> None
 
 @pytest.mark.parametrize("name", one_of(5, NUMBERED))
 def test_rows_that_tie_in_a_window_follow_one_order(name: str, ties: TiesAtRandom) -> None:
-    found = refreshes_of(NUMBERED[name], ties, 6)
-    assert found["overwrite"] > found["full"], found
+    found = refreshes_of(NUMBERED[name], ties, 15)
+    assert found["overwrite"] > 4, found
 
 
 @pytest.mark.long
