@@ -7,8 +7,12 @@ from collections import Counter
 import pytest
 
 from tests.randomised.choices import Choices
-from tests.randomised.histories import make_case
+from tests.randomised.clocks import MOMENTS
+from tests.randomised.histories import Case, make_case, run
+from tests.randomised.mutants import view
+from tests.randomised.planners import RIGHT
 from tests.randomised.soak import describe, play
+from tests.randomised.tables import DAYS, Change, Row, Spec
 from tests.randomised.tally import Tally
 from tests.randomised.tie_views import CARRIED, NUMBERED, SHOWN
 from tests.randomised.ties import TiesAtRandom
@@ -63,6 +67,60 @@ def test_in_many_histories(name: str, ties: TiesAtRandom) -> None:
 def test_the_rows_of_each_key_are_those_of_some_order(rows: list[str], is_right: bool, ties: TiesAtRandom) -> None:
     of = "(VALUES ('a', 3), ('a', 4), ('a', 9), ('b', 1)) AS t(k, v)"
     assert (ties.judge(f"SELECT k, any_value(v) AS l FROM {of} GROUP BY k")(rows) is None) == is_right
+
+
+NUMBERED_ROWS = "(SELECT id, region, d, w, row_number() OVER (PARTITION BY region ORDER BY v) AS n FROM t0)"
+FIRST_OF_TIED = {
+    "a number is joined by": f"SELECT q.w AS k, b.w AS x, b.v FROM {NUMBERED_ROWS} q JOIN t1 b ON q.n = b.id",
+    "the first, by its own key": f"SELECT q.w AS k, b.v FROM {NUMBERED_ROWS} q JOIN t1 b ON q.id = b.id WHERE q.n = 1",
+    "the first, by its region": f"SELECT q.w AS k, q.region, b.v FROM {NUMBERED_ROWS} q JOIN t1 b "
+    "ON q.region = b.region WHERE q.n = 1",
+    "the first, kept below": f"SELECT q.w AS k, b.v FROM (SELECT * FROM {NUMBERED_ROWS} p WHERE n = 1) q "
+    "LEFT JOIN t1 b ON q.id = b.id",
+    "a first value": "SELECT q.f AS k, b.v FROM (SELECT first_value(w) OVER (PARTITION BY region ORDER BY v) AS f "
+    "FROM t0) q JOIN t1 b ON q.f = b.id",
+    "a number in a subquery": f"SELECT q.w AS k, q.id FROM {NUMBERED_ROWS} q WHERE q.n IN (SELECT b.id FROM t1 b)",
+    "a number is looked for": f"SELECT q.w AS k FROM {NUMBERED_ROWS} q "
+    "WHERE EXISTS (SELECT 1 FROM t1 b WHERE b.id = q.n AND b.v > 7)",
+    "the first is looked for": f"SELECT b.w AS k, b.v FROM t1 b WHERE b.id IN "
+    f"(SELECT id FROM {NUMBERED_ROWS} q WHERE n = 1)",
+    "the sum of the first": f"SELECT q.region, sum(b.v) AS s FROM {NUMBERED_ROWS} q JOIN t1 b ON q.id = b.id "
+    "WHERE q.n = 1 GROUP BY q.region",
+    "the sum by the first": f"SELECT q.id AS k, sum(b.v) AS s, count(*) AS c FROM t1 b JOIN {NUMBERED_ROWS} q "
+    "ON b.region = q.region WHERE q.n = 1 GROUP BY q.id",
+}
+"""A view keeps what came of one of two rows that tie; then what it was joined to changes or goes."""
+
+
+@pytest.mark.parametrize("after", [(), ((1, None, DAYS[0], "a", 8, 0.5, 9),)], ids=["goes", "changes"])
+@pytest.mark.parametrize("name", FIRST_OF_TIED)
+def test_no_row_stays_that_came_of_what_is_no_more(
+    name: str, after: tuple[Row, ...], ties: TiesAtRandom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tied: tuple[Row, ...] = ((1, None, DAYS[0], "a", 0, 0.5, 1), (2, None, DAYS[2], "a", 0, 0.5, 2))
+    joined: tuple[Row, ...] = ((1, None, DAYS[0], "a", 7, 0.5, 9),)
+    begin = ties.begin
+    for salt in range(8):
+        monkeypatch.setattr(ties, "begin", lambda history, salt=salt: begin(f"{salt}{history}"))
+        step = {"t1": Change(joined, after, after)}
+        case = Case(
+            view(FIRST_OF_TIED[name]), dict.fromkeys(("t0", "t1"), Spec((), False)), {"t0": tied, "t1": joined}, (step,)
+        )
+        assert [refreshed.wrong for refreshed in run(ties, case, RIGHT) if refreshed.wrong] == []
+
+
+@pytest.mark.parametrize("moments", [(0, 6), (0, 7), (6, 8)])
+def test_the_clock_beside_the_first_of_rows_that_tie(
+    moments: tuple[int, int], ties: TiesAtRandom, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sql = f"SELECT region, w, d FROM {NUMBERED_ROWS} q WHERE n = 1 AND d >= current_date"
+    tied: tuple[Row, ...] = ((1, None, DAYS[0], "a", 0, 0.5, 1), (2, None, DAYS[2], "a", 0, 0.5, 2))
+    begin = ties.begin
+    for salt in range(8):
+        monkeypatch.setattr(ties, "begin", lambda history, salt=salt: begin(f"{salt}{history}"))
+        clock = tuple(MOMENTS[i] for i in moments)
+        case = Case(view(sql), {"t0": Spec((), False)}, {"t0": tied}, ({},), clock=clock)
+        assert [refreshed.wrong for refreshed in run(ties, case, RIGHT) if refreshed.wrong] == []
 
 
 def test_each_statement_has_orders_of_its_own(ties: TiesAtRandom) -> None:

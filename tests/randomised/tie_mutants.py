@@ -7,7 +7,7 @@ from functools import lru_cache
 from unittest.mock import patch
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
-from dbt.adapters.icebergmv.maintenance.definition.rules import select
+from dbt.adapters.icebergmv.maintenance.definition.rules import order_of_rows
 from tests.randomised.mutants import Mutant
 from tests.randomised.planners import Planner
 from tests.randomised.tables import COLUMN_INFOS
@@ -27,7 +27,7 @@ def named_by_regions(definition: ViewDefinition) -> ViewDefinition:
 @lru_cache(maxsize=64)
 def _analysed_alike(sql: str, is_utc: bool, keys: tuple[str, ...]) -> ViewDefinition:
     """Analyse a view as if no item of a SELECT list depended on the order of rows."""
-    with patch.object(select, "depends_on_order", lambda item: False):
+    with patch.object(order_of_rows, "depends_on_order", lambda item: False):
         found = analyse(sql, "ns", lambda _: COLUMN_INFOS, is_utc, keys)
         # What is asked is found out when somebody wants to know.
         assert found.asked

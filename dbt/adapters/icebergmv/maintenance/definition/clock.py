@@ -103,6 +103,13 @@ def with_literals(tree: exp.Expr, clock: Clock) -> exp.Expr:
     return copy.this  # type: ignore[no-any-return]
 
 
+def at_any_moment(text: str, clock: Clock) -> str:
+    """Return a text that holds literals of a clock, with words in place of them that are the same at every moment."""
+    for spark_type in clock:
+        text = text.replace(_literal(spark_type, clock), f"the {spark_type}")
+    return text
+
+
 def _literal(spark_type: str, clock: Clock) -> str:
     return f"{spark_type.upper()} {string_literal(clock[spark_type])}"
 

@@ -81,7 +81,8 @@ class Merging:
     `compared` are columns of these rows (as texts): a change is followed by them alone. `whole`: the reference of which
     every row is in a group, because the SELECT reads nothing else and has no WHERE. `ungrouped` makes of the text the
     SELECT that gives, of each row below the aggregates, its keys and what it adds to the states (None: not certain).
-    It could give the sign of a row besides, if one of the references in `signed` has it.
+    It could give the sign of a row besides, if one of the references in `signed` has it. `only_adds`: a row that went
+    may be taken off another group than the one that it was added to, as others beside it depend on the order of rows.
     """
 
     keys: tuple[int, ...]
@@ -97,6 +98,7 @@ class Merging:
     whole: int | None = None
     ungrouped: tuple[TextEdit, ...] | None = None
     signed: frozenset[int] = frozenset()
+    only_adds: bool = False
 
     @property
     def calls(self) -> tuple[Call, ...]:

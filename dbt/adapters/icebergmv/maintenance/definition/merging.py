@@ -46,13 +46,15 @@ def merging_of(
     if grouped.compared is not None:
         additive = {}  # What came may be there already.
     live = frozenset(r.index for r in references if not r.pinned)
-    need_keys = bool(grouped.columns) and _need_keys(relation, live.difference(additive))
+    # A query below that is run again may find other rows than those that the stored states come from.
+    need_keys = bool(grouped.columns) and not grouped.has_ties and _need_keys(relation, live.difference(additive))
     found = ItemReader(parsed, sql, listed, grouped).merging(select, additive) if additive or need_keys else None
     if found is None:
         return None
     below = rows_below(parsed, sql, grouped.columns, types) if need_keys else None
     with_sign = frozenset[int]() if found.ungrouped is None else signed(select, sql)
     found = replace(found, below=below, compared=grouped.compared, whole=_read_whole(select), signed=with_sign)
+    found = replace(found, only_adds=grouped.has_ties)
     return found if additive or found.below is not None else None
 
 

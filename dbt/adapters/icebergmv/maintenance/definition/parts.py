@@ -22,6 +22,7 @@ from dbt.adapters.icebergmv.maintenance.definition.on_demand import OnDemand
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import text_edits
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
+from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import depends_on_order
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Edit
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
     CTE_INDEX,
@@ -70,6 +71,8 @@ def _block(table: exp.Table, parsed: ParsedSql, sql: str, scopes: NameScopes) ->
     if not isinstance(select, exp.Select) or table.args.get("joins") or not _all_passes(table, select):
         return None
     tokens, read = parsed.tokens, _read_of(select)
+    if _depends_on_order(read, parsed):
+        return None
     first, behind = from_of(select, tokens), before_grouping(select, tokens)
     with_end = _end_of_with(read, select, parsed)
     if first is None or behind is None or with_end is None or any(part.find(exp.Pivot) for part in read):
@@ -169,6 +172,8 @@ def scalar_subqueries(
         query = subquery.this
         if not isinstance(query, exp.Query) or not _is_scalar(subquery) or not _is_closed(query, query, scopes):
             continue
+        if _depends_on_order([query], parsed):
+            continue
         around, with_end = parentheses_around(query, whole, parsed.tokens), _end_of_with([query], query, parsed)
         if around is None or with_end is None:
             continue
@@ -177,6 +182,11 @@ def scalar_subqueries(
             place = Part(start, end, with_end)
             found[index] = (*found.get(index, ()), place)
     return {r.index: found[r.index] for r in references if r.index in found}
+
+
+def _depends_on_order(read: Sequence[exp.Expr], parsed: ParsedSql) -> bool:
+    """Return whether parts of a query, asked alone, may give other rows than those that the stored ones come from."""
+    return any(map(depends_on_order, [parsed.tree] if _ctes_outside(read) else read))
 
 
 def _end_of_with(read: Sequence[exp.Expr], query: exp.Query, parsed: ParsedSql) -> int | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from pyiceberg.table import Table
 
+from dbt.adapters.icebergmv.maintenance.definition.clock import at_any_moment
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
@@ -72,6 +73,9 @@ def hidden_properties(definition: ViewDefinition) -> dict[str, str]:
     if definition.keys:
         return {KEYS_KEY: json.dumps(definition.keys, ensure_ascii=False)}
     texts = () if definition.merging is None else definition.merging.hidden
+    if definition.clock is not None:
+        # Where a condition that they hold says something else at another moment, their rows are written again.
+        texts = tuple(at_any_moment(text, definition.clock.values) for text in texts)
     return {STATES_KEY: hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]}
 
 

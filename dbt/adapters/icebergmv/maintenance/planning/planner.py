@@ -117,6 +117,9 @@ def _merge(
     if not request.merges or isinstance(otherwise, NoOp) or not stands_still(status, request):
         return None
     stale = status.reaching
+    only_adds = definition.merging is not None and definition.merging.only_adds
+    if only_adds and any(base.change.appended_since is None for base in stale):
+        return None
     partitions_say_it = all(
         base.change.unit != "file"
         and base.base.name not in request.changed_nearly_everywhere

@@ -34,6 +34,7 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
 from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import told_apart
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
+from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import reads_ties, tied_below
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names, first_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     CLOCK,
@@ -64,7 +65,9 @@ def slots_read(expression: exp.Expr, names: Names) -> frozenset[int] | None:
 
 def term_of_join(term: exp.Expr, names: Names) -> JoinTerm:
     """Return a term of the condition of a join."""
-    return JoinTerm(_slots(term, names), term, told_apart(term, names))
+    sources = names.sources
+    has_ties, below = reads_ties(term, sources), tied_below(term, sources)
+    return JoinTerm(_slots(term, names), term, told_apart(term, names), has_ties, below)
 
 
 def _slots(expression: exp.Expr, names: Names) -> frozenset[int] | None:
@@ -130,8 +133,13 @@ def answered_slots(sources: Sources) -> Answered:
 def filtered(sources: Sources, where: exp.Where, names: Names) -> Sources:
     """Return FROM after a WHERE, without what subqueries in it read."""
     terms = list(conjuncts(where.this))
-    if names.scope.moved in terms:
+    if names.scope.moved in terms and not sources.relation.has_ties:
         sources = _asked_about_the_clock(sources)
+    for term in terms:
+        if reads_ties(term, sources):
+            below = tied_below(term, sources)
+            kept = {o: q for o, q in sources.relation.questions.items() if o in below}
+            sources = with_questions(sources, kept)
     answered, questions = answered_slots(sources), dict(sources.relation.questions)
     for term in terms:
         if term == names.scope.moved:
@@ -161,6 +169,12 @@ def filtered_by(sources: Sources, query: exp.Query, inside: TrackedRelation, row
     return with_answers(sources, answered, {**sources.relation.questions, **asked})
 
 
+def without_term(sources: Sources, term: exp.Expr) -> Sources:
+    """Return FROM with a term of WHERE left out of every question."""
+    questions = {o: question.with_edit("all rows", term) for o, question in sources.relation.questions.items()}
+    return with_questions(sources, questions)
+
+
 def generated(sources: Sources, call: exp.Expr, names: Names) -> Sources:
     """Return FROM after a generator, which leaves the questions of those occurrences that answer its arguments."""
     return answering(sources, call.iter_expressions(), names)
@@ -178,19 +192,23 @@ def answering(sources: Sources, expressions: Iterable[exp.Expr], names: Names) -
 class JoinTerm:
     """A term of the condition of a join, and the slots that it reads (None: more than columns); USING has no `node`.
 
-    Equal values of the slots in `apart` make a difference to it.
+    Equal values of the slots in `apart` make a difference to it. `has_ties`: so does the order of rows
+    of the occurrences in `tied_below`.
     """
 
     slots: frozenset[int] | None
     node: exp.Expr | None = None
     apart: frozenset[int] = frozenset()
+    has_ties: bool = False
+    tied_below: frozenset[Occurrence] = frozenset()
 
     def is_known(self, own: frozenset[int], mine: frozenset[int]) -> bool:
         """Return whether it is as true of the answer as of a changed row, of whose side `own` are answered.
 
         The rows of the other side are those of the answer.
         """
-        return self.slots is not None and self.slots & mine <= own and self.apart.isdisjoint(mine)
+        is_one_row = self.slots is not None and not self.has_ties
+        return is_one_row and self.slots & mine <= own and self.apart.isdisjoint(mine)  # type: ignore[operator]
 
 
 def joined_answers(
@@ -203,8 +221,12 @@ def joined_answers(
     answered: dict[Occurrence, frozenset[int]] = {}
     questions: dict[Occurrence, Question] = {}
     for sources, shift, mine, theirs in ((left, 0, lefts, rights), (right, offset, rights, lefts)):
+        if (right if sources is left else left).relation.has_ties:
+            continue  # Its rows may be others than those that the stored rows come from.
         for o, slots in answered_slots(sources).items():
             own = frozenset(slot + shift for slot in slots)
+            if any(term.has_ties and o not in term.tied_below for term in terms):
+                continue
             unknown = [t for t in terms if not t.is_known(own, mine)]
             question, is_left = sources.relation.questions[o], sources is left
             if unknown and kind not in ("SEMI", "ANTI") and side == ("LEFT" if is_left else "RIGHT"):
@@ -245,7 +267,7 @@ def asked_about_join(both: Sources, offset: int, join: exp.Join) -> Sources:
     else it shows is not known, so it answers itself alone. In a FULL join neither side does.
     """
     side, kind = (str(join.args.get(a) or "").upper() for a in ("side", "kind"))
-    if side == "FULL":
+    if side == "FULL" or both.relation.has_ties:
         return both
     is_seen_alone = kind in ("SEMI", "ANTI")
     own = range(offset if side == "RIGHT" else 0, offset if side == "LEFT" or is_seen_alone else len(both.slots))
@@ -257,9 +279,13 @@ def asked_about_join(both: Sources, offset: int, join: exp.Join) -> Sources:
 
 
 def with_answers(sources: Sources, answered: Answered, questions: Questions) -> Sources:
-    """Return the sources with these slots answered, and these questions left."""
+    """Return the sources with these slots answered, but for tied ones, and these questions left."""
+
+    def answering_to(slot: int) -> frozenset[Occurrence]:
+        return frozenset(o for o, found in answered.items() if slot in found)
+
     slots = tuple(
-        replace(s, column=replace(s.column, answered=frozenset(o for o, found in answered.items() if i in found)))
+        replace(s, column=replace(s.column, answered=frozenset() if s.column.has_ties else answering_to(i)))
         for i, s in enumerate(sources.slots)
     )
     return with_questions(replace(sources, slots=slots), questions)

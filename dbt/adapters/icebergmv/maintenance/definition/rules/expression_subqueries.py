@@ -13,13 +13,14 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.answers import filtered, filtered_by
+from dbt.adapters.icebergmv.maintenance.definition.rules.answers import filtered, filtered_by, without_term
 from dbt.adapters.icebergmv.maintenance.definition.rules.constants import without_ruled_out
 from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
-from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts, equalities
+from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts, equalities, term_around
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_clause import TrackQuery, track_from
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources, are_comparable, through
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import has_grouping_sets
+from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import shows_ties
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Occurrence,
@@ -94,8 +95,26 @@ def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: 
     ruled_out = below.ruled_out | inside.ruled_out
     filters = (*below.filters, *inside.filters)
     below = replace(below, occurrences=below.occurrences | reached, ruled_out=ruled_out, filters=filters)
-    found = replace(outer, relation=below).with_tracks(gained)
-    return filtered_by(found, query, inside, _listed(query, use, select, inside, names)) if place == "where" else found
+    found = replace(outer, relation=replace(below, has_ties=below.has_ties or shows_ties(inside))).with_tracks(gained)
+    if place != "where":
+        return found
+    if shows_ties(inside):
+        found = without_term(found, term_around(select.args["where"], query))
+    if outer.relation.has_ties or _names_ties(query, use, outer) or (shows_ties(inside) and not _is_test(use)):
+        return found
+    return filtered_by(found, query, inside, _listed(query, use, select, inside, names))
+
+
+def _is_test(use: exp.Expr | None) -> bool:
+    return isinstance(use, (exp.In, exp.Exists))
+
+
+def _names_ties(query: exp.Query, use: exp.Expr | None, outer: Sources) -> bool:
+    """Return whether what a subquery is compared with, or may read around it, depends on the order of rows."""
+    compared = use.this if isinstance(use, exp.In) else None
+    columns = [c for node in (query, compared) if node is not None for c in node.find_all(exp.Column)]
+    slots = (outer.resolve(column) for column in columns)
+    return any(outer.slots[slot].column.has_ties for slot in slots if slot is not None)
 
 
 def _names_in(sources: Sources) -> frozenset[str]:

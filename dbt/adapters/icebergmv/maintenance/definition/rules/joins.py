@@ -30,6 +30,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import (
     are_comparable,
     through,
 )
+from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import reads_ties
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.static_filters import filters_of_join
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
@@ -68,7 +69,10 @@ def joined(left: Sources, right: Sources, join: exp.Join, scope: Scope) -> Sourc
     found = [*_comparable(pairs, both), *equalities(join.args.get("on"), names)]
     answered, questions = joined_answers(left, right, join, _terms(pairs, join, names))
     both, offset = with_answers(both, answered, questions), len(left.slots)
-    if scope.moved is not None and scope.moved in conjuncts(join.args.get("on")):
+    terms = list(conjuncts(join.args.get("on")))
+    has_ties = both.relation.has_ties or any(reads_ties(term, both) for term in terms)
+    both = replace(both, relation=replace(both.relation, has_ties=has_ties))
+    if scope.moved is not None and scope.moved in terms:
         both = asked_about_join(both, offset, join)
     across = [_left_first(e, offset) for e in found if (e.left < offset) != (e.right < offset)]
     if kind in ("SEMI", "ANTI"):
@@ -124,7 +128,10 @@ def _below(left: TrackedRelation, right: TrackedRelation) -> TrackedRelation:
     obstacles = {**left.obstacles, **right.obstacles}
     occurrences, ruled_out = left.occurrences | right.occurrences, left.ruled_out | right.ruled_out
     filters = (*left.filters, *right.filters)
-    return TrackedRelation(None, occurrences, obstacles, deltas, ruled_out=ruled_out, filters=filters)
+    has_ties = left.has_ties or right.has_ties
+    return TrackedRelation(
+        None, occurrences, obstacles, deltas, ruled_out=ruled_out, filters=filters, has_ties=has_ties
+    )
 
 
 def _left_first(e: Equality, offset: int) -> Equality:
@@ -187,6 +194,8 @@ def _coalesced(
     tracks, kind = before[e.left] | before[e.right], left.kind if left.kind == right.kind else None
     is_unsettled = left.is_unsettled or right.is_unsettled
     column = replace(left, tracks=tracks, type=type_, answered=of_either, kind=kind, is_unsettled=is_unsettled)
+    below = [c.tied_below for c in (left, right) if c.has_ties]
+    column = replace(column, has_ties=bool(below), tied_below=frozenset.intersection(*below) if below else frozenset())
     slot = Slot("", column, plain=False)
     return replace(sources, slots=(*sources.slots, slot), merged={**sources.merged, pair: len(sources.slots)})
 

@@ -1,14 +1,18 @@
 """Values that depend on the order of rows: of aggregates such as `max_by`, and of windows whose rows may tie.
 
-Each evaluation may find another of several values that are right. So no region names one: what is stored may be another
-than the one that a question finds.
+Each evaluation may find another of several values that are right. So no region names one, and no column with one
+answers a question: what is stored may be another than the one that a question finds. A condition on such a value, as in
+`WHERE n = 1` over `row_number() AS n`, says which rows there are. The changed rows of another table, or another moment
+of the clock, are not asked beside these: they may be joined to rows that the stored ones do not come from.
 """
 
 from __future__ import annotations
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 
 _DEPENDENT = (
@@ -29,6 +33,37 @@ def is_dependent(node: exp.Expr) -> bool:
 def depends_on_order(expression: exp.Expr) -> bool:
     """Return whether such an aggregate is a part of an expression, or a window function that ties may change."""
     return any(is_dependent(node) or _may_tie(node) for node in expression.walk())
+
+
+def reads_ties(node: exp.Expr, sources: Sources) -> bool:
+    """Return whether what an expression says depends on the order of rows, or on a column of FROM that does."""
+    slots = (sources.resolve(column) for column in node.find_all(exp.Column))
+    return depends_on_order(node) or any(sources.slots[slot].column.has_ties for slot in slots if slot is not None)
+
+
+def tied_below(node: exp.Expr, sources: Sources) -> frozenset[Occurrence]:
+    """Return the occurrences among whose rows all those are on whose order an expression of FROM depends.
+
+    A question of one of them answers for whole partitions of the window; of another it would name single rows.
+    """
+    slots = (sources.resolve(column) for column in node.find_all(exp.Column))
+    tied = [sources.slots[slot].column for slot in slots if slot is not None]
+    below = [column.tied_below for column in tied if column.has_ties]
+    if depends_on_order(node):
+        below.append(sources.relation.occurrences | frozenset(sources.relation.questions))
+    return frozenset.intersection(*below) if below else frozenset()
+
+
+def shows_ties(relation: TrackedRelation) -> bool:
+    """Return whether which rows a relation has, or what they show, depends on the order of rows."""
+    return relation.has_ties or any(column.has_ties for column in relation.columns or ())
+
+
+def chosen_by_ties(select: exp.Select, sources: Sources) -> bool:
+    """Return whether which rows a SELECT has, of those of its FROM, depends on the order of rows."""
+    clauses = [select.args.get(a) for a in ("where", "group", "having", "qualify")]
+    distinct = select.expressions if select.args.get("distinct") else []
+    return any(reads_ties(clause, sources) for clause in (*clauses, *distinct) if clause is not None)
 
 
 def _may_tie(node: exp.Expr) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import shows_ties
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn, TrackedRelation
 
 
@@ -19,8 +20,10 @@ def pivoted(relation: TrackedRelation, pivots: list[exp.Pivot]) -> TrackedRelati
 def _pivot(relation: TrackedRelation, pivot: exp.Pivot) -> TrackedRelation:
     mentioned = {column.name.lower() for e in (*pivot.expressions, *pivot.args["fields"]) for column in _names(e)}
     produced = [c.name for c in pivot.args.get("columns") or ()]
-    below = TrackedRelation(None, relation.occurrences, relation.obstacles, relation.deltas.not_additive())
-    below = replace(below, filters=relation.filters)
+    below = TrackedRelation(
+        None, relation.occurrences, relation.obstacles, relation.deltas.not_additive(), has_ties=shows_ties(relation)
+    )
+    below = replace(below, filters=relation.filters, has_ties=shows_ties(relation))
     qualified = any(c.table for e in (*pivot.expressions, *pivot.args["fields"]) for c in _names(e))
     if relation.columns is None or not produced or qualified or _has_alias_list(pivot):
         return below.cut("PIVOT")

@@ -37,7 +37,13 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import (
     set_positions,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.literal_types import type_of
-from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import depends_on_order
+from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import (
+    chosen_by_ties,
+    depends_on_order,
+    reads_ties,
+    shows_ties,
+    tied_below,
+)
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.static_filters import static_filters
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
@@ -83,7 +89,9 @@ def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> Tracked
     result = TrackedRelation(
         columns, below.occurrences, obstacles, deltas, below.questions, unlisted(select, names), below.ruled_out
     )
-    result = replace(result, filters=(*filters_of(select, names), *static_filters(select, names)))
+    has_ties = below.has_ties or chosen_by_ties(select, names.sources) or (columns is None and depends_on_order(select))
+    filters = (*filters_of(select, names), *static_filters(select, names))
+    result = replace(result, filters=filters, has_ties=has_ties)
     reason = _cut_reason(select)
     if reason is not None:
         return result.cut(reason)
@@ -122,7 +130,10 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
             column = TrackedColumn(expression.output_name, names.tracks(key), key.type, required)
             column = behind_windows(column, key, windows, names)
         answered, kind = made.answers(expression), kind_of(expression, names)
-        column = replace(column, answered=answered, kind=kind, is_unsettled=_is_unsettled(expression, names))
+        has_ties = reads_ties(expression, names.sources)
+        column = replace(column, answered=frozenset() if has_ties else answered, kind=kind, has_ties=has_ties)
+        column = replace(column, tied_below=tied_below(expression, names.sources))
+        column = replace(column, is_unsettled=has_ties or _is_unsettled(expression, names))
         columns.append(literal or column)
         if isinstance(expression, exp.Alias):
             names = replace(names, aliases={expression.alias.lower(): None if hidden else key, **names.aliases})
@@ -130,8 +141,8 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
 
 
 def _is_unsettled(item: exp.Expr, names: Names) -> bool:
-    """Return whether a subquery, or what depends on the order of rows, is a part of an item, or of a column in it."""
-    if item.find(exp.Query) is not None or depends_on_order(item):
+    """Return whether a subquery is a part of an item, or of a column in it."""
+    if item.find(exp.Query) is not None:
         return True
     slots = (names.sources.resolve(column) for column in item.find_all(exp.Column))
     return any(names.sources.slots[slot].column.is_unsettled for slot in slots if slot is not None)
@@ -221,7 +232,8 @@ def _grouped(select: exp.Select, names: Names, below: Additive) -> Grouped | Non
         return None
     written, compared = written_columns(select, names.sources), compared_columns(select, names.sources)
     named, averaged = dict(named_keys(select, keys, names)), dict(averaged_columns(select, names))
-    return Grouped(keys, below, written, compared, has_sets, named, averaged)
+    has_ties = shows_ties(names.sources.relation) or any(s.column.has_ties for s in names.sources.slots)
+    return Grouped(keys, below, written, compared, has_sets, named, averaged, has_ties)
 
 
 def _lost(select: exp.Select, sources: Sources, columns: Sequence[TrackedColumn]) -> dict[Occurrence, str]:

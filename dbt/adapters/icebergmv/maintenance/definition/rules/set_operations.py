@@ -16,6 +16,7 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.definition.rules.answers import set_questions
 from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import may_become_text, united
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import WIDER, are_comparable
+from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import shows_ties
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Deltas,
     Kind,
@@ -35,24 +36,31 @@ def track_set_operation(
     left, right = track(node.this, scope), track(node.expression, scope)
     occurrences, obstacles = left.occurrences | right.occurrences, {**left.obstacles, **right.obstacles}
     words = node.key.upper()
+    # But for UNION ALL rows are compared, so which ones there are depends on what they show.
+    is_all = isinstance(node, exp.Union) and not node.args.get("distinct")
+    has_ties = any(side.has_ties if is_all else shows_ties(side) for side in (left, right))
     for argument, reason in (("limit", "LIMIT"), ("offset", "OFFSET"), ("by_name", f"{words} BY NAME")):
         if node.args.get(argument):
             columns = None if argument == "by_name" else left.columns
-            return TrackedRelation(columns, occurrences, obstacles).cut(reason)
+            return TrackedRelation(columns, occurrences, obstacles, has_ties=has_ties).cut(reason)
     if left.columns is None or right.columns is None or len(left.columns) != len(right.columns):
-        return TrackedRelation(None, occurrences, obstacles).cut(f"{words} over columns that are not known")
+        unknown = TrackedRelation(None, occurrences, obstacles, has_ties=has_ties)
+        return unknown.cut(f"{words} over columns that are not known")
     questions = set_questions(node, left, right)
     columns = tuple(
         replace(
             _matched(a, b),
             answered=_answered(a, b) & frozenset(questions),
             is_unsettled=a.is_unsettled or b.is_unsettled,
+            has_ties=a.has_ties or b.has_ties,
+            tied_below=a.tied_below | b.tied_below,
         )
         for a, b in zip(left.columns, right.columns, strict=True)
     )
     deltas, ruled_out = _deltas(node, left.deltas, right.deltas), left.ruled_out | right.ruled_out
     filters = (*left.filters, *right.filters)
-    return TrackedRelation(columns, occurrences, obstacles, deltas, questions, ruled_out=ruled_out, filters=filters)
+    result = TrackedRelation(columns, occurrences, obstacles, deltas, questions, ruled_out=ruled_out, filters=filters)
+    return replace(result, has_ties=has_ties)
 
 
 def _matched(left: TrackedColumn, right: TrackedColumn) -> TrackedColumn:

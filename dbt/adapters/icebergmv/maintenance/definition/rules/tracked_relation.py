@@ -68,8 +68,9 @@ class TrackedColumn:
     """A column of a relation. `type` is its Spark type where it is known; `required` that it is never NULL.
 
     `answered` holds the occurrences whose question (see Question) this column is an answer to. `kind` is that of its
-    values, as far as it is known (see exactness.py). `is_unsettled`: a subquery in a SELECT list, or a value
-    that depends on the order of rows, is a part of it, so that no region may name it.
+    values, as far as it is known (see exactness.py). `has_ties`: a value that depends on the order of rows is a part of
+    it, so that it answers nothing; `tied_below` are the occurrences among whose rows it is. `is_unsettled`: that, or a
+    subquery in a SELECT list, is a part of it, so that no region may name it.
     """
 
     name: str
@@ -79,6 +80,8 @@ class TrackedColumn:
     answered: frozenset[Occurrence] = frozenset()
     kind: Kind | None = None
     is_unsettled: bool = False
+    has_ties: bool = False
+    tied_below: frozenset[Occurrence] = frozenset()
 
     @property
     def exact(self) -> bool:
@@ -103,6 +106,7 @@ class Grouped:
     list reads is among them. `compared` are those that every DISTINCT in the list compares; None without any.
     `has_sets`: it has several grouping sets, no two of them the same, and the keys are all of their columns.
     `named` are the columns in the list that mean a key by the name which that key has there, by their id(): its place.
+    `has_ties`: which rows are below, or values in them, depends on the order of rows.
     `averaged` has the types of columns of which the list takes an average, by the id() of the call.
     """
 
@@ -113,6 +117,7 @@ class Grouped:
     has_sets: bool = False
     named: Mapping[int, int] = field(default_factory=dict)
     averaged: Mapping[int, str] = field(default_factory=dict)
+    has_ties: bool = False
 
 
 @dataclass(frozen=True)
@@ -232,6 +237,7 @@ class TrackedRelation:
     `occurrences` are the base occurrences below it; `obstacles` says for some of them what cuts their tracking. Of the
     occurrences that are not in `questions` the columns answer nothing. `unlisted` is known of a SELECT alone. On those
     in `ruled_out` no row depends: a condition keeps none that they are read for. `filters` are those of all SELECTs.
+    `has_ties`: which rows it has depends on the order of others (see order_of_rows.py).
     """
 
     columns: tuple[TrackedColumn, ...] | None
@@ -242,13 +248,14 @@ class TrackedRelation:
     unlisted: tuple[Unlisted, ...] = ()
     ruled_out: frozenset[Occurrence] = frozenset()
     filters: tuple[Filter | StaticFilter, ...] = ()
+    has_ties: bool = False
 
     def cut(self, reason: str) -> TrackedRelation:
         """Return the relation after an operator that nothing tracks through."""
         columns = self.columns and tuple(replace(c, tracks=frozenset()) for c in self.columns)
         obstacles = {**dict.fromkeys(self.occurrences, reason), **self.obstacles}
         kept = replace(TrackedRelation(columns, self.occurrences, obstacles), ruled_out=self.ruled_out)
-        return replace(kept, filters=self.filters)
+        return replace(kept, filters=self.filters, has_ties=self.has_ties)
 
     def blocked(self, occurrences: Iterable[Occurrence], reason: str) -> TrackedRelation:
         """Return the relation with some occurrences added to what it reads but never tracked."""
@@ -289,6 +296,7 @@ class TrackedRelation:
             ),
             ruled_out=frozenset(map(moved, self.ruled_out)),
             filters=tuple(map(moved_filter, self.filters)),
+            has_ties=self.has_ties,
         )
 
 
