@@ -90,6 +90,8 @@ FIRST_OF_TIED = {
     "ON b.region = q.region WHERE q.n = 1 GROUP BY q.id",
 }
 """A view keeps what came of one of two rows that tie; then what it was joined to changes or goes."""
+ASKED = ("the sum by the first", "the first, by its region", "the first, kept below")
+"""Beside these rows the changed ones are asked, or what they are joined by is followed."""
 
 
 @pytest.mark.parametrize("after", [(), ((1, None, DAYS[0], "a", 8, 0.5, 9),)], ids=["goes", "changes"])
@@ -106,7 +108,9 @@ def test_no_row_stays_that_came_of_what_is_no_more(
         case = Case(
             view(FIRST_OF_TIED[name]), dict.fromkeys(("t0", "t1"), Spec((), False)), {"t0": tied, "t1": joined}, (step,)
         )
-        assert [refreshed.wrong for refreshed in run(ties, case, RIGHT) if refreshed.wrong] == []
+        refreshes = list(run(ties, case, RIGHT))
+        assert [refreshed.wrong for refreshed in refreshes if refreshed.wrong] == []
+        assert name not in ASKED or "full" not in {refreshed.plan.kind for refreshed in refreshes}
 
 
 @pytest.mark.parametrize("moments", [(0, 6), (0, 7), (6, 8)])

@@ -20,6 +20,7 @@ from dbt.adapters.icebergmv.maintenance.definition.parts import Part, blocks_of,
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import text_edits
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.constants import tells_apart, without_literals
+from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import depends_on_order
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_uses import occurrences_in
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     CLOCK,
@@ -162,7 +163,9 @@ def asked(sql: str, references: tuple[TableReference, ...], known: Known) -> Ask
     scalars, blocks = scalar_subqueries(parsed, found, scopes), blocks_of(parsed, copies.sql, scopes)
     questions = {o.index: question for o, question in relation.questions.items() if not o.uses}
     moved = moved_terms(parsed, copies.sql, scalars, questions) if scalars else {}
-    shared = _shared(sql, references, known) if len(found) > len(references) else {}
+    # The rows of a CTE, asked once more, may be others than those that the stored rows come from.
+    is_shared = len(found) > len(references) and not depends_on_order(parsed.tree)
+    shared = _shared(sql, references, known) if is_shared else {}
     return Asked(copies.sql, found, origins, reach, scalars, moved, blocks, ruled_out, shared)
 
 

@@ -65,9 +65,7 @@ def slots_read(expression: exp.Expr, names: Names) -> frozenset[int] | None:
 
 def term_of_join(term: exp.Expr, names: Names) -> JoinTerm:
     """Return a term of the condition of a join."""
-    sources = names.sources
-    has_ties, below = reads_ties(term, sources), tied_below(term, sources)
-    return JoinTerm(_slots(term, names), term, told_apart(term, names), has_ties, below)
+    return JoinTerm(_slots(term, names), term, told_apart(term, names), reads_ties(term, names.sources))
 
 
 def _slots(expression: exp.Expr, names: Names) -> frozenset[int] | None:
@@ -135,11 +133,10 @@ def filtered(sources: Sources, where: exp.Where, names: Names) -> Sources:
     terms = list(conjuncts(where.this))
     if names.scope.moved in terms and not sources.relation.has_ties:
         sources = _asked_about_the_clock(sources)
-    for term in terms:
-        if reads_ties(term, sources):
-            below = tied_below(term, sources)
-            kept = {o: q for o, q in sources.relation.questions.items() if o in below}
-            sources = with_questions(sources, kept)
+    if any(reads_ties(term, sources) and CLOCK not in tied_below(term, sources) for term in terms):
+        # It would name single rows of those that tie, and leave the others as they are.
+        kept = {o: question for o, question in sources.relation.questions.items() if o != CLOCK}
+        sources = with_questions(sources, kept)
     answered, questions = answered_slots(sources), dict(sources.relation.questions)
     for term in terms:
         if term == names.scope.moved:
@@ -192,15 +189,13 @@ def answering(sources: Sources, expressions: Iterable[exp.Expr], names: Names) -
 class JoinTerm:
     """A term of the condition of a join, and the slots that it reads (None: more than columns); USING has no `node`.
 
-    Equal values of the slots in `apart` make a difference to it. `has_ties`: so does the order of rows
-    of the occurrences in `tied_below`.
+    Equal values of the slots in `apart` make a difference to it. `has_ties`: so does the order of rows.
     """
 
     slots: frozenset[int] | None
     node: exp.Expr | None = None
     apart: frozenset[int] = frozenset()
     has_ties: bool = False
-    tied_below: frozenset[Occurrence] = frozenset()
 
     def is_known(self, own: frozenset[int], mine: frozenset[int]) -> bool:
         """Return whether it is as true of the answer as of a changed row, of whose side `own` are answered.
@@ -221,14 +216,15 @@ def joined_answers(
     answered: dict[Occurrence, frozenset[int]] = {}
     questions: dict[Occurrence, Question] = {}
     for sources, shift, mine, theirs in ((left, 0, lefts, rights), (right, offset, rights, lefts)):
-        if (right if sources is left else left).relation.has_ties:
+        other = (right if sources is left else left).relation
+        if other.has_ties and (other.loosened is None or side == "FULL" or (kind == "ANTI" and sources is left)):
             continue  # Its rows may be others than those that the stored rows come from.
         for o, slots in answered_slots(sources).items():
             own = frozenset(slot + shift for slot in slots)
-            if any(term.has_ties and o not in term.tied_below for term in terms):
-                continue
             unknown = [t for t in terms if not t.is_known(own, mine)]
             question, is_left = sources.relation.questions[o], sources is left
+            if other.has_ties:
+                question = replace(question, edits=question.edits | (other.loosened or frozenset()))
             if unknown and kind not in ("SEMI", "ANTI") and side == ("LEFT" if is_left else "RIGHT"):
                 answered[o], questions[o] = own, question
                 continue

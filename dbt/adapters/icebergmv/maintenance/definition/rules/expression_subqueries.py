@@ -95,7 +95,9 @@ def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: 
     ruled_out = below.ruled_out | inside.ruled_out
     filters = (*below.filters, *inside.filters)
     below = replace(below, occurrences=below.occurrences | reached, ruled_out=ruled_out, filters=filters)
-    found = replace(outer, relation=replace(below, has_ties=below.has_ties or shows_ties(inside))).with_tracks(gained)
+    if shows_ties(inside):
+        below = replace(below, has_ties=True, loosened=None)
+    found = replace(outer, relation=below).with_tracks(gained)
     if place != "where":
         return found
     if shows_ties(inside):

@@ -30,11 +30,12 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import (
     are_comparable,
     through,
 )
-from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import reads_ties
+from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import all_edits, reads_ties
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.static_filters import filters_of_join
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Deltas,
+    Edit,
     Occurrence,
     Scope,
     TrackedColumn,
@@ -68,11 +69,8 @@ def joined(left: Sources, right: Sources, join: exp.Join, scope: Scope) -> Sourc
     names = Names(both, scope)
     found = [*_comparable(pairs, both), *equalities(join.args.get("on"), names)]
     answered, questions = joined_answers(left, right, join, _terms(pairs, join, names))
-    both, offset = with_answers(both, answered, questions), len(left.slots)
-    terms = list(conjuncts(join.args.get("on")))
-    has_ties = both.relation.has_ties or any(reads_ties(term, both) for term in terms)
-    both = replace(both, relation=replace(both.relation, has_ties=has_ties))
-    if scope.moved is not None and scope.moved in terms:
+    both, offset = with_answers(_with_ties(left, right, both, join), answered, questions), len(left.slots)
+    if scope.moved is not None and scope.moved in conjuncts(join.args.get("on")):
         both = asked_about_join(both, offset, join)
     across = [_left_first(e, offset) for e in found if (e.left < offset) != (e.right < offset)]
     if kind in ("SEMI", "ANTI"):
@@ -82,6 +80,34 @@ def joined(left: Sources, right: Sources, join: exp.Join, scope: Scope) -> Sourc
     if side == "":
         return _merge_columns(both.equated(found), pairs, "")
     return _merge_columns(_outer(left, right, both, across, side), pairs, side)
+
+
+def _with_ties(left: Sources, right: Sources, both: Sources, join: exp.Join) -> Sources:
+    """Return both sides with what the order of rows has to do with which rows are joined.
+
+    What a row is joined to may be another row, or none, where that depends on it.
+    """
+    side, kind = (str(join.args.get(a) or "").upper() for a in ("side", "kind"))
+    terms = [term for term in conjuncts(join.args.get("on")) if reads_ties(term, both)]
+    tied = [s.relation for s in (left, right) if s.relation.has_ties]
+    if not terms and not tied:
+        return both
+    supplied = {"LEFT": right, "RIGHT": left}.get(side)
+    if supplied is not None and (terms or supplied.relation.has_ties):
+        first = 0 if supplied is left else len(left.slots)
+        shown = range(first, first + len(supplied.slots))
+        slots = (
+            replace(s, column=replace(s.column, has_ties=True)) if i in shown else s for i, s in enumerate(both.slots)
+        )
+        both = replace(both, slots=tuple(slots))
+    is_lost = side == "FULL" or (kind == "ANTI" and bool(terms or right.relation.has_ties))
+    edits = [frozenset(Edit("all rows", id(term)) for term in terms), *(relation.loosened for relation in tied)]
+    loosened = None if is_lost else all_edits(edits)
+    return replace(both, relation=replace(both.relation, has_ties=True, loosened=loosened))
+
+
+def _with_tie(slot: Slot) -> Slot:
+    return replace(slot, column=replace(slot.column, has_ties=True))
 
 
 def _that_must_match(left: Sources, right: Sources, side: str, kind: str) -> range:

@@ -2,17 +2,22 @@
 
 Each evaluation may find another of several values that are right. So no region names one, and no column with one
 answers a question: what is stored may be another than the one that a question finds. A condition on such a value, as in
-`WHERE n = 1` over `row_number() AS n`, says which rows there are. The changed rows of another table, or another moment
-of the clock, are not asked beside these: they may be joined to rows that the stored ones do not come from.
+`WHERE n = 1` over `row_number() AS n`, says which rows there are. The changed rows of another table are asked without
+it: beside all rows that there may be, as the stored ones may come from any. Where that cannot be done, they are not
+asked, nor is another moment of the clock.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Edit, Occurrence, TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 
 _DEPENDENT = (
@@ -57,6 +62,30 @@ def tied_below(node: exp.Expr, sources: Sources) -> frozenset[Occurrence]:
 def shows_ties(relation: TrackedRelation) -> bool:
     """Return whether which rows a relation has, or what they show, depends on the order of rows."""
     return relation.has_ties or any(column.has_ties for column in relation.columns or ())
+
+
+def all_edits(edits: Iterable[frozenset[Edit] | None]) -> frozenset[Edit] | None:
+    """Return the edits of several relations together; None where those of one are not known."""
+    found = list(edits)
+    return None if None in found else frozenset(edit for several in found for edit in several or ())
+
+
+def rows_by_ties(select: exp.Select, sources: Sources, relation: TrackedRelation) -> TrackedRelation:
+    """Return the relation of a SELECT with what the order of rows has to do with which rows it has."""
+    below = sources.relation
+    if not below.has_ties and not chosen_by_ties(select, sources):
+        return relation
+    where, having, qualify, group = (select.args.get(a) for a in ("where", "having", "qualify", "group"))
+    compared = select.expressions if select.args.get("distinct") else []
+    is_put_together = any(reads_ties(node, sources) for node in (group, *compared) if node is not None)
+    edits = below.loosened if below.has_ties else frozenset()
+    if edits is None or is_put_together:
+        return replace(relation, has_ties=True, loosened=None)
+    terms = [term for term in conjuncts(where and where.this) if reads_ties(term, sources)]
+    # What HAVING and QUALIFY say of groups and partitions depends on which rows are in these.
+    terms += [clause.this for clause in (having, qualify) if clause is not None]
+    loosened = edits | {Edit("all rows", id(term)) for term in terms}
+    return replace(relation, has_ties=True, loosened=loosened)
 
 
 def chosen_by_ties(select: exp.Select, sources: Sources) -> bool:

@@ -41,6 +41,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import (
     chosen_by_ties,
     depends_on_order,
     reads_ties,
+    rows_by_ties,
     shows_ties,
     tied_below,
 )
@@ -89,9 +90,10 @@ def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> Tracked
     result = TrackedRelation(
         columns, below.occurrences, obstacles, deltas, below.questions, unlisted(select, names), below.ruled_out
     )
-    has_ties = below.has_ties or chosen_by_ties(select, names.sources) or (columns is None and depends_on_order(select))
-    filters = (*filters_of(select, names), *static_filters(select, names))
-    result = replace(result, filters=filters, has_ties=has_ties)
+    result = replace(result, filters=(*filters_of(select, names), *static_filters(select, names)))
+    result = rows_by_ties(select, names.sources, result)
+    if columns is None and depends_on_order(select):
+        result = replace(result, has_ties=True, loosened=None)
     reason = _cut_reason(select)
     if reason is not None:
         return result.cut(reason)
@@ -104,6 +106,7 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
     groups = None if grouping is None else _grouping_keys(grouping, names)
     windows = window_partitions(select, names, grouping)
     made = _made(select, names, grouping)
+    rows_have_ties = names.sources.relation.has_ties or chosen_by_ties(select, names.sources)
     columns: list[TrackedColumn] = []
     for expression in select.expressions:
         if isinstance(expression, exp.Star) or (isinstance(expression, exp.Column) and expression.is_star):
@@ -130,7 +133,7 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
             column = TrackedColumn(expression.output_name, names.tracks(key), key.type, required)
             column = behind_windows(column, key, windows, names)
         answered, kind = made.answers(expression), kind_of(expression, names)
-        has_ties = reads_ties(expression, names.sources)
+        has_ties = reads_ties(expression, names.sources) or (rows_have_ties and _is_of_several_rows(expression))
         column = replace(column, answered=frozenset() if has_ties else answered, kind=kind, has_ties=has_ties)
         column = replace(column, tied_below=tied_below(expression, names.sources))
         column = replace(column, is_unsettled=has_ties or _is_unsettled(expression, names))
@@ -138,6 +141,10 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
         if isinstance(expression, exp.Alias):
             names = replace(names, aliases={expression.alias.lower(): None if hidden else key, **names.aliases})
     return tuple(columns)
+
+
+def _is_of_several_rows(item: exp.Expr) -> bool:
+    return any(isinstance(node, exp.Window) or is_aggregate(node) for node in item.walk())
 
 
 def _is_unsettled(item: exp.Expr, names: Names) -> bool:

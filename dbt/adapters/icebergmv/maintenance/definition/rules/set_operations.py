@@ -16,7 +16,7 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.definition.rules.answers import set_questions
 from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import may_become_text, united
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import WIDER, are_comparable
-from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import shows_ties
+from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import all_edits, shows_ties
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Deltas,
     Kind,
@@ -60,7 +60,10 @@ def track_set_operation(
     deltas, ruled_out = _deltas(node, left.deltas, right.deltas), left.ruled_out | right.ruled_out
     filters = (*left.filters, *right.filters)
     result = TrackedRelation(columns, occurrences, obstacles, deltas, questions, ruled_out=ruled_out, filters=filters)
-    return replace(result, has_ties=has_ties)
+    if not has_ties:
+        return result
+    loosened = all_edits(side.loosened for side in (left, right) if side.has_ties) if is_all else None
+    return replace(result, has_ties=True, loosened=loosened)
 
 
 def _matched(left: TrackedColumn, right: TrackedColumn) -> TrackedColumn:

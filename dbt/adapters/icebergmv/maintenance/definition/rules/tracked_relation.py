@@ -237,7 +237,8 @@ class TrackedRelation:
     `occurrences` are the base occurrences below it; `obstacles` says for some of them what cuts their tracking. Of the
     occurrences that are not in `questions` the columns answer nothing. `unlisted` is known of a SELECT alone. On those
     in `ruled_out` no row depends: a condition keeps none that they are read for. `filters` are those of all SELECTs.
-    `has_ties`: which rows it has depends on the order of others (see order_of_rows.py).
+    `has_ties`: which rows it has depends on the order of others (see order_of_rows.py). With the edits in `loosened` it
+    has at least all that it may have, but for columns with ties; None where no edits are known to do that.
     """
 
     columns: tuple[TrackedColumn, ...] | None
@@ -249,6 +250,7 @@ class TrackedRelation:
     ruled_out: frozenset[Occurrence] = frozenset()
     filters: tuple[Filter | StaticFilter, ...] = ()
     has_ties: bool = False
+    loosened: frozenset[Edit] | None = None
 
     def cut(self, reason: str) -> TrackedRelation:
         """Return the relation after an operator that nothing tracks through."""
