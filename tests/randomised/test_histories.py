@@ -226,6 +226,13 @@ ON_THE_CLOCK = [
     "SELECT id, region, sum(IF(d > current_date, 1, 0)) OVER (PARTITION BY region) AS s FROM t0",
     "SELECT id, count(*) OVER (PARTITION BY d > current_date, region) AS s, region FROM t0",
     "SELECT sum(CASE WHEN d = current_date THEN v END) AS s FROM t0",
+    "SELECT id, d BETWEEN current_date AND CAST(NULL AS date) AS k FROM t0",
+    "SELECT region, sum(CASE WHEN (d BETWEEN current_date AND CAST(NULL AS date)) IS NULL THEN 1 END) AS k FROM t0 "
+    "GROUP BY region",
+    "SELECT id, region, row_number() OVER (PARTITION BY region ORDER BY d > current_date, w) AS n FROM t0",
+    "SELECT id, d NOT BETWEEN current_date - 1 AND current_date AS k FROM t0",
+    "SELECT id, d <=> current_date AS k FROM t0",
+    "SELECT id, d IN (current_date, current_date - 1) AS k FROM t0",
     "SELECT id, datediff('day', d, current_date) <= 1 AS c FROM t0 WHERE d < current_date",
     "SELECT a.id, b.v FROM t0 a LEFT JOIN t0 b ON a.id = b.id AND b.d > current_date",
     "SELECT a.id, b.v FROM t0 a LEFT JOIN t0 b ON a.v = b.v AND b.d > current_date AND a.d < current_date "

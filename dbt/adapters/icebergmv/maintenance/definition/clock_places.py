@@ -20,16 +20,31 @@ from dbt.adapters.icebergmv.maintenance.definition.query_edits import term_span
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
 
-_COMPARISONS = (exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.Between)
-_NULL_OF_NULL = (
-    *(exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.DateAdd, exp.DateSub, exp.TsOrDsAdd, exp.AddMonths, exp.LastDay),
-    *(exp.TsOrDsToDate, exp.DateTrunc, exp.TimestampTrunc, exp.DateDiff, exp.Year, exp.Month),
+_COMPARISONS = (
+    *(exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In),
 )
-"""What gives NULL for a NULL argument alone."""
+_OF_DATES = (
+    *(
+        exp.Paren,
+        exp.Neg,
+        exp.Add,
+        exp.Sub,
+        exp.Mul,
+        exp.DateAdd,
+        exp.DateSub,
+        exp.TsOrDsAdd,
+        exp.AddMonths,
+        exp.LastDay,
+    ),
+    exp.TsOrDsToDate,
+)
+"""What gives no NULL of a date, a time, an interval and numbers."""
+_TRUNCATING = (exp.DateTrunc, exp.TimestampTrunc)
+"""What gives NULL at every date where the unit is none."""
 _OPENS = {
     *(TokenType.AND, TokenType.OR, TokenType.NOT, TokenType.WHEN, TokenType.THEN, TokenType.ELSE, TokenType.COMMA),
     *(TokenType.L_PAREN, TokenType.SELECT, TokenType.WHERE, TokenType.CASE, TokenType.DISTINCT, TokenType.GROUP_BY),
-    TokenType.PARTITION_BY,
+    *(TokenType.PARTITION_BY, TokenType.ORDER_BY),
 }
 _CLOSES = {
     *(TokenType.AND, TokenType.OR, TokenType.THEN, TokenType.ELSE, TokenType.END, TokenType.WHEN, TokenType.COMMA),
@@ -60,7 +75,7 @@ class Condition:
 class Step:
     """Conditions that move together: a term of a WHERE or an ON, or those in the list and the GROUP BY of `select`.
 
-    `shows` is whether rows of the SELECT may be told by what a condition says; in an aggregate they are not.
+    `shows` is whether rows of the SELECT may be told by what a condition says. Not so in an aggregate or a window.
     """
 
     conditions: tuple[Condition, ...]
@@ -125,11 +140,13 @@ def _step_of_term(term: exp.Expr, parsed: ParsedSql) -> Step | None:
 
 
 def _condition_of(call: exp.Expr) -> exp.Expr | None:
-    """Return the comparison around a call, if it is made of columns of one row."""
+    """Return the comparison around a call, if it is made of columns of one row; with the NOT of NOT BETWEEN."""
     node = call.find_ancestor(*_COMPARISONS, exp.Query)
     if node is None or isinstance(node, exp.Query) or not node.find(exp.Column) or node.find(exp.Query, exp.Window):
         return None
-    return None if any(is_aggregate(inner) for inner in node.walk()) else node
+    if any(is_aggregate(inner) for inner in node.walk()):
+        return None
+    return node.parent if isinstance(node, exp.Between) and isinstance(node.parent, exp.Not) else node
 
 
 def _is_plain(condition: exp.Expr) -> bool:
@@ -137,22 +154,41 @@ def _is_plain(condition: exp.Expr) -> bool:
 
     Not so `current_date BETWEEN a AND b`: with NULL for b it is false before a, and NULL from there on.
     """
-    if isinstance(condition, exp.Between):
-        bounds = (condition.args["low"], condition.args["high"])
-        if any(bound.find(exp.Column) for bound in bounds):
-            return False
-    for call, _ in clock_nodes(condition):
-        node = call.parent
-        while node is not condition and node is not None:
-            if not isinstance(node, _NULL_OF_NULL):
-                return False
-            node = node.parent
-    return True
+    compared = condition.this if isinstance(condition, exp.Not) else condition
+    match compared:
+        case exp.NullSafeEQ() | exp.NullSafeNEQ():
+            return True
+        case exp.Between():
+            of_dates = [compared.args["low"], compared.args["high"]]
+        case exp.In():
+            of_dates = list(compared.expressions)
+        case _:
+            return all(_is_of_dates(side, _TRUNCATING) for side in compared.iter_expressions() if _reads_clock(side))
+    return all(map(_is_of_dates, of_dates)) and (not _reads_clock(compared.this) or _is_of_dates(compared.this))
+
+
+def _reads_clock(node: exp.Expr) -> bool:
+    return any(True for _ in clock_nodes(node))
+
+
+def _is_of_dates(node: exp.Expr, besides: tuple[type[exp.Expr], ...] = ()) -> bool:
+    """Return whether an expression is made of clock functions and constants so that it is never NULL.
+
+    With `besides` it may be NULL at every date.
+    """
+    if isinstance(node, exp.Interval) or (isinstance(node, exp.Literal) and not node.is_string):
+        return True
+    if isinstance(node, besides):
+        return _is_of_dates(node.this, besides)
+    if any(found is node for found, _ in clock_nodes(node)):
+        return True
+    parts = [part for part in node.iter_expressions() if not isinstance(part, exp.Var)]
+    return isinstance(node, _OF_DATES) and all(_is_of_dates(part, besides) for part in parts)
 
 
 def _step_of_list(select: exp.Select, conditions: Sequence[exp.Expr], sql: str, parsed: ParsedSql) -> Step | None:
     """Return the step of conditions in the list and the GROUP BY of a SELECT; None if one is not found there."""
-    aliases = {item.alias.lower() for item in select.expressions if isinstance(item, exp.Alias)}
+    aliases = {item.alias.lower() for item in select.expressions if isinstance(item, exp.Alias) and not _renames(item)}
     found: list[Condition] = []
     for node in conditions:
         names = {column.name.lower() for column in node.find_all(exp.Column) if not column.table}
@@ -161,7 +197,7 @@ def _step_of_list(select: exp.Select, conditions: Sequence[exp.Expr], sql: str, 
             return None
         found.append(Condition(node, *place, is_plain=_is_plain(node)))
     found.sort(key=lambda condition: condition.start)
-    return Step(tuple(found), select, not all(_is_aggregated(node, select) for node in conditions))
+    return Step(tuple(found), select, not all(_is_taken(node, select) for node in conditions))
 
 
 def _is_listed(node: exp.Expr, select: exp.Select) -> bool:
@@ -171,14 +207,23 @@ def _is_listed(node: exp.Expr, select: exp.Select) -> bool:
     return top is select.args.get("group") or any(top is item for item in select.expressions)
 
 
-def _is_aggregated(node: exp.Expr, select: exp.Select) -> bool:
-    """Return whether an aggregate of the SELECT, and no window, takes what a condition says."""
-    around: list[exp.Expr] = []
+def _renames(item: exp.Alias) -> bool:
+    """Return whether an alias is the name that the column has."""
+    return isinstance(item.this, exp.Column) and item.this.name.lower() == item.alias.lower()
+
+
+def _is_taken(node: exp.Expr, select: exp.Select) -> bool:
+    """Return whether an aggregate or a window of the SELECT takes what a condition says, and is not partitioned by it.
+
+    Both show the same group, or the same partition, whatever it says.
+    """
+    is_taken = False
     while node.parent is not None and node.parent is not select:
+        if isinstance(node.parent, exp.Window) and node.arg_key == "partition_by":
+            return False
         node = node.parent
-        around.append(node)
-    is_taken = any(is_aggregate(one) or isinstance(one, exp.Filter) for one in around)
-    return is_taken and not any(isinstance(one, exp.Window) for one in around)
+        is_taken = is_taken or is_aggregate(node) or isinstance(node, (exp.Filter, exp.Window))
+    return is_taken
 
 
 def _place_of(node: exp.Expr, sql: str, tokens: Sequence[Token]) -> tuple[int, int] | None:

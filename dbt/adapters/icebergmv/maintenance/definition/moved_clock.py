@@ -38,10 +38,10 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import TextE
 
 
 def asked_of_clock(sql: str, known: Known, before: Clock, now: Clock) -> tuple[Asked, ...] | None:
-    """Return a question for each term of the SELECT that reads the clock, which moved from one value to another.
+    """Return what to ask of each place of the SELECT that reads the clock, which moved from one value to another.
 
     `known` has the columns of the references of the text. Each question is the reach of CLOCK. None where the clock is
-    read in another place, or where a question would not say all that a term reaches.
+    read in another place, or where a question would not say all that it reaches.
     """
     copies, written = with_copies(sql), parse(sql)
     parsed = None if copies is None else parse(copies.sql)
@@ -144,6 +144,7 @@ def _asked_tree(question: _Question) -> tuple[exp.Expr, exp.Expr]:
     numbers = {id(node): number for number, node in enumerate(text.parsed.tree.walk())}
     copy = exp.Paren(this=text.parsed.tree.copy())
     nodes = list(copy.this.walk())
+    # The rules know the term by this node of its AND: of one condition the second half, of several all of them.
     first, *others = (_difference_tree(question, condition) for condition in step.distinct)
     either = reduce(lambda left, right: exp.Or(this=left, expression=right), others, first)
     *_, moved = conjuncts(either)

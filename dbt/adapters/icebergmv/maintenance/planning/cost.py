@@ -50,7 +50,7 @@ _WIDE = frozenset({"file", "month", "year"})
 COLD_SECONDS_ASKED = 15.0
 """Questions of the first views of a process may always take so long, as these are slow whatever they read.
 
-So is what comes instead: what was asked in 9 seconds saved an overwrite of 15, and the views above 90 partitions.
+So is what comes instead, and a wide overwrite makes the views above stale besides.
 """
 
 SECONDS_ASKED = 5.0

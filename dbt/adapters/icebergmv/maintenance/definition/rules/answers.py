@@ -265,11 +265,13 @@ def asked_about_join(both: Sources, offset: int, join: exp.Join) -> Sources:
     side, kind = (str(join.args.get(a) or "").upper() for a in ("side", "kind"))
     if side == "FULL" or both.relation.has_ties:
         return both
-    is_seen_alone = kind in ("SEMI", "ANTI")
-    own = range(offset if side == "RIGHT" else 0, offset if side == "LEFT" or is_seen_alone else len(both.slots))
+    lefts, rights = range(offset), range(offset, len(both.slots))
+    own = {"LEFT": lefts, "RIGHT": rights}.get(side, range(len(both.slots)))
     question = Question()
-    if kind == "ANTI" or (side and not is_seen_alone):
-        question = question.with_edit("semi join" if is_seen_alone else "inner join", join)
+    if kind == "ANTI":
+        question = question.with_edit("semi join", join)
+    elif side and kind != "SEMI":
+        question = question.with_edit("inner join", join)
     answered = {**answered_slots(both), CLOCK: frozenset(own)}
     return with_answers(both, answered, {**both.relation.questions, CLOCK: question})
 

@@ -87,7 +87,7 @@ def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: 
         aliases = _aliases(select) if place in ("having", "qualify") else frozenset[str]()
         links = [*_correlated(query, names, aliases, scope, track)]
         if isinstance(use, exp.In) and _is_list_of(use, query) and not _names_alias(use.this, aliases):
-            links += _in(use, inside.columns, names, only_filters=_only_filters(use, select))
+            links += _in(use, inside.columns, names, only_filters=_only_filters(use))
         for slot, tracks in links:
             gained[slot] = gained.get(slot, frozenset()) | tracks
     reached = {t.occurrence for tracks in gained.values() for t in tracks}
@@ -104,7 +104,7 @@ def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: 
         found = without_term(found, term_around(select.args["where"], query))
     if outer.relation.has_ties or _names_ties(query, use, outer) or (shows_ties(inside) and not _is_test(use)):
         return found
-    return filtered_by(found, query, inside, _listed(query, use, select, inside, names))
+    return filtered_by(found, query, inside, _listed(query, use, inside, names))
 
 
 def _is_test(use: exp.Expr | None) -> bool:
@@ -123,16 +123,14 @@ def _names_in(sources: Sources) -> frozenset[str]:
     return frozenset(name for s in sources.slots for name in (s.alias, s.column.name.lower()))
 
 
-def _listed(
-    query: exp.Query, use: exp.Expr | None, select: exp.Select, inside: TrackedRelation, outer: Names
-) -> frozenset[Occurrence]:
+def _listed(query: exp.Query, use: exp.Expr | None, inside: TrackedRelation, outer: Names) -> frozenset[Occurrence]:
     """Return the occurrences in `x IN (SELECT y ...)` whose changed rows say of which x the outcome is another one.
 
     Where NULL and false are not the same, a NULL among the y changes it for every x, and the first y for a NULL x.
     """
     if not isinstance(use, exp.In) or not _is_list_of(use, query) or not inside.columns:
         return frozenset()
-    if not _only_filters(use, select):
+    if not _only_filters(use):
         key = key_of(use.this, outer)
         is_required = key is not None and not key.steps and outer.sources.slots[key.slot].column.required
         if len(inside.columns) > 1 or not inside.columns[0].required or not is_required:
@@ -233,7 +231,7 @@ def _in(
         yield key.slot, through(column.tracks, nulls, key.steps)
 
 
-def _only_filters(use: exp.In, select: exp.Select) -> bool:
+def _only_filters(use: exp.In) -> bool:
     """Return whether NULL and false have the same effect: IN is in a condition, under nothing but AND and OR."""
     node: exp.Expr = use
     parent = use.parent
@@ -242,5 +240,4 @@ def _only_filters(use: exp.In, select: exp.Select) -> bool:
     if isinstance(parent, exp.If):
         is_searched = not isinstance(parent.parent, exp.Case) or parent.parent.this is None
         return node is parent.this and is_searched
-    is_filter = isinstance(parent, exp.Where) and isinstance(parent.parent, exp.Filter)
-    return is_filter or isinstance(parent, exp.CountIf) or (isinstance(parent, exp.Where) and parent.parent is select)
+    return isinstance(parent, (exp.Where, exp.CountIf))

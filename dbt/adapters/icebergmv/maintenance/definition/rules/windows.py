@@ -1,8 +1,8 @@
 """Windows: what an output column tracks is kept where every PARTITION BY has a key that goes with it.
 
-Either the column is a function of that key, and has one value in a window partition. Or the key is a function of the
-column, as in PARTITION BY date_trunc('month', d) beside d: then a changed row reaches all rows of its month, so the
-column is followed to the month and back.
+Either the column is a function of that key, and has one value in a window partition. Or both are functions of the same
+column, as in PARTITION BY date_trunc('month', d) beside d: then a changed row reaches all rows of its month, so what
+the other one is made of is followed to the month and back first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import Grouping
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import KeyFunction, inverse, is_computed
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import KeyFunction, inverse
 
 
 def window_partitions(select: exp.Select, names: Names, grouping: Grouping | None) -> list[list[Key]]:
@@ -28,18 +28,20 @@ def window_partitions(select: exp.Select, names: Names, grouping: Grouping | Non
 
 
 def behind_windows(column: TrackedColumn, key: Key, windows: Sequence[Sequence[Key]], names: Names) -> TrackedColumn:
-    """Return the column as it is behind the windows: tracked, perhaps in periods, if all are partitioned by it."""
+    """Return the column as it is behind the windows: tracked, perhaps in periods, if each has a key of its slot."""
     same = Key(names.sources.same(key.slot), key.steps, key.type)
     around: KeyFunction = ()
     for window in windows:
         if any(same.is_function_of(partition) for partition in window):
             continue
-        periods = [partition.steps[len(same.steps) :] for partition in window if partition.is_function_of(same)]
-        known = [period for period in periods if not is_computed(period)]
-        if not known:
+        period = next((partition.steps for partition in window if partition.slot == same.slot), None)
+        if period is None:
             return replace(column, tracks=frozenset())
-        around += known[0] + inverse(known[0])
-    return replace(column, tracks=frozenset(track.then(around) for track in column.tracks))
+        around += period + inverse(period)
+    if not around:
+        return column
+    tracks = names.sources.slots[key.slot].column.tracks
+    return replace(column, tracks=frozenset(track.then(around + key.steps) for track in tracks))
 
 
 def partitions_of_windows(select: exp.Select) -> list[list[exp.Expr]]:
