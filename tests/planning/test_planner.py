@@ -8,6 +8,7 @@ from typing import Literal
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints
+from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_LATE
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
@@ -50,6 +51,12 @@ def test_tracked_change_overwrites_its_region(policy: RefreshPolicy) -> None:
     assert plan.region == (where(k=Domain.of(10)),)
     day = Domain.between(Range(10 * MICROS_PER_DAY, 11 * MICROS_PER_DAY - 1))
     assert plan.base_filters == {0: (where(ts=day),)}
+
+
+def test_what_was_not_asked_in_time_is_said_where_all_that_may_be_reached_is_overwritten() -> None:
+    plan = plan_refresh(DAILY, STALE, PlanRequest("auto", answers={0: TOO_LATE}))
+    assert plan.kind == "overwrite"
+    assert plan.reason == f"t: 1 day changed; t changed and its changed rows {TOO_LATE.reason}"
 
 
 Expected = Literal["none", "overwrite", "full"]

@@ -2,7 +2,7 @@
 
 - WHERE and HAVING keep every track.
 - GROUP BY keeps a track when the output column is a function of a key of every grouping set.
-- A window keeps a track when the output column is a function of a key of its PARTITION BY.
+- A window keeps a track when the output column is a function of a key of its PARTITION BY, or both of one column.
 - DISTINCT keeps every track: rows with different keys are never merged. Generators keep their input's.
 - LIMIT, OFFSET, TABLESAMPLE and their like cut.
 """
