@@ -68,6 +68,7 @@ def test_terms_are_steps_of_their_own_and_a_list_is_one() -> None:
         "SELECT max(d) < current_date AS c FROM t",
         "SELECT current_date > date'2024-01-01' AS c FROM t",
         "SELECT d + 1 AS n, n > current_date AS c FROM t",
+        "SELECT exists(array(1, 2), x -> x > id + day(current_date)) AS c FROM t",
         "SELECT d FROM t ORDER BY d > current_date",
         "SELECT d FROM t GROUP BY d HAVING d > current_date",
         "SELECT d FROM t GROUP BY d HAVING (d > current_date)",

@@ -21,22 +21,12 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conju
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
 
 _COMPARISONS = (
-    *(exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between, exp.In),
+    *(exp.GT, exp.GTE, exp.LT, exp.LTE, exp.EQ, exp.NEQ, exp.Between),
+    *(exp.NullSafeEQ, exp.NullSafeNEQ, exp.In),
 )
 _OF_DATES = (
-    *(
-        exp.Paren,
-        exp.Neg,
-        exp.Add,
-        exp.Sub,
-        exp.Mul,
-        exp.DateAdd,
-        exp.DateSub,
-        exp.TsOrDsAdd,
-        exp.AddMonths,
-        exp.LastDay,
-    ),
-    exp.TsOrDsToDate,
+    *(exp.Paren, exp.Neg, exp.Add, exp.Sub, exp.Mul, exp.DateAdd, exp.DateSub, exp.TsOrDsAdd),
+    *(exp.AddMonths, exp.LastDay, exp.TsOrDsToDate),
 )
 """What gives no NULL of a date, a time, an interval and numbers."""
 _TRUNCATING = (exp.DateTrunc, exp.TimestampTrunc)
@@ -144,6 +134,8 @@ def _condition_of(call: exp.Expr) -> exp.Expr | None:
     node = call.find_ancestor(*_COMPARISONS, exp.Query)
     if node is None or isinstance(node, exp.Query) or not node.find(exp.Column) or node.find(exp.Query, exp.Window):
         return None
+    if call.find_ancestor(exp.Lambda, exp.Query) is not node.find_ancestor(exp.Query):
+        return None  # It may name what the lambda function is given.
     if any(is_aggregate(inner) for inner in node.walk()):
         return None
     return node.parent if isinstance(node, exp.Between) and isinstance(node.parent, exp.Not) else node
@@ -176,8 +168,10 @@ def _is_of_dates(node: exp.Expr, besides: tuple[type[exp.Expr], ...] = ()) -> bo
 
     With `besides` it may be NULL at every date.
     """
-    if isinstance(node, exp.Interval) or (isinstance(node, exp.Literal) and not node.is_string):
-        return True
+    if isinstance(node, exp.Interval):
+        return node.find(exp.Column) is None
+    if isinstance(node, exp.Literal):
+        return not node.is_string
     if isinstance(node, besides):
         return _is_of_dates(node.this, besides)
     if any(found is node for found, _ in clock_nodes(node)):
