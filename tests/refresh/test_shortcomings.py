@@ -46,6 +46,12 @@ def warned(stage: Stage, model: Model, **request: Any) -> list[str]:
     return said
 
 
+def test_readers_do_not_follow_a_period_back_to_its_days(stage: Stage) -> None:
+    sql = "SELECT id, region, max(amount) OVER (PARTITION BY substr(region, 1, 1)) AS amount FROM orders"
+    (said,) = warned(stage, reading("use_stitching", replace(ROWS, sql=sql)))
+    assert "through all its uses; readers do not follow a column to a period, as in PARTITION BY " in said
+
+
 def test_a_clock_that_shows_the_time_moves_at_every_run(stage: Stage) -> None:
     assert warned(stage, LOADED) == [CLOCK.replace("when the clock moves", "at every run, as the clock moves")]
 

@@ -21,6 +21,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.key_functions import (
     Step,
     is_computed,
     may_add_null,
+    without_round_trips,
 )
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
@@ -36,6 +37,8 @@ _MOST_GROUPS = 3
 """Every group recomputes a part of the view of its own, so the SQL grows with them."""
 
 _OUTSIDE_UTC = "outside of UTC readers follow no hours, and no days, months or years of a timestamp"
+
+_BACK_FROM_PERIODS = "readers do not follow a column to a period, as in PARTITION BY date_trunc('month', d), and back"
 
 
 @dataclass(frozen=True)
@@ -133,8 +136,10 @@ def key_groups(
     found = _found(definition, bases, session_is_utc)
     if not found:
         tables = " or ".join(dict.fromkeys(_partitions(bases.of(r)) for r in definition.live))
-        zone = "" if session_is_utc or not _follows_periods_in_utc(definition, bases) else f"; {_OUTSIDE_UTC}"
-        return NotStitched(f"no output column follows the partitions of {tables} through all its uses{zone}")
+        reason = f"no output column follows the partitions of {tables} through all its uses"
+        if not session_is_utc and _follows_periods_in_utc(definition, bases):
+            reason += f"; {_OUTSIDE_UTC}"
+        return NotStitched(f"{reason}; {_BACK_FROM_PERIODS}" if _leads_back(definition) else reason)
     groups = _grouped(found)
     if len(groups) > _MOST_GROUPS:
         return NotStitched(f"its base tables are tracked by more than {_MOST_GROUPS} different sets of columns")
@@ -165,6 +170,13 @@ def _follows_periods_in_utc(definition: ViewDefinition, bases: BaseTables) -> bo
         if any(t.column in columns for use in uses for ts in definition.tracks_of(use).values() for t in ts):
             return True
     return False
+
+
+def _leads_back(definition: ViewDefinition) -> bool:
+    """Return whether an output column is followed to a function of it and back."""
+    uses = definition.uses_of_all(reference.index for reference in definition.live)
+    tracks = (track for use in uses for found in definition.tracks_of(use).values() for track in found)
+    return any(len(without_round_trips(track.function)) < len(track.function) for track in tracks)
 
 
 def _partition_columns(source: IcebergSource) -> list[tuple[str, str, str]]:
