@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 
 from tests.randomised.choices import Choices
 from tests.randomised.clocks import MOMENTS
-from tests.randomised.histories import Case, make_case, run
+from tests.randomised.histories import Case, Refreshed, make_case, run
 from tests.randomised.mutants import view
 from tests.randomised.planners import RIGHT
 from tests.randomised.soak import describe, play
@@ -69,6 +70,7 @@ def test_the_rows_of_each_key_are_those_of_some_order(rows: list[str], is_right:
     assert (ties.judge(f"SELECT k, any_value(v) AS l FROM {of} GROUP BY k")(rows) is None) == is_right
 
 
+TIED: tuple[Row, ...] = ((1, None, DAYS[0], "a", 0, 0.5, 1), (2, None, DAYS[2], "a", 0, 0.5, 2))
 NUMBERED_ROWS = "(SELECT id, region, d, w, row_number() OVER (PARTITION BY region ORDER BY v) AS n FROM t0)"
 FIRST_OF_TIED = {
     "a number is joined by": f"SELECT q.w AS k, b.w AS x, b.v FROM {NUMBERED_ROWS} q JOIN t1 b ON q.n = b.id",
@@ -94,21 +96,23 @@ ASKED = ("the sum by the first", "the first, by its region", "the first, kept be
 """Beside these rows the changed ones are asked, or what they are joined by is followed."""
 
 
+def by_several_orders(case: Case, ties: TiesAtRandom, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Refreshed]]:
+    """Yield the refreshes of a case, in which ties are broken in another way each time."""
+    begin = ties.begin
+    for salt in range(8):
+        monkeypatch.setattr(ties, "begin", lambda history, salt=salt: begin(f"{salt}{history}"))
+        yield list(run(ties, case, RIGHT))
+
+
 @pytest.mark.parametrize("after", [(), ((1, None, DAYS[0], "a", 8, 0.5, 9),)], ids=["goes", "changes"])
 @pytest.mark.parametrize("name", FIRST_OF_TIED)
 def test_no_row_stays_that_came_of_what_is_no_more(
     name: str, after: tuple[Row, ...], ties: TiesAtRandom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tied: tuple[Row, ...] = ((1, None, DAYS[0], "a", 0, 0.5, 1), (2, None, DAYS[2], "a", 0, 0.5, 2))
     joined: tuple[Row, ...] = ((1, None, DAYS[0], "a", 7, 0.5, 9),)
-    begin = ties.begin
-    for salt in range(8):
-        monkeypatch.setattr(ties, "begin", lambda history, salt=salt: begin(f"{salt}{history}"))
-        step = {"t1": Change(joined, after, after)}
-        case = Case(
-            view(FIRST_OF_TIED[name]), dict.fromkeys(("t0", "t1"), Spec((), False)), {"t0": tied, "t1": joined}, (step,)
-        )
-        refreshes = list(run(ties, case, RIGHT))
+    tables, step = {"t0": TIED, "t1": joined}, {"t1": Change(joined, after, after)}
+    case = Case(view(FIRST_OF_TIED[name]), dict.fromkeys(tables, Spec((), False)), tables, (step,))
+    for refreshes in by_several_orders(case, ties, monkeypatch):
         assert [refreshed.wrong for refreshed in refreshes if refreshed.wrong] == []
         assert name not in ASKED or "full" not in {refreshed.plan.kind for refreshed in refreshes}
 
@@ -118,13 +122,10 @@ def test_the_clock_beside_the_first_of_rows_that_tie(
     moments: tuple[int, int], ties: TiesAtRandom, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sql = f"SELECT region, w, d FROM {NUMBERED_ROWS} q WHERE n = 1 AND d >= current_date"
-    tied: tuple[Row, ...] = ((1, None, DAYS[0], "a", 0, 0.5, 1), (2, None, DAYS[2], "a", 0, 0.5, 2))
-    begin = ties.begin
-    for salt in range(8):
-        monkeypatch.setattr(ties, "begin", lambda history, salt=salt: begin(f"{salt}{history}"))
-        clock = tuple(MOMENTS[i] for i in moments)
-        case = Case(view(sql), {"t0": Spec((), False)}, {"t0": tied}, ({},), clock=clock)
-        assert [refreshed.wrong for refreshed in run(ties, case, RIGHT) if refreshed.wrong] == []
+    clock = tuple(MOMENTS[i] for i in moments)
+    case = Case(view(sql), {"t0": Spec((), False)}, {"t0": TIED}, ({},), clock=clock)
+    for refreshes in by_several_orders(case, ties, monkeypatch):
+        assert [refreshed.wrong for refreshed in refreshes if refreshed.wrong] == []
 
 
 def test_each_statement_has_orders_of_its_own(ties: TiesAtRandom) -> None:

@@ -34,6 +34,11 @@ class Span:
     end: int
 
 
+def characters(span: Span, tokens: Sequence[Token]) -> tuple[int, int]:
+    """Return where the text has some tokens, end exclusive."""
+    return tokens[span.start].start, tokens[span.end - 1].end + 1
+
+
 def names_in(node: exp.Expr | None) -> Iterator[exp.Identifier]:
     """Yield the names in a node whose places are known."""
     for name in node.find_all(exp.Identifier) if node is not None else ():

@@ -13,11 +13,11 @@ from itertools import product
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, names_in, token_at
+from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, characters, names_in, token_at
 from dbt.adapters.icebergmv.maintenance.definition.clock import ClockCall, clock_calls, clock_nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import term_span
-from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
+from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import terms_with
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
 
 _COMPARISONS = (
@@ -119,14 +119,14 @@ def _term_of(call: exp.Expr) -> exp.Expr | None:
     if clause is None or not (is_where or isinstance(clause, exp.Join)):
         return None
     condition = clause.this if is_where else clause.args.get("on")
-    return next((t for t in conjuncts(condition) if any(found is call for found in t.walk())), None)
+    return next(terms_with(condition, call), None)
 
 
 def _step_of_term(term: exp.Expr, parsed: ParsedSql) -> Step | None:
     span = None if term.find(exp.Query) else term_span(term, parsed.tokens)
     if span is None or span.end <= span.start:
         return None
-    return Step((Condition(term, *_place(span, parsed.tokens)),))
+    return Step((Condition(term, *characters(span, parsed.tokens)),))
 
 
 def _condition_of(call: exp.Expr) -> exp.Expr | None:
@@ -227,10 +227,10 @@ def _place_of(node: exp.Expr, sql: str, tokens: Sequence[Token]) -> tuple[int, i
     if first is None or last is None:
         return None
     for start, end in _around(first, last, tokens):
-        text = sql[tokens[start].start : tokens[end - 1].end + 1]
-        again = parse(f"SELECT {text}")
+        first_character, behind = characters(Span(start, end), tokens)
+        again = parse(f"SELECT {sql[first_character:behind]}")
         if isinstance(again, ParsedSql) and again.tree.expressions == [node]:
-            return _place(Span(start, end), tokens)
+            return first_character, behind
     return None
 
 
@@ -243,7 +243,3 @@ def _around(first: int, last: int, tokens: Sequence[Token]) -> Iterator[tuple[in
         kinds = [token.token_type for token in tokens[start:end]]
         if kinds.count(TokenType.L_PAREN) == kinds.count(TokenType.R_PAREN):
             yield start, end
-
-
-def _place(span: Span, tokens: Sequence[Token]) -> tuple[int, int]:
-    return tokens[span.start].start, tokens[span.end - 1].end + 1

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.clauses import cte_span, cte_start
+from dbt.adapters.icebergmv.maintenance.definition.clauses import characters, cte_span, cte_start
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, cte_of, with_edits
 
@@ -69,7 +69,7 @@ def _copied(made: Copies, parsed: ParsedSql, cte: exp.CTE, uses: dict[str, exp.T
     if span is None or None in places:
         return None
     # A copy comes before the original, so that names in it mean what they mean there.
-    start, end = parsed.tokens[span.start].start, parsed.tokens[span.end - 1].end + 1
+    start, end = characters(span, parsed.tokens)
     name_end = parsed.tokens[span.start].end + 1
     edits = [TextEdit(start, start, "".join(f"{name}{made.sql[name_end:end]}, " for name in uses))]
     origins = {start: [o for name in uses for o in (*[-1] * len(name), *made.origins[name_end:end], -1, -1)]}

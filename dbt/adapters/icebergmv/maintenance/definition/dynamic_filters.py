@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.clauses import span_of
+from dbt.adapters.icebergmv.maintenance.definition.clauses import characters, span_of
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse_query
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import term_span
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Filter, FilterTerm, Tracks
@@ -54,7 +54,7 @@ def _text(
     node, span = nodes[term.node], term_span(nodes[term.node], parsed.tokens)
     if span is None or span.end <= span.start:
         return None
-    start, end = parsed.tokens[span.start].start, parsed.tokens[span.end - 1].end + 1
+    start, end = characters(span, parsed.tokens)
     again = parse_query(f"SELECT 1 WHERE {sql[start:end]}\n")
     where = None if again is None else again.args.get("where")
     if where is None or where.this.unnest() != node.unnest():

@@ -17,7 +17,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, parentheses_around
+from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, characters, parentheses_around
 from dbt.adapters.icebergmv.maintenance.definition.on_demand import OnDemand
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse, parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.parts import Part
@@ -83,11 +83,7 @@ def _moved_term(parts: Sequence[Part], question: Question, parsed: ParsedSql, sq
 
 def _place(query: exp.Query, parsed: ParsedSql) -> tuple[int, int] | None:
     around = parentheses_around(query, Span(0, len(parsed.tokens)), parsed.tokens)
-    return None if around is None else _characters(around, parsed)
-
-
-def _characters(span: Span, parsed: ParsedSql) -> tuple[int, int]:
-    return parsed.tokens[span.start].start, parsed.tokens[span.end - 1].end + 1
+    return None if around is None else characters(around, parsed.tokens)
 
 
 def _around(query: exp.Query, part: Part, question: Question, parsed: ParsedSql, sql: str) -> MovedTerm | None:
@@ -100,7 +96,7 @@ def _around(query: exp.Query, part: Part, question: Question, parsed: ParsedSql,
     edits = text_edits(parsed, sql, [edit for edit in question.edits if edit.node not in inside])
     if span is None or span.end <= span.start or edits is None:
         return None
-    found = MovedTerm(*_characters(span, parsed), part, edits)
+    found = MovedTerm(*characters(span, parsed.tokens), part, edits)
     return found if _is_whole(found, term, sql) and _holds(found, term, query, sql) else None
 
 

@@ -12,6 +12,7 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.definition.clauses import (
     Span,
     before_grouping,
+    characters,
     cte_span,
     from_of,
     parentheses_around,
@@ -177,7 +178,7 @@ def scalar_subqueries(
         around, with_end = parentheses_around(query, whole, parsed.tokens), _end_of_with([query], query, parsed)
         if around is None or with_end is None:
             continue
-        start, end = parsed.tokens[around.start].start, parsed.tokens[around.end - 1].end + 1
+        start, end = characters(around, parsed.tokens)
         for index in _references_below(query):
             place = Part(start, end, with_end)
             found[index] = (*found.get(index, ()), place)

@@ -15,6 +15,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clauses import (
     SET_OPERATIONS,
     Span,
     before_grouping,
+    characters,
     clause_of,
     first_name,
     last_before,
@@ -157,7 +158,7 @@ def term_span(term: exp.Expr, tokens: Sequence[Token]) -> Span | None:
 def _let_all_pass(term: Span | None, tokens: Sequence[Token]) -> list[TextEdit] | None:
     if term is None or term.end <= term.start:
         return None
-    start, end = tokens[term.start].start, tokens[term.end - 1].end + 1
+    start, end = characters(term, tokens)
     return [TextEdit(start, start, "(true OR "), TextEdit(end, end, ")")]
 
 
@@ -177,8 +178,8 @@ def _leave_subquery(query: exp.Expr, kind: EditKind, tokens: Sequence[Token]) ->
     around = None if term is None or not isinstance(query, exp.Query) else parentheses_around(query, term, tokens)
     if term is None or around is None:
         return None
-    start, end = tokens[term.start].start, tokens[term.end - 1].end + 1
-    opened, closed = tokens[around.start].start, tokens[around.end - 1].end + 1
+    start, end = characters(term, tokens)
+    opened, closed = characters(around, tokens)
     behind = [TextEdit(closed, end, "")] if end > closed else []
     if kind == "exists":
         return [TextEdit(start, opened, "EXISTS "), *behind]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, cte_span
+from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, characters, cte_span
 from dbt.adapters.icebergmv.maintenance.definition.cte_copies import is_recursive
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, cte_of, with_edits
@@ -102,5 +102,5 @@ def _inside(
         span, starts = spans[n], [int(use.this.meta["start"]) for use in _uses(ctes[n], parsed.tree)]
         is_its_own = bool(starts) and all(any(a <= start < b for a, b in inside) for start in starts)
         if span is not None and (n == number or is_its_own):
-            inside.append((parsed.tokens[span.start].start, parsed.tokens[span.end - 1].end + 1))
+            inside.append(characters(span, parsed.tokens))
     return tuple(inside)

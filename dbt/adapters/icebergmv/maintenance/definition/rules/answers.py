@@ -185,6 +185,12 @@ def answering(sources: Sources, expressions: Iterable[exp.Expr], names: Names) -
     return with_questions(sources, kept)
 
 
+def side_and_kind(join: exp.Join) -> tuple[str, str]:
+    """Return the side of a join (LEFT, RIGHT, FULL) and its kind (INNER, SEMI, ...), in capitals or empty."""
+    side, kind = (str(join.args.get(a) or "").upper() for a in ("side", "kind"))
+    return side, kind
+
+
 @dataclass(frozen=True)
 class JoinTerm:
     """A term of the condition of a join, and the slots that it reads (None: more than columns); USING has no `node`.
@@ -210,7 +216,7 @@ def joined_answers(
     left: Sources, right: Sources, join: exp.Join, terms: Sequence[JoinTerm]
 ) -> tuple[Answered, Questions]:
     """Return the answered slots of both sides of a join, left ones first, and the questions that are left."""
-    side, kind = (str(join.args.get(a) or "").upper() for a in ("side", "kind"))
+    side, kind = side_and_kind(join)
     offset, width = len(left.slots), len(left.slots) + len(right.slots)
     lefts, rights = frozenset(range(offset)), frozenset(range(offset, width))
     answered: dict[Occurrence, frozenset[int]] = {}
@@ -262,7 +268,7 @@ def asked_about_join(both: Sources, offset: int, join: exp.Join) -> Sources:
     The term is read as the pairs that pass once. A row of a side that is kept changes when it is in such a pair; what
     else it shows is not known, so it answers itself alone. In a FULL join neither side does.
     """
-    side, kind = (str(join.args.get(a) or "").upper() for a in ("side", "kind"))
+    side, kind = side_and_kind(join)
     if side == "FULL" or both.relation.has_ties:
         return both
     lefts, rights = range(offset), range(offset, len(both.slots))

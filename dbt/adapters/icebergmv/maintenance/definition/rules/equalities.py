@@ -41,7 +41,12 @@ def conditions_of(select: exp.Select) -> Iterator[exp.Expr]:
 
 def term_around(where: exp.Where, node: exp.Expr) -> exp.Expr:
     """Return the term of a WHERE that holds a node, or is it."""
-    return next(term for term in conjuncts(where.this) if any(found is node for found in term.walk()))
+    return next(terms_with(where.this, node))
+
+
+def terms_with(condition: exp.Expr | None, node: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the term of a condition that holds a node, or is it, if there is one."""
+    return (term for term in conjuncts(condition) if any(found is node for found in term.walk()))
 
 
 def equalities(condition: exp.Expr | None, names: Names) -> list[Equality]:

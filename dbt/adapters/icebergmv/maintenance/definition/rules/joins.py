@@ -18,6 +18,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.answers import (
     answered_slots,
     asked_about_join,
     joined_answers,
+    side_and_kind,
     term_of_join,
     with_answers,
 )
@@ -87,7 +88,7 @@ def _with_ties(left: Sources, right: Sources, both: Sources, join: exp.Join) -> 
 
     What a row is joined to may be another row, or none, where that depends on it.
     """
-    side, kind = (str(join.args.get(a) or "").upper() for a in ("side", "kind"))
+    side, kind = side_and_kind(join)
     terms = [term for term in conjuncts(join.args.get("on")) if reads_ties(term, both)]
     tied = [s.relation for s in (left, right) if s.relation.has_ties]
     if not terms and not tied:
@@ -96,10 +97,7 @@ def _with_ties(left: Sources, right: Sources, both: Sources, join: exp.Join) -> 
     if supplied is not None and (terms or supplied.relation.has_ties):
         first = 0 if supplied is left else len(left.slots)
         shown = range(first, first + len(supplied.slots))
-        slots = (
-            replace(s, column=replace(s.column, has_ties=True)) if i in shown else s for i, s in enumerate(both.slots)
-        )
-        both = replace(both, slots=tuple(slots))
+        both = replace(both, slots=tuple(_with_tie(s) if i in shown else s for i, s in enumerate(both.slots)))
     is_lost = side == "FULL" or (kind == "ANTI" and bool(terms or right.relation.has_ties))
     edits = [frozenset(Edit("all rows", id(term)) for term in terms), *(relation.loosened for relation in tied)]
     loosened = None if is_lost else all_edits(edits)

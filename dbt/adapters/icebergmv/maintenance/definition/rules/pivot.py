@@ -20,9 +20,7 @@ def pivoted(relation: TrackedRelation, pivots: list[exp.Pivot]) -> TrackedRelati
 def _pivot(relation: TrackedRelation, pivot: exp.Pivot) -> TrackedRelation:
     mentioned = {column.name.lower() for e in (*pivot.expressions, *pivot.args["fields"]) for column in _names(e)}
     produced = [c.name for c in pivot.args.get("columns") or ()]
-    below = TrackedRelation(
-        None, relation.occurrences, relation.obstacles, relation.deltas.not_additive(), has_ties=shows_ties(relation)
-    )
+    below = TrackedRelation(None, relation.occurrences, relation.obstacles, relation.deltas.not_additive())
     below = replace(below, filters=relation.filters, has_ties=shows_ties(relation))
     qualified = any(c.table for e in (*pivot.expressions, *pivot.args["fields"]) for c in _names(e))
     if relation.columns is None or not produced or qualified or _has_alias_list(pivot):
