@@ -30,6 +30,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     Track,
     TrackedRelation,
 )
+from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import settled_windows
 from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
 from dbt.adapters.icebergmv.maintenance.definition.shared_ctes import TABLE, SharedText, shared_texts
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
@@ -47,6 +48,14 @@ class Known:
     default_namespace: str = ""
     columns: Mapping[int, tuple[ColumnInfo, ...] | None] = field(default_factory=dict)
     session_is_utc: bool = False
+
+    @property
+    def types(self) -> dict[str, list[str | None]]:
+        """Return the types of all columns by name in lower case."""
+        found: dict[str, list[str | None]] = {}
+        for column in (c for columns in self.columns.values() for c in columns or ()):
+            found.setdefault(column.name.lower(), []).append(column.type)
+        return found
 
 
 @dataclass(frozen=True)
@@ -160,11 +169,13 @@ def asked(sql: str, references: tuple[TableReference, ...], known: Known) -> Ask
     relation = track(parsed.tree, scope_of(parsed, copies.sql, replace(known, columns=columns)))
     reach, ruled_out = reach_of(relation, found, parsed, copies.sql), frozenset(o.index for o in relation.ruled_out)
     scopes = NameScopes(columns)
-    scalars, blocks = scalar_subqueries(parsed, found, scopes), blocks_of(parsed, copies.sql, scopes)
+    settled = settled_windows(relation.findings)
+    scalars = scalar_subqueries(parsed, found, scopes, settled)
+    blocks = blocks_of(parsed, copies.sql, scopes, settled)
     questions = {o.index: question for o, question in relation.questions.items() if not o.uses}
     moved = moved_terms(parsed, copies.sql, scalars, questions) if scalars else {}
     # The rows of a CTE, asked once more, may be others than those that the stored rows come from.
-    is_shared = len(found) > len(references) and not depends_on_order(parsed.tree)
+    is_shared = len(found) > len(references) and not depends_on_order(parsed.tree, settled)
     shared = _shared(sql, references, known) if is_shared else {}
     return Asked(copies.sql, found, origins, reach, scalars, moved, blocks, ruled_out, shared)
 

@@ -46,8 +46,10 @@ from dbt.adapters.icebergmv.maintenance.definition.sorted_lists import SortedLis
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
     TableReference,
+    TextEdit,
     find_references,
 )
+from dbt.adapters.icebergmv.maintenance.definition.tie_breaking import tie_breaking
 from dbt.adapters.icebergmv.maintenance.definition.unread_columns import words_of_read_columns
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, TupleDomain
@@ -76,8 +78,9 @@ class ViewDefinition:
     (None: all). `joins_by_where`: behind a join that leaves its condition to WHERE (comma, CROSS JOIN) it joins more.
     `merging` says how its groups are merged, if they can be. `known` is what it was analysed with.
     `clock`: its clock functions have become literals. `keys` are the texts of the last items of its list,
-    which are stored and not shown (see hidden_keys.py); `unlisted` the columns that could be such items. `filters` are
-    what joins with filtered tables keep of others, `static_filters` what conditions with constants keep.
+    which are stored and not shown (see hidden_keys.py); `unlisted` the columns that could be such items. `ties` are the
+    edits after which the rows of its windows tie no longer, `tie_breakers` the texts of those that were made.
+    `filters` are what joins with filtered tables keep of others, `static_filters` what conditions with constants keep.
     """
 
     sql: str
@@ -105,6 +108,8 @@ class ViewDefinition:
     clock: ReadClock | None = None
     keys: tuple[str, ...] = ()
     unlisted: tuple[Unlisted, ...] = ()
+    ties: tuple[TextEdit, ...] = ()
+    tie_breakers: tuple[str, ...] = ()
     filters: tuple[DynamicFilter, ...] = ()
     static_filters: tuple[StaticFilter, ...] = ()
 
@@ -210,7 +215,8 @@ def at_moment(
         return written
     read = ReadClock(written, found.values)
     # See shown_values.py.
-    return replace(definition, clock=read, full_when_changed=definition.depends_on_order, shown_alone=False)
+    definition = replace(definition, full_when_changed=definition.depends_on_order, shown_alone=False)
+    return replace(definition, clock=read, tie_breakers=written.tie_breakers)
 
 
 def analyse(
@@ -260,26 +266,19 @@ def analyse(
         reads_by_shape=reads_by_shape(nodes),
         rewritable=not any(column.args.get("db") for column in nodes.of(exp.Column)),
         needs_tables=_needs_tables(nodes),
-        ansi_matters=ansi_matters(nodes, _types(known.columns.values()), words),
+        ansi_matters=ansi_matters(nodes, known.types, words),
         reads_unnamed=unnamed,
         read_in_full=None if unnamed else read_in_full(nodes),
         joins_by_where=any(map(_is_joined_by_where, nodes.of(exp.Select))),
-        merging=merging_of(parsed, sql, relation, references.tables, _types(known.columns.values())),
+        merging=merging_of(parsed, sql, relation, references.tables, known),
         selects_subquery=any(item.find(exp.Query) for s in nodes.of(exp.Select) for item in s.expressions),
         known=known,
         keys=keys,
         unlisted=followed.unlisted,
-        filters=dynamic_filters(parsed, sql, [f for f in relation.filters if isinstance(f, Filter)]),
-        static_filters=tuple(f for f in relation.filters if isinstance(f, StaticFilter)),
+        ties=tie_breaking(parsed, sql, relation.findings),
+        filters=dynamic_filters(parsed, sql, [f for f in relation.findings if isinstance(f, Filter)]),
+        static_filters=tuple(f for f in relation.findings if isinstance(f, StaticFilter)),
     )
-
-
-def _types(tables: Iterable[tuple[ColumnInfo, ...] | None]) -> dict[str, list[str | None]]:
-    """Return the types of all columns by name in lower case."""
-    found: dict[str, list[str | None]] = {}
-    for column in (c for columns in tables for c in columns or ()):
-        found.setdefault(column.name.lower(), []).append(column.type)
-    return found
 
 
 def _is_joined_by_where(select: exp.Select) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 from sqlglot.tokens import Token
 
+from dbt.adapters.icebergmv.maintenance.definition.asking import Known
 from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, list_of
 from dbt.adapters.icebergmv.maintenance.definition.merged_items import ItemReader, called_aggregates
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import Merging
@@ -24,12 +25,9 @@ def merging_of(
     sql: str,
     relation: TrackedRelation,
     references: Sequence[TableReference],
-    types: Mapping[str, Iterable[str | None]],
+    known: Known,
 ) -> Merging | None:
-    """Return how the groups of a parsed SELECT are merged; None where that is not proven.
-
-    `types` gives the Spark types of all base columns of a name (lower case).
-    """
+    """Return how the groups of a parsed SELECT are merged; None where that is not proven."""
     select, grouped = parsed.tree, relation.deltas.grouped
     if not isinstance(select, exp.Select) or grouped is None:
         return None
@@ -51,7 +49,7 @@ def merging_of(
     found = ItemReader(parsed, sql, listed, grouped).merging(select, additive) if additive or need_keys else None
     if found is None:
         return None
-    below = rows_below(parsed, sql, grouped.columns, types) if need_keys else None
+    below = rows_below(parsed, sql, grouped.columns, known) if need_keys else None
     with_sign = frozenset[int]() if found.ungrouped is None else signed(select, sql)
     found = replace(found, below=below, compared=grouped.compared, whole=_read_whole(select), signed=with_sign)
     found = replace(found, only_adds=grouped.has_ties)

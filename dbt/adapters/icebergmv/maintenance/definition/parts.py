@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
@@ -56,7 +56,7 @@ class Part:
     filters: bool = False
 
 
-def blocks_of(parsed: ParsedSql, sql: str, scopes: NameScopes) -> Mapping[int, Part]:
+def blocks_of(parsed: ParsedSql, sql: str, scopes: NameScopes, settled: Collection[int] = ()) -> Mapping[int, Part]:
     """Return, for references, the FROM and WHERE that read them, where all that comes of their rows passes both.
 
     That is so for a table that is joined by INNER JOIN, or on the preserved side: it gives its SELECT rows that FROM
@@ -64,15 +64,15 @@ def blocks_of(parsed: ParsedSql, sql: str, scopes: NameScopes) -> Mapping[int, P
     up before WHERE, so there it is not so. Without some terms of an AND, WHERE lets more rows pass, never fewer.
     """
     tables = (table for table in parsed.tree.find_all(exp.Table) if CTE_INDEX in table.meta)
-    return OnDemand({table.meta[CTE_INDEX]: partial(_block, table, parsed, sql, scopes) for table in tables})
+    return OnDemand({table.meta[CTE_INDEX]: partial(_block, table, parsed, sql, scopes, settled) for table in tables})
 
 
-def _block(table: exp.Table, parsed: ParsedSql, sql: str, scopes: NameScopes) -> Part | None:
+def _block(table: exp.Table, parsed: ParsedSql, sql: str, scopes: NameScopes, settled: Collection[int]) -> Part | None:
     select = table.parent.parent if isinstance(table.parent, (exp.From, exp.Join)) else None
     if not isinstance(select, exp.Select) or table.args.get("joins") or not _all_passes(table, select):
         return None
     tokens, read = parsed.tokens, _read_of(select)
-    if _depends_on_order(read, parsed):
+    if _depends_on_order(read, parsed, settled):
         return None
     first, behind = from_of(select, tokens), before_grouping(select, tokens)
     with_end = _end_of_with(read, select, parsed)
@@ -164,7 +164,7 @@ def _reads_the_same(found: exp.Expr, select: exp.Select) -> bool:
 
 
 def scalar_subqueries(
-    parsed: ParsedSql, references: tuple[TableReference, ...], scopes: NameScopes
+    parsed: ParsedSql, references: tuple[TableReference, ...], scopes: NameScopes, settled: Collection[int] = ()
 ) -> dict[int, tuple[Part, ...]]:
     """Return, for references inside scalar subqueries that read no row around them, the places, outer ones first."""
     whole = Span(0, len(parsed.tokens))
@@ -173,7 +173,7 @@ def scalar_subqueries(
         query = subquery.this
         if not isinstance(query, exp.Query) or not _is_scalar(subquery) or not _is_closed(query, query, scopes):
             continue
-        if _depends_on_order([query], parsed):
+        if _depends_on_order([query], parsed, settled):
             continue
         around, with_end = parentheses_around(query, whole, parsed.tokens), _end_of_with([query], query, parsed)
         if around is None or with_end is None:
@@ -185,9 +185,9 @@ def scalar_subqueries(
     return {r.index: found[r.index] for r in references if r.index in found}
 
 
-def _depends_on_order(read: Sequence[exp.Expr], parsed: ParsedSql) -> bool:
+def _depends_on_order(read: Sequence[exp.Expr], parsed: ParsedSql, settled: Collection[int]) -> bool:
     """Return whether parts of a query, asked alone, may give other rows than those that the stored ones come from."""
-    return any(map(depends_on_order, [parsed.tree] if _ctes_outside(read) else read))
+    return any(depends_on_order(part, settled) for part in ([parsed.tree] if _ctes_outside(read) else read))
 
 
 def _end_of_with(read: Sequence[exp.Expr], query: exp.Query, parsed: ParsedSql) -> int | None:

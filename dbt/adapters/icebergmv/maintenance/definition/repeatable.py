@@ -9,7 +9,7 @@ reads can show, is taken to be so.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -18,6 +18,7 @@ from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.definition.determinism import COLLATION, order_dependence
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
+from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import numbers_rows
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import AVERAGED_AS_DOUBLES
@@ -56,11 +57,15 @@ class Averaged:
 
 
 def repeatable(
-    query: exp.Expr, tokens: Sequence[Token], types: Mapping[str, Iterable[str | None]]
+    query: exp.Expr,
+    tokens: Sequence[Token],
+    types: Mapping[str, Iterable[str | None]],
+    settled: Collection[int] = (),
 ) -> tuple[Averaged, ...] | None:
     """Return under which conditions no value of a query depends on the order of rows; None if some value may.
 
-    `types` gives the Spark types of all base columns of a name (lower case).
+    `types` gives the Spark types of all base columns of a name (lower case). `settled` are windows whose rows do not
+    tie, by the id() of their nodes (rules/window_orders.py).
     """
     known = {name: [*found] for name, found in types.items()}
     texts = (*(t.text for t in tokens), *(of or "" for found in known.values() for of in found))
@@ -68,9 +73,7 @@ def repeatable(
         return None
     called = [t.text.lower() for t, n in pairwise(tokens) if n.token_type == TokenType.L_PAREN]
     aggregates = [name for name in called if known_of(name).aggregate and name not in _OF_ANY | _OF_ANY_BOOLEAN]
-    if any(name in _TIED for name in called) or not _OF_EXACT.keys() >= {*aggregates}:
-        return None
-    if any(str(spec.args.get("kind") or "").upper() == "ROWS" for spec in query.find_all(exp.WindowSpec)):
+    if not _OF_EXACT.keys() >= {*aggregates} or _may_tie(query, called, settled):
         return None
     generates = any(known_of(name).generator for name in called) or query.find(exp.Values, exp.Pivot) is not None
     kinds = _Kinds(query, {} if generates else known)
@@ -80,6 +83,14 @@ def repeatable(
     if len(nodes) != len(aggregates) or None in averaged:
         return None
     return tuple(condition for condition in averaged if condition is not None)
+
+
+def _may_tie(query: exp.Expr, called: Sequence[str], settled: Collection[int]) -> bool:
+    """Return whether the order of rows that tie may decide a value, given the names of all that is called."""
+    numbering = [w for w in query.find_all(exp.Window) if id(w) in settled and numbers_rows(w)]
+    specs = [s for s in query.find_all(exp.WindowSpec) if str(s.args.get("kind") or "").upper() == "ROWS"]
+    is_settled = all(id(spec.parent) in settled for spec in specs)
+    return not is_settled or sum(name in _TIED for name in called) > len(numbering)
 
 
 def _averaged(call: exp.Expr, of_columns: Mapping[str, Sequence[str | None]]) -> Averaged | None:

@@ -11,18 +11,22 @@ repeatable.py).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 from sqlglot.tokens import Token
 
+from dbt.adapters.icebergmv.maintenance.definition.asking import Known, scope_of
 from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, before_grouping, clause_of, list_of
 from dbt.adapters.icebergmv.maintenance.definition.column_lists import reads_every_column
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse, parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.repeatable import Averaged, repeatable
+from dbt.adapters.icebergmv.maintenance.definition.rules import track
+from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import settled_windows
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, find_references, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.unread_columns import words_of_read_columns
 from dbt.adapters.icebergmv.maintenance.sql.rendering import enclosed
 
 ROW = "icebergmv_row_"
@@ -59,21 +63,19 @@ def column_name(number: int) -> str:
     return f"{ROW}{number}"
 
 
-def rows_below(
-    parsed: ParsedSql, sql: str, columns: Sequence[tuple[str, str]], types: Mapping[str, Iterable[str | None]]
-) -> RowsBelow | None:
+def rows_below(parsed: ParsedSql, sql: str, columns: Sequence[tuple[str, str]], known: Known) -> RowsBelow | None:
     """Return the rows below a SELECT that is one aggregate, if the same tables give the same ones.
 
-    `columns` are the text and the name of each column that its WHERE can write; all that may be read are kept. `types`
-    gives the Spark types of all base columns of a name (lower case). None where the text cannot be taken apart for
-    certain.
+    `columns` are the text and the name of each column that its WHERE can write; all that may be read are kept. None
+    where the text cannot be taken apart for certain.
     """
     select, tokens = parsed.tree, parsed.tokens
     if not isinstance(select, exp.Select) or not is_one_aggregate(select):
         return None
-    named = {c.name.lower() for item in select.expressions for c in item.find_all(exp.Column)}
-    words, every = named | {t.text.lower() for t in tokens}, reads_every_column(Nodes(select))
-    kept = tuple(text for text, name in columns if every or name.lower() in words)
+    words = words_of_read_columns(sql)
+    if words is None and not reads_every_column(Nodes(select)):
+        words = frozenset(token.text.lower() for token in tokens)
+    kept = tuple(text for text, name in columns if words is None or name.lower() in words)
     items, behind = list_of(select, tokens), before_grouping(select, tokens)
     if not kept or items is None or behind is None or ROW in sql.lower():
         return None
@@ -83,9 +85,17 @@ def rows_below(
     rows, limited = parse(found.sql), parse(with_edits(sql, found.limited_to(_ANY_TERM)))
     if not is_below(rows, select, listed) or not _is_limited(limited, select) or isinstance(rows, NotParsed):
         return None
-    find_references(rows.tree, "")
-    averaged = repeatable(rows.tree, rows.tokens, types)
+    averaged = repeatable(rows.tree, rows.tokens, known.types, _settled(rows, found.sql, select, known))
     return None if averaged is None else replace(found, averaged=averaged)
+
+
+def _settled(rows: ParsedSql, sql: str, select: exp.Select, known: Known) -> frozenset[int]:
+    """Return the windows of the query whose rows do not tie, given all that it lists."""
+    tables = [find_references(tree, known.default_namespace).tables for tree in (rows.tree, select)]
+    names, others = ([(r.catalog, r.namespace, r.name) for r in found] for found in tables)
+    if names != others or not rows.tree.find(exp.Window):
+        return frozenset()
+    return settled_windows(track(rows.tree, scope_of(rows, sql, known)).findings)
 
 
 def _where(select: exp.Select, behind: int, tokens: Sequence[Token]) -> tuple[int, int]:

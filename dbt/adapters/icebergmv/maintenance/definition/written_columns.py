@@ -15,7 +15,7 @@ def written_columns(select: exp.Select, sources: Sources) -> tuple[tuple[str, st
 
     The pair that a FULL join equates is written as coalesce of both.
     """
-    written = {i: text for i in range(len(sources.slots)) if (text := _written(i, sources)) is not None}
+    written = {i: text for i in range(len(sources.slots)) if (text := written_slot(i, sources)) is not None}
     if sources.unknown or not all(_reads_only(written.keys(), item, sources) for item in select.expressions):
         return ()
     return tuple((text, sources.slots[i].column.name) for i, text in written.items())
@@ -34,12 +34,12 @@ def compared_columns(select: exp.Select, sources: Sources) -> frozenset[str] | N
 def _texts(arguments: Iterable[exp.Expr], sources: Sources) -> Iterator[str]:
     for argument in arguments:
         slot = sources.resolve(argument) if isinstance(argument, exp.Column) else None
-        text = None if slot is None else _written(slot, sources)
+        text = None if slot is None else written_slot(slot, sources)
         if text is not None:
             yield text
 
 
-def _written(slot: int, sources: Sources) -> str | None:
+def written_slot(slot: int, sources: Sources) -> str | None:
     """Return what means a slot of FROM and nothing else; None where nothing does."""
     named = _named(slot, sources)
     for pair, merged in sources.merged.items():

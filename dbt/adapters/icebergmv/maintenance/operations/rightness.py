@@ -72,7 +72,7 @@ def _definition_then(catalog: CatalogReader, view: TableName, state: ViewState, 
     changed = redefined(expanded.views, state)
     if changed is not None:
         raise NotReadable(f"{changed} since. Refresh it.")
-    analysis = Analysis(without_wrapping(expanded.sql), view[1], bases, utc, state.clock or None)
+    analysis = Analysis(without_wrapping(expanded.sql), view[1], bases, utc, state.clock or None, state.tie_breakers)
     definition = analysis.definition("none", None).with_types(stored.types)
     _refuse_other_rows(definition)
     return pinned_query(definition, bases, {})

@@ -54,8 +54,10 @@ def with_states(view: View, columns: Columns) -> tuple[View, Columns]:
     return _without_merging(view), replace(columns, hidden=())
 
 
-def wants_more_keys(view: View) -> bool:
-    """Return whether the definition should have hidden keys that it does not have."""
+def wants_more(view: View) -> bool:
+    """Return whether the definition should have hidden keys or tie-breakers that it does not have."""
+    if view.definition.ties:
+        return True
     return view.request.config.keeps_hidden_columns and bool(keys_of_today(view.definition, view.bases))
 
 

@@ -29,7 +29,7 @@ from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
     as_far_as_of_use,
     keeps,
     stored_hidden,
-    wants_more_keys,
+    wants_more,
     with_states,
 )
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
@@ -198,7 +198,7 @@ def _filtered(view: RefreshedView, request: PlanRequest, run: Asker) -> Refreshe
 
 def _all_anew(lake: Lake, view: RefreshedView, described: Columns, plan: Full, unfit: str | None) -> Settled:
     """Return how every row of a view is computed anew that has rows."""
-    view, described = _with_keys_of_today(lake, view, described)
+    view, described = _as_of_today(lake, view, described)
     return _anew(view, described, plan, unfit)
 
 
@@ -238,9 +238,9 @@ def _anew(view: Inspection, columns: Columns, plan: Full, misfit: str | None) ->
     return Settled(view, columns.output, plan, misfit, columns.hidden)
 
 
-def _with_keys_of_today(lake: Lake, view: RefreshedView, columns: Columns) -> tuple[RefreshedView, Columns]:
-    """Return a view that is computed anew, and its columns, with the hidden keys that it should have besides."""
-    if not wants_more_keys(view):
+def _as_of_today(lake: Lake, view: RefreshedView, columns: Columns) -> tuple[RefreshedView, Columns]:
+    """Return a view that is computed anew, and its columns, with the hidden keys and tie-breakers of today."""
+    if not wants_more(view):
         return view, columns
     return _with_columns(lake, with_keys_of_today(lake.catalog, view))
 

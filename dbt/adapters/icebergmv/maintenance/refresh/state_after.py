@@ -64,6 +64,7 @@ def state_of_rows(settled: Settled, storage: TableName, recording: Recording) ->
         read_hash="" if partial else view.read_hash,
         clock={} if partial else _clock(view),
         default_namespace=request.default_namespace,
+        tie_breakers=() if partial else view.definition.tie_breakers,
     )
 
 

@@ -7,7 +7,7 @@ until the rows are built again.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from pyiceberg.table import Table
@@ -17,6 +17,7 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import wanted_keys, with_keys
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_key, key_name
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
+from dbt.adapters.icebergmv.maintenance.definition.table_references import with_edits
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX
 
@@ -30,7 +31,8 @@ KeyChoice = Literal["stored", "wanted", "none"]
 class Analysis:
     """A SELECT to analyse, where its names mean tables, and what the clock says (None: nobody knows).
 
-    `is_utc`: the session's time zone is.
+    `is_utc`: the session's time zone is. `tie_breakers` are those by which the stored rows were numbered; None where
+    they are computed anew.
     """
 
     sql: str
@@ -38,6 +40,7 @@ class Analysis:
     bases: BaseTables
     is_utc: bool
     clock: Clock | None
+    tie_breakers: tuple[str, ...] | None = None
 
     def definition(self, choice: KeyChoice, stored: Table | None) -> ViewDefinition:
         """Return the definition at this moment, with its hidden keys.
@@ -61,7 +64,14 @@ class Analysis:
         return found if last and all(is_key(c.name) for c in last) else None
 
     def _analysed(self, sql: str, keys: tuple[str, ...] = ()) -> ViewDefinition:
-        return analyse(sql, self.default_namespace, self.bases.columns_of, self.is_utc, keys)
+        """Return the definition without ties, unless the stored rows were numbered in another way."""
+        found = analyse(sql, self.default_namespace, self.bases.columns_of, self.is_utc, keys)
+        texts = tuple(edit.text for edit in found.ties)
+        if not texts or self.tie_breakers not in (None, texts):
+            return found
+        without_ties = with_edits(sql, found.ties)
+        found = analyse(without_ties, self.default_namespace, self.bases.columns_of, self.is_utc, keys)
+        return replace(found, tie_breakers=texts)
 
 
 def keys_of_today(definition: ViewDefinition, bases: BaseTables) -> tuple[str, ...]:

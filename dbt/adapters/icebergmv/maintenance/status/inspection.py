@@ -214,9 +214,11 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
     if text.expand_views:
         expanded = expand(request.sql, request.default_namespace, bases, utc)
     clock = clock_of(request.config.settings, moment)
-    analysis = Analysis(without_wrapping(expanded.sql), request.default_namespace, bases, utc, clock)
+    kept = state if _is_kept(request, state) else None
+    tie_breakers = None if kept is None or text.keys == "wanted" else kept.tie_breakers
+    analysis = Analysis(without_wrapping(expanded.sql), request.default_namespace, bases, utc, clock, tie_breakers)
     keys = text.keys if request.config.keeps_hidden_columns else "none"
-    definition = analysis.definition(keys, storage if _is_kept(request, state) else None)
+    definition = analysis.definition(keys, None if kept is None else storage)
     setting = not_understood(request.config.settings)
     if setting is not None:
         definition = replace(definition, always_full=f"the session setting {setting} may change what its SQL means")

@@ -76,10 +76,10 @@ class ViewState:
     which the rows were built: such rows are not those of the definition. `view_sql_hash` is that of the SQL which the
     view holds; empty where that is a plain read of the storage table. `stale_read_behavior` is the one that readers
     get, which may be less than was asked for. `clock` holds what the clock functions that it reads gave; states of
-    former versions have none. `full_seconds` is how long the last full refresh took to write its rows, and `full_rows`
-    how many its base tables had, where that is known. `streaks` say what did not pay at the last refreshes. Names
-    without a namespace meant tables of `default_namespace`; states of former versions do not say it (empty). Times are
-    ISO 8601 in UTC.
+    former versions have none. `tie_breakers` are what the rows of its windows were ordered by besides. `full_seconds`
+    is how long the last full refresh took to write its rows, and `full_rows` how many its base tables had, where that
+    is known. `streaks` say what did not pay at the last refreshes. Names without a namespace meant tables of
+    `default_namespace`; states of former versions do not say it (empty). Times are ISO 8601 in UTC.
     """
 
     definition: str
@@ -105,6 +105,7 @@ class ViewState:
     full_rows: int | None = None
     streaks: Streaks = field(default_factory=dict)
     default_namespace: str = ""
+    tie_breakers: tuple[str, ...] = ()
 
     @property
     def last_full(self) -> FullRefresh | None:
@@ -142,6 +143,7 @@ class ViewState:
             PREFIX + "stale-read-behavior": self.stale_read_behavior,
             PREFIX + "clock": json.dumps(dict(self.clock), sort_keys=True),
             PREFIX + "default-namespace": self.default_namespace,
+            PREFIX + "tie-breakers": json.dumps(self.tie_breakers, ensure_ascii=False),
         }
         if self.full_seconds is not None:
             properties[PREFIX + "full-seconds"] = f"{self.full_seconds:.1f}"
@@ -243,6 +245,7 @@ def parse_state(recorded: Mapping[str, str]) -> ViewState:
         full_rows=int(rows) if (rows := recorded.get(PREFIX + "full-rows")) else None,
         streaks=from_json(recorded.get(_STREAKS_KEY, "")),
         default_namespace=recorded.get(PREFIX + "default-namespace", ""),
+        tie_breakers=tuple(map(str, json.loads(recorded.get(PREFIX + "tie-breakers", "[]")))),
     )
 
 

@@ -21,8 +21,8 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Filter,
     FilterTerm,
+    Finding,
     Occurrence,
-    StaticFilter,
     Track,
     null_supplied,
 )
@@ -34,16 +34,16 @@ _OF_OTHER_ROWS = ("connect", "match", "kind", "pivots", "sample")
 _COMPARE = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
 
 
-def filters_of(select: exp.Select, names: Names) -> tuple[Filter | StaticFilter, ...]:
-    """Return what tables in FROM say of those that are equated with them, and those below in this SELECT.
+def filters_of(select: exp.Select, names: Names) -> tuple[Finding, ...]:
+    """Return what tables in FROM say of those that are equated with them, and what was found below, in this SELECT.
 
     `names` are those of FROM behind WHERE. Rows that pass some terms are those that pass all of them, and more.
     """
     sources = names.sources
     if reads_other_rows(select):
-        return sources.relation.filters
+        return sources.relation.findings
     terms = [term for term in conditions_of(select) if term.find(exp.Query) is None]
-    below = (one if isinstance(one, StaticFilter) else _met(one, terms, names) for one in sources.relation.filters)
+    below = (_met(one, terms, names) if isinstance(one, Filter) else one for one in sources.relation.findings)
     return (*below, *(one for table in _tables(select) for one in _own(table, select, terms, sources)))
 
 

@@ -93,8 +93,8 @@ def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: 
     reached = {t.occurrence for tracks in gained.values() for t in tracks}
     below = outer.relation.blocked(inside.occurrences - reached, _LIMITED if limited else _UNCORRELATED)
     ruled_out = below.ruled_out | inside.ruled_out
-    filters = (*below.filters, *inside.filters)
-    below = replace(below, occurrences=below.occurrences | reached, ruled_out=ruled_out, filters=filters)
+    findings = (*below.findings, *inside.findings)
+    below = replace(below, occurrences=below.occurrences | reached, ruled_out=ruled_out, findings=findings)
     if shows_ties(inside):
         below = replace(below, has_ties=True, loosened=None)
     found = replace(outer, relation=below).with_tracks(gained)

@@ -58,7 +58,7 @@ class Sources:
 
     `star` are the slots that `*` shows, in order. `equalities` hold on every row. `merged` gives, for two slots, the
     slot that coalesce of them equals. `unknown` are the aliases, in lower case, of relations whose columns are not
-    known.
+    known. `settled` are the windows over them, by the id() of their nodes, whose rows do not tie (window_orders.py).
     """
 
     slots: tuple[Slot, ...]
@@ -67,6 +67,7 @@ class Sources:
     equalities: tuple[Equality, ...] = ()
     merged: Mapping[frozenset[int], int] = field(default_factory=dict)
     unknown: frozenset[str] = frozenset()
+    settled: frozenset[int] = frozenset()
 
     def resolve(self, column: exp.Column) -> int | None:
         """Return the slot that a name means; None when it means something else or more than one."""

@@ -66,7 +66,7 @@ def joined(left: Sources, right: Sources, join: exp.Join, scope: Scope) -> Sourc
         return unknown_join(both, "USING over columns of one name")
     names = Names(both, scope)
     filters = filters_of_join(join.args.get("on"), names, _that_must_match(left, right, side, kind))
-    both = replace(both, relation=replace(both.relation, filters=(*both.relation.filters, *filters)))
+    both = replace(both, relation=replace(both.relation, findings=(*both.relation.findings, *filters)))
     names = Names(both, scope)
     found = [*_comparable(pairs, both), *equalities(join.args.get("on"), names)]
     answered, questions = joined_answers(left, right, join, _terms(pairs, join, names))
@@ -151,10 +151,10 @@ def _below(left: TrackedRelation, right: TrackedRelation) -> TrackedRelation:
     deltas = replace(emptied, additive={**left.deltas.additive, **right.deltas.additive}, grouped=None)
     obstacles = {**left.obstacles, **right.obstacles}
     occurrences, ruled_out = left.occurrences | right.occurrences, left.ruled_out | right.ruled_out
-    filters = (*left.filters, *right.filters)
+    findings = (*left.findings, *right.findings)
     has_ties = left.has_ties or right.has_ties
     return TrackedRelation(
-        None, occurrences, obstacles, deltas, ruled_out=ruled_out, filters=filters, has_ties=has_ties
+        None, occurrences, obstacles, deltas, ruled_out=ruled_out, findings=findings, has_ties=has_ties
     )
 
 

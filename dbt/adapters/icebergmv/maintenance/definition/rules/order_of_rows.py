@@ -9,7 +9,7 @@ asked, nor is another moment of the clock.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from sqlglot import exp
@@ -18,6 +18,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conju
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Edit, Occurrence, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import is_of_rows
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 
 _DEPENDENT = (
@@ -35,15 +36,20 @@ def is_dependent(node: exp.Expr) -> bool:
     return (is_call or isinstance(node, _DEPENDENT)) and is_aggregate(node)
 
 
-def depends_on_order(expression: exp.Expr) -> bool:
-    """Return whether such an aggregate is a part of an expression, or a window function that ties may change."""
-    return any(is_dependent(node) or _may_tie(node) for node in expression.walk())
+def depends_on_order(expression: exp.Expr, settled: Collection[int] = ()) -> bool:
+    """Return whether such an aggregate is a part of an expression, or a window function that ties may change.
+
+    `settled` are windows whose rows do not tie, by the id() of their nodes (window_orders.py).
+    """
+    return any(is_dependent(node) or (id(node) not in settled and _may_tie(node)) for node in expression.walk())
 
 
 def reads_ties(node: exp.Expr, sources: Sources) -> bool:
     """Return whether what an expression says depends on the order of rows, or on a column of FROM that does."""
     slots = (sources.resolve(column) for column in node.find_all(exp.Column))
-    return depends_on_order(node) or any(sources.slots[slot].column.has_ties for slot in slots if slot is not None)
+    return depends_on_order(node, sources.settled) or any(
+        sources.slots[slot].column.has_ties for slot in slots if slot is not None
+    )
 
 
 def tied_below(node: exp.Expr, sources: Sources) -> frozenset[Occurrence]:
@@ -54,7 +60,7 @@ def tied_below(node: exp.Expr, sources: Sources) -> frozenset[Occurrence]:
     slots = (sources.resolve(column) for column in node.find_all(exp.Column))
     tied = [sources.slots[slot].column for slot in slots if slot is not None]
     below = [column.tied_below for column in tied if column.has_ties]
-    if depends_on_order(node):
+    if depends_on_order(node, sources.settled):
         below.append(sources.relation.occurrences | frozenset(sources.relation.questions))
     return frozenset.intersection(*below) if below else frozenset()
 
@@ -98,6 +104,4 @@ def chosen_by_ties(select: exp.Select, sources: Sources) -> bool:
 def _may_tie(node: exp.Expr) -> bool:
     if not isinstance(node, exp.Window):
         return False
-    spec = node.args.get("spec")
-    is_of_rows = spec is not None and str(spec.args.get("kind") or "").upper() == "ROWS"
-    return is_of_rows or node.this.find(*_TIED) is not None
+    return is_of_rows(node) or node.this.find(*_TIED) is not None

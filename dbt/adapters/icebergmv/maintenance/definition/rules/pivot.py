@@ -21,7 +21,7 @@ def _pivot(relation: TrackedRelation, pivot: exp.Pivot) -> TrackedRelation:
     mentioned = {column.name.lower() for e in (*pivot.expressions, *pivot.args["fields"]) for column in _names(e)}
     produced = [c.name for c in pivot.args.get("columns") or ()]
     below = TrackedRelation(None, relation.occurrences, relation.obstacles, relation.deltas.not_additive())
-    below = replace(below, filters=relation.filters, has_ties=shows_ties(relation))
+    below = replace(below, findings=relation.findings, has_ties=shows_ties(relation))
     qualified = any(c.table for e in (*pivot.expressions, *pivot.args["fields"]) for c in _names(e))
     if relation.columns is None or not produced or qualified or _has_alias_list(pivot):
         return below.cut("PIVOT")
@@ -31,7 +31,7 @@ def _pivot(relation: TrackedRelation, pivot: exp.Pivot) -> TrackedRelation:
 
 def _unpivot(relation: TrackedRelation, pivot: exp.Pivot) -> TrackedRelation:
     """Return the columns that are not unpivoted, then the name column and the value column."""
-    below = TrackedRelation(None, relation.occurrences, relation.obstacles, filters=relation.filters)
+    below = TrackedRelation(None, relation.occurrences, relation.obstacles, findings=relation.findings)
     fields, values = pivot.args["fields"], pivot.expressions
     if relation.columns is None or len(fields) != 1 or len(values) != 1 or isinstance(values[0], exp.Tuple):
         return below.cut("UNPIVOT")

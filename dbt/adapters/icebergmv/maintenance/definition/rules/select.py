@@ -58,6 +58,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     TrackedRelation,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.unlisted import unlisted
+from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import settled_windows, window_orders
 from dbt.adapters.icebergmv.maintenance.definition.rules.windows import (
     behind_windows,
     partitions_of_windows,
@@ -80,6 +81,8 @@ def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> Tracked
     """Return what the output of a SELECT tracks."""
     scope = with_ctes(select, scope, track)
     names = Names(_answering(select, sources_below(select, scope, track), scope), scope)
+    orders = window_orders(select, names)
+    names = replace(names, sources=replace(names.sources, settled=settled_windows(orders)))
     columns = _project(select, names)
     below = names.sources.relation
     lost = {} if columns is None else _lost(select, names.sources, columns)
@@ -90,9 +93,9 @@ def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> Tracked
     result = TrackedRelation(
         columns, below.occurrences, obstacles, deltas, below.questions, unlisted(select, names), below.ruled_out
     )
-    result = replace(result, filters=(*filters_of(select, names), *static_filters(select, names)))
+    result = replace(result, findings=(*filters_of(select, names), *static_filters(select, names), *orders))
     result = rows_by_ties(select, names.sources, result)
-    if columns is None and depends_on_order(select):
+    if columns is None and depends_on_order(select, names.sources.settled):
         result = replace(result, has_ties=True, loosened=None)
     reason = _cut_reason(select)
     if reason is not None:

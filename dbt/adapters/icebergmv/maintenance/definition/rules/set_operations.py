@@ -58,8 +58,8 @@ def track_set_operation(
         for a, b in zip(left.columns, right.columns, strict=True)
     )
     deltas, ruled_out = _deltas(node, left.deltas, right.deltas), left.ruled_out | right.ruled_out
-    filters = (*left.filters, *right.filters)
-    result = TrackedRelation(columns, occurrences, obstacles, deltas, questions, ruled_out=ruled_out, filters=filters)
+    findings = (*left.findings, *right.findings)
+    result = TrackedRelation(columns, occurrences, obstacles, deltas, questions, ruled_out=ruled_out, findings=findings)
     if not has_ties:
         return result
     loosened = all_edits(side.loosened for side in (left, right) if side.has_ties) if is_all else None

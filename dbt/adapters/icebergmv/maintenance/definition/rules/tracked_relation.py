@@ -231,12 +231,27 @@ class StaticFilter:
 
 
 @dataclass(frozen=True)
+class WindowOrder:
+    """A window whose value depends on the order of rows that tie in its ORDER BY, by the id() of its node.
+
+    Ordered by the texts in `more` besides, no two rows tie that anything reads apart. Without any, none tie as it is.
+    """
+
+    node: int
+    more: tuple[str, ...]
+
+
+Finding: TypeAlias = Filter | StaticFilter | WindowOrder
+"""What a SELECT says besides what its columns track."""
+
+
+@dataclass(frozen=True)
 class TrackedRelation:
     """The output of an operator. `columns` is None when its columns are not known.
 
     `occurrences` are the base occurrences below it; `obstacles` says for some of them what cuts their tracking. Of the
     occurrences that are not in `questions` the columns answer nothing. `unlisted` is known of a SELECT alone. On those
-    in `ruled_out` no row depends: a condition keeps none that they are read for. `filters` are those of all SELECTs.
+    in `ruled_out` no row depends: a condition keeps none that they are read for. `findings` are those of all SELECTs.
     `has_ties`: which rows it has depends on the order of others (see order_of_rows.py). With the edits in `loosened` it
     has at least all that it may have, but for columns with ties; None where no edits are known to do that.
     """
@@ -248,7 +263,7 @@ class TrackedRelation:
     questions: Questions = field(default_factory=dict)
     unlisted: tuple[Unlisted, ...] = ()
     ruled_out: frozenset[Occurrence] = frozenset()
-    filters: tuple[Filter | StaticFilter, ...] = ()
+    findings: tuple[Finding, ...] = ()
     has_ties: bool = False
     loosened: frozenset[Edit] | None = None
 
@@ -257,7 +272,7 @@ class TrackedRelation:
         columns = self.columns and tuple(replace(c, tracks=frozenset()) for c in self.columns)
         obstacles = {**dict.fromkeys(self.occurrences, reason), **self.obstacles}
         kept = replace(TrackedRelation(columns, self.occurrences, obstacles), ruled_out=self.ruled_out)
-        return replace(kept, filters=self.filters, has_ties=self.has_ties)
+        return replace(kept, findings=self.findings, has_ties=self.has_ties)
 
     def blocked(self, occurrences: Iterable[Occurrence], reason: str) -> TrackedRelation:
         """Return the relation with some occurrences added to what it reads but never tracked."""
@@ -280,11 +295,13 @@ class TrackedRelation:
         def moved_all(tracks: Tracks) -> Tracks:
             return frozenset(replace(t, occurrence=moved(t.occurrence)) for t in tracks)
 
-        def moved_filter(one: Filter | StaticFilter) -> Filter | StaticFilter:
-            tracks = moved_all(one.tracks)
-            if isinstance(one, StaticFilter):
-                return replace(one, tracks=tracks)
-            return replace(one, occurrence=moved(one.occurrence), tracks=tracks)
+        def moved_finding(one: Finding) -> Finding:
+            match one:
+                case Filter():
+                    return replace(one, occurrence=moved(one.occurrence), tracks=moved_all(one.tracks))
+                case StaticFilter():
+                    return replace(one, tracks=moved_all(one.tracks))
+            return one
 
         # Nothing is asked of these occurrences, so no edit is made for them.
         emptied_by = None if self.deltas.emptied_with else self.deltas.emptied_by
@@ -297,7 +314,7 @@ class TrackedRelation:
                 None if emptied_by is None else frozenset(map(moved, emptied_by)),
             ),
             ruled_out=frozenset(map(moved, self.ruled_out)),
-            filters=tuple(map(moved_filter, self.filters)),
+            findings=tuple(map(moved_finding, self.findings)),
             has_ties=self.has_ties,
         )
 

@@ -1,0 +1,115 @@
+"""Windows whose value depends on how rows are ordered that tie, and by which columns they would tie no longer.
+
+Of two rows that are equal in all columns that anything reads, it does not matter which comes first. So a window has one
+value for every row where its PARTITION BY and ORDER BY have all these columns, of types whose equal values are one. A
+float is compared as a text: 0.0 and -0.0 tie, and can be told apart. More columns in ORDER BY change no row of
+`row_number` and its like, nor of a frame of ROWS, that another order of rows could not give, too. They would change
+`rank`, and a frame of RANGE, in which rows that tie belong together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
+from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
+from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows
+from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Finding, WindowOrder
+from dbt.adapters.icebergmv.maintenance.definition.unread_columns import words_of_read_columns
+from dbt.adapters.icebergmv.maintenance.definition.written_columns import written_slot
+
+MOST_COLUMNS = 100
+"""Spark compares rows that tie column by column, by code that it makes for all of them."""
+
+_BY_NUMBER = (exp.RowNumber, exp.Ntile, exp.Lag, exp.Lead)
+_OTHER_ROWS = ("group", "having", "sample", "pivots", "connect", "match", "kind", "laterals")
+
+
+def window_orders(select: exp.Select, names: Names) -> tuple[WindowOrder, ...]:
+    """Return the windows of a SELECT that would have one value for every row, perhaps ordered by more columns."""
+    windows = [window for window in _windows_of(select) if _is_of_places(window) and _has_order_of_its_own(window)]
+    if not windows or any(map(select.args.get, _OTHER_ROWS)) or aggregates_all_rows(select):
+        return ()
+    if any(map(is_generator, select.expressions)):
+        return ()
+    read = _read_slots(names)
+    if read is None:
+        return ()
+    orders = ((window, _more(window, read, names.sources)) for window in windows)
+    return tuple(WindowOrder(id(window), more) for window, more in orders if more is not None)
+
+
+def settled_windows(found: Iterable[Finding]) -> frozenset[int]:
+    """Return the windows, of some findings, that have one value for every row as they are."""
+    return frozenset(one.node for one in found if isinstance(one, WindowOrder) and not one.more)
+
+
+def numbers_rows(window: exp.Window) -> bool:
+    """Return whether a window calls `row_number` or its like, which read rows by their places."""
+    return isinstance(window.this, _BY_NUMBER)
+
+
+def is_of_rows(window: exp.Window) -> bool:
+    """Return whether the frame of a window counts rows."""
+    spec = window.args.get("spec")
+    return spec is not None and str(spec.args.get("kind") or "").upper() == "ROWS"
+
+
+def _windows_of(select: exp.Select) -> Iterator[exp.Window]:
+    for place in (*select.expressions, select.args.get("qualify")):
+        for window in place.find_all(exp.Window) if place is not None else ():
+            if window.find_ancestor(exp.Query) is select:
+                yield window
+
+
+def _is_of_places(window: exp.Window) -> bool:
+    """Return whether the value of a window follows from the place that the order gives to each row."""
+    return is_of_rows(window) or (window.args.get("spec") is None and numbers_rows(window))
+
+
+def _has_order_of_its_own(window: exp.Window) -> bool:
+    return window.args.get("order") is not None and window.args.get("alias") is None
+
+
+def _read_slots(names: Names) -> list[int] | None:
+    """Return the columns of FROM that anything reads; None where that, or a value of one of them, is not certain."""
+    sources, words = names.sources, words_of_read_columns(names.scope.sql)
+    if sources.unknown or not sources.slots:
+        return None
+    read = [i for i, s in enumerate(sources.slots) if words is None or s.column.name.lower() in words]
+    columns = [sources.slots[slot].column for slot in read]
+    is_certain = all(column.kind is not None and not column.has_ties for column in columns)
+    return read if is_certain and len(read) <= MOST_COLUMNS else None
+
+
+def _more(window: exp.Window, read: Iterable[int], sources: Sources) -> tuple[str, ...] | None:
+    """Return the texts of what ORDER BY lacks; None where a column has no text."""
+    compared = {_compared_slot(key, sources) for key in _keys_of(window)}
+    texts: list[str] = []
+    for slot in read:
+        if slot in compared:
+            continue
+        text = written_slot(slot, sources)
+        if text is None:
+            return None
+        texts.append(text if sources.slots[slot].column.exact else f"CAST({text} AS STRING)")
+    return tuple(texts)
+
+
+def _keys_of(window: exp.Window) -> Iterator[exp.Expr]:
+    yield from window.args.get("partition_by") or ()
+    for key in window.args["order"].expressions:
+        yield key.this if isinstance(key, exp.Ordered) else key
+
+
+def _compared_slot(key: exp.Expr, sources: Sources) -> int | None:
+    """Return the column of FROM of which rows with an equal key have one value; None if there is none."""
+    column = key.this if isinstance(key, exp.Cast) and key.to.is_type(exp.DataType.Type.TEXT) else key
+    slot = sources.resolve(column) if isinstance(column, exp.Column) else None
+    if slot is None:
+        return None
+    is_text_of_float = key is not column and sources.slots[slot].column.kind == "float"
+    return slot if is_text_of_float or (key is column and sources.slots[slot].column.exact) else None

@@ -1,0 +1,62 @@
+"""The SELECT with more columns in the ORDER BY of its windows, so that no two rows tie that anything reads apart.
+
+`row_number() OVER (PARTITION BY id ORDER BY ts)` may number rows of one `ts` in any order, a new one at every run. By
+more columns, those of rules/window_orders.py, there is one order, which the SELECT as written may have, too. So rows
+that did not change keep their numbers, and changes of others can be followed through what these decide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from sqlglot import exp
+from sqlglot.tokens import Token, TokenType
+
+from dbt.adapters.icebergmv.maintenance.definition.clauses import names_in, token_at
+from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse, parse_expression
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Finding, WindowOrder
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
+
+
+def tie_breaking(parsed: ParsedSql, sql: str, found: Iterable[Finding]) -> tuple[TextEdit, ...]:
+    """Return what the ORDER BY of the windows of a parsed text lacks; nothing where a place in it is in doubt."""
+    wanted = {one.node: one.more for one in found if isinstance(one, WindowOrder) and one.more}
+    if not wanted:
+        return ()
+    more_of: dict[int, tuple[str, ...]] = {}
+    edits: list[TextEdit] = []
+    for number, node in enumerate(parsed.tree.walk()):
+        more = wanted.get(id(node), ())
+        place = _end_of_order(node, parsed.tokens) if more else 0
+        if place is None:
+            return ()
+        if more:
+            more_of[number] = more
+            edits.append(TextEdit(place, place, "".join(f", {text}" for text in more)))
+    edits.sort(key=lambda edit: edit.start)
+    again = parse(with_edits(sql, edits))
+    is_same = isinstance(again, ParsedSql) and again.tree == _with_more(parsed.tree, more_of)
+    return tuple(edits) if is_same else ()
+
+
+def _end_of_order(window: exp.Expr, tokens: Sequence[Token]) -> int | None:
+    """Return where in the text the ORDER BY of a window ends: before ROWS, or before the parenthesis that closes it."""
+    last = max((int(name.meta["start"]) for name in names_in(window.args["order"])), default=None)
+    at, depth = token_at(last, tokens), 0
+    if at is None:
+        return None
+    for i in range(at + 1, len(tokens)):
+        depth += (tokens[i].token_type == TokenType.L_PAREN) - (tokens[i].token_type == TokenType.R_PAREN)
+        if depth < 0 or (depth == 0 and tokens[i].token_type == TokenType.ROWS):
+            return tokens[i - 1].end + 1
+    return None
+
+
+def _with_more(tree: exp.Expr, more: Mapping[int, Sequence[str]]) -> exp.Expr:
+    """Return a copy of the tree with more in the ORDER BY of windows, which are given by their number in a walk."""
+    copy = tree.copy()
+    for number, node in enumerate(list(copy.walk())):
+        for text in more.get(number, ()):
+            order = parse_expression(f"row_number() OVER (ORDER BY {text})").args["order"]
+            node.args["order"].append("expressions", order.expressions[0])
+    return copy
