@@ -29,6 +29,7 @@ from tests.randomised.iceberg_tables import base_table, storage_table
 from tests.randomised.planners import Planner, Session, analysed, analysed_at
 from tests.randomised.selects import EMPTY_SETS
 from tests.randomised.tables import ZONES, Change, Row, RowMaker, Spec, make_partitioning, make_spec
+from tests.randomised.untied import untied
 from tests.randomised.views import View, make_view
 from tests.randomised.writes import Target, statements
 from tests.support.stub_catalog import StubCatalog
@@ -45,6 +46,7 @@ class Case:
     what groups are merged by. `own_keys_first`: changed rows are asked for keys of their own first. `keys` are the
     hidden keys that are stored besides. `lists`: the values that changed rows hold are listed before all else.
     `asks_little`: only what can be asked by reading little is asked. `filters`: changes are cut down by joins first.
+    `breaks_ties`: windows are ordered by more, so that no rows tie.
     """
 
     view: View
@@ -61,11 +63,13 @@ class Case:
     lists: bool = False
     asks_little: bool = False
     filters: bool = False
+    breaks_ties: bool = True
 
     @property
     def sql(self) -> str:
-        """Return the SELECT of what is stored: the view's, with its hidden keys."""
-        return (with_keys(self.view.sql, self.keys) if self.keys else None) or self.view.sql
+        """Return the SELECT of what is stored: the view's, with its hidden keys and what breaks its ties."""
+        widened = (with_keys(self.view.sql, self.keys) if self.keys else None) or self.view.sql
+        return untied(widened, self.keys) if self.breaks_ties else widened
 
     def clock_of(self, refresh: int) -> Clock:
         """Return what the clock functions give at a refresh; 0 is the first build."""

@@ -139,6 +139,25 @@ def window(b: Builder, body: Body) -> Relation:
     return _select(b, body, columns)
 
 
+def numbered(b: Builder, body: Body) -> Relation:
+    """Return rows that follow from the order of others; some of these tie."""
+    key, group, measure = body.key, body.group, body.measure
+    of_key, of_group = "numbered by the key", "numbered by another column"
+    shape, partition, order = b.choices.pick(
+        [(of_key, key, group), (of_key, key, measure), (of_group, group, key), (of_group, group, measure)]
+    )
+    b.note(shape, body.tables)
+    over = f"PARTITION BY {partition} ORDER BY {order}{b.one_of('', ' DESC', ' NULLS LAST')}"
+    listed = [named(key, b.key), named(group, b.group)]
+    if b.choices.chance(0.3):
+        value = b.one_of(f"lag({measure}) OVER ({over})", f"count({measure}) OVER ({over} ROWS 1 PRECEDING)")
+        return _select(b, body, [*listed, f"{value} AS {b.measure}"])
+    number, name = b.name("n"), b.name("q")
+    below = _select(b, body, [*listed, named(measure, b.measure), f"row_number() OVER ({over}) AS {number}"])
+    columns = ", ".join(b.columns)
+    return Relation(f"SELECT {columns} FROM ({below.sql}) {name} WHERE {number} = 1", below.tables)
+
+
 def exploded(b: Builder, body: Body) -> Relation:
     columns = [named(body.key, b.key), named(body.group, b.group)]
     if b.choices.chance(0.5):

@@ -19,8 +19,9 @@ from tests.randomised.database import Bag, Database, Judge
 _ORDERED = re.compile(
     r"\b(?:any_value|first)\((?P<value>[\w.]+)\)"
     r"|\bmax_by\((?P<shown>[\w.]+), (?P<largest>[\w.]+)\)"
-    r"|(?P<window>\b(?:row_number|lag|first_value)\(\w*\) OVER \(PARTITION BY [\w.]+ ORDER BY [\w.]+)(?=\))"
-    r"|(?P<frame> OVER \(PARTITION BY [\w.]+ ORDER BY [\w.]+)(?= ROWS )"
+    r"|(?P<window>\b(?:row_number|lag|first_value)\(\w*\) OVER \(PARTITION BY [\w.]+ ORDER BY "
+    r"(?:[^()]|\([^()]*\))+)(?=\))"
+    r"|(?P<frame> OVER \(PARTITION BY [\w.]+ ORDER BY (?:[^()]|\([^()]*\))+?)(?= ROWS )"
 )
 """What depends on the order of rows. Rows below windows have a column `w`, of which no two values are equal."""
 
@@ -64,6 +65,10 @@ class TiesAtRandom(Database):
             return None
 
         return wrong
+
+    def rows_by_any_order(self, query: str) -> Bag:
+        """Return the rows of a query by one order."""
+        return self.rows(self._by_any_order(query))
 
     def _by_any_order(self, statement: str) -> str:
         return _ordered(statement, iter(lambda: self._random.choice(_DIRECTIONS), None))

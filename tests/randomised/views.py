@@ -9,6 +9,7 @@ from tests.randomised import joins, selects, subqueries
 from tests.randomised.choices import Choices
 from tests.randomised.grammar import Body, Builder, Relation
 from tests.randomised.keys import ALL, OTHER_TYPES
+from tests.randomised.untied import may_tie, ranked, untied
 
 Production = Callable[[Builder, int], Relation]
 
@@ -27,6 +28,8 @@ PRODUCTIONS: list[Production] = [
     over_one(selects.distinct),
     over_one(selects.grouping_sets),
     over_one(selects.window),
+    over_one(selects.numbered),
+    over_one(selects.numbered),
     over_one(selects.exploded),
     over_one(selects.pivoted),
     over_one(selects.limited),
@@ -93,6 +96,8 @@ def make_view(choices: Choices) -> View:
         # A query that begins with its own WITH goes inside, so that both keep their names.
         body = f"SELECT * FROM ({sql}) q" if sql.startswith("WITH ") else sql
         sql = f"WITH {', '.join(builder.ctes)} {body}"
+    if may_tie(untied(sql)):
+        sql = ranked(sql)
     shapes = {(name, relation.tables if tables is ALL else tables) for name, tables in builder.shapes}
     return View(sql, relation.tables, tuple(sorted(shapes, key=repr)), builder.key, choices.chance(0.2))
 

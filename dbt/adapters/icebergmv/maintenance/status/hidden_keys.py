@@ -65,13 +65,16 @@ class Analysis:
 
     def _analysed(self, sql: str, keys: tuple[str, ...] = ()) -> ViewDefinition:
         """Return the definition without ties, unless the stored rows were numbered in another way."""
-        found = analyse(sql, self.default_namespace, self.bases.columns_of, self.is_utc, keys)
-        texts = tuple(edit.text for edit in found.ties)
-        if not texts or self.tie_breakers not in (None, texts):
-            return found
-        without_ties = with_edits(sql, found.ties)
-        found = analyse(without_ties, self.default_namespace, self.bases.columns_of, self.is_utc, keys)
-        return replace(found, tie_breakers=texts)
+        written = found = self._as_given(sql, keys)
+        texts: tuple[str, ...] = ()
+        while found.ties:
+            # Behind a window whose rows tie no longer, those of another one may be told apart.
+            texts += tuple(edit.text for edit in found.ties)
+            found = self._as_given(with_edits(found.sql, found.ties), keys)
+        return replace(found, tie_breakers=texts) if self.tie_breakers in (None, texts) else written
+
+    def _as_given(self, sql: str, keys: tuple[str, ...]) -> ViewDefinition:
+        return analyse(sql, self.default_namespace, self.bases.columns_of, self.is_utc, keys)
 
 
 def keys_of_today(definition: ViewDefinition, bases: BaseTables) -> tuple[str, ...]:

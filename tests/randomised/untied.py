@@ -1,0 +1,39 @@
+"""Views as the engine stores them: with more columns in the ORDER BY of windows whose rows tie."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.definition.asking import scope_of
+from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.rules import track
+from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import is_of_rows, numbers_rows, settled_windows
+from dbt.adapters.icebergmv.maintenance.definition.table_references import find_references, with_edits
+from tests.randomised.planners import analysed
+
+
+@lru_cache(maxsize=64)
+def untied(sql: str, keys: tuple[str, ...] = ()) -> str:
+    """Return a view as its rows tie no longer; the last items of its list are these hidden keys."""
+    while ties := analysed(sql, keys=keys).ties:
+        sql = with_edits(sql, ties)
+    return sql
+
+
+def may_tie(sql: str) -> bool:
+    """Return whether rows of a view may be numbered in several orders."""
+    parsed = parse(sql)
+    assert isinstance(parsed, ParsedSql)
+    find_references(parsed.tree, "ns")
+    settled = settled_windows(track(parsed.tree, scope_of(parsed, sql, analysed(sql).known)).findings)
+    windows = (window for window in parsed.tree.find_all(exp.Window) if id(window) not in settled)
+    return any(numbers_rows(window) or is_of_rows(window) for window in windows)
+
+
+def ranked(sql: str) -> str:
+    """Return a view in which rows that tie have one number."""
+    by_rank = sql.replace("row_number()", "rank()").replace(" ROWS 1 PRECEDING", "")
+    return re.sub(r"\blag\(", "max(", by_rank)
