@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from dbt.adapters.icebergmv.maintenance.definition.clauses import names_in, token_at
+from dbt.adapters.icebergmv.maintenance.definition.clauses import closing, first_name
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse, parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Finding, WindowOrder
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
@@ -41,15 +41,14 @@ def tie_breaking(parsed: ParsedSql, sql: str, found: Iterable[Finding]) -> tuple
 
 def _end_of_order(window: exp.Expr, tokens: Sequence[Token]) -> int | None:
     """Return where in the text the ORDER BY of a window ends: before ROWS, or before the parenthesis that closes it."""
-    last = max((int(name.meta["start"]) for name in names_in(window.args["order"])), default=None)
-    at, depth = token_at(last, tokens), 0
-    if at is None:
+    name = first_name(window.args["order"], tokens)
+    over = next((i for i in range(name or 0, 0, -1) if tokens[i].token_type == TokenType.OVER), None)
+    end = None if over is None else closing(over + 1, tokens)
+    if over is None or end is None:
         return None
-    for i in range(at + 1, len(tokens)):
-        depth += (tokens[i].token_type == TokenType.L_PAREN) - (tokens[i].token_type == TokenType.R_PAREN)
-        if depth < 0 or (depth == 0 and tokens[i].token_type == TokenType.ROWS):
-            return tokens[i - 1].end + 1
-    return None
+    inside = range(over + 2, end)
+    behind = next((i for i in inside if tokens[i].token_type == TokenType.ROWS), end)
+    return tokens[behind - 1].end + 1
 
 
 def _with_more(tree: exp.Expr, more: Mapping[int, Sequence[str]]) -> exp.Expr:
