@@ -30,7 +30,7 @@ class Mutant:
     """A wrong planner, the right one beside it, and views on which they differ. The engine itself must be right too.
 
     `keys` are the hidden keys that the views are stored with. `first` is the seed to begin with: one that is known to
-    catch a planner that few catch. `ties`: ties are broken at random.
+    catch a planner that few catch. `ties`: ties are broken at random. `as_written`: windows are not ordered by more.
     """
 
     views: tuple[View, ...]
@@ -44,6 +44,7 @@ class Mutant:
     filters: bool = False
     keys: tuple[str, ...] = ()
     ties: bool = False
+    as_written: bool = False
 
 
 def on(reference: int, column: str, *steps: Step) -> Track:

@@ -48,7 +48,7 @@ def killer(database: Database, mutant: Mutant) -> Case | None:
         seed = (mutant.first + number) % mutant.seeds
         made = make_case(Choices(seed), mutant.views[seed % len(mutant.views)], mutant.keys)
         case = replace(made, own_keys_first=mutant.own_keys_first, lists=mutant.lists, asks_little=mutant.asks_little)
-        case = replace(case, filters=mutant.filters)
+        case = replace(case, filters=mutant.filters, breaks_ties=not mutant.as_written)
         if wrong_rows(database, case, mutant.wrong) is not None:
             return case
     return None

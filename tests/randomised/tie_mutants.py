@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import lru_cache
 from unittest.mock import patch
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
-from dbt.adapters.icebergmv.maintenance.definition.rules import order_of_rows
-from tests.randomised.mutants import Mutant
+from dbt.adapters.icebergmv.maintenance.definition.rules import order_of_rows, window_orders
+from tests.randomised.mutants import Mutant, view
 from tests.randomised.planners import Planner
 from tests.randomised.tables import COLUMN_INFOS
 from tests.randomised.tie_views import CARRIED, NUMBERED
+from tests.randomised.untied_views import AGGREGATES
 
 
 def shown_alone(definition: ViewDefinition) -> ViewDefinition:
@@ -27,13 +29,34 @@ def named_by_regions(definition: ViewDefinition) -> ViewDefinition:
 @lru_cache(maxsize=64)
 def _analysed_alike(sql: str, is_utc: bool, keys: tuple[str, ...]) -> ViewDefinition:
     """Analyse a view as if no item of a SELECT list depended on the order of rows."""
-    with patch.object(order_of_rows, "depends_on_order", lambda item: False):
+    with patch.object(order_of_rows, "depends_on_order", lambda *_: False):
         found = analyse(sql, "ns", lambda _: COLUMN_INFOS, is_utc, keys)
         # What is asked is found out when somebody wants to know.
         assert found.asked
     return found
 
 
+def less_compared(definition: ViewDefinition) -> ViewDefinition:
+    """Order rows that tie by one column less, and claim that they tie no longer."""
+    sql = re.sub(r", `\w+`\.`(v|region)`(?=\))", "", definition.sql)
+    return _analysed_in_order(sql, definition.known.session_is_utc, definition.keys)
+
+
+def one_order(definition: ViewDefinition) -> ViewDefinition:
+    """Claim that rows which tie do not."""
+    return _analysed_in_order(definition.sql, definition.known.session_is_utc, definition.keys)
+
+
+@lru_cache(maxsize=64)
+def _analysed_in_order(sql: str, is_utc: bool, keys: tuple[str, ...]) -> ViewDefinition:
+    """Analyse a view as if nothing read a column besides those by which its windows are ordered."""
+    with patch.object(window_orders, "words_of_read_columns", lambda _: frozenset[str]()):
+        found = analyse(sql, "ns", lambda _: COLUMN_INFOS, is_utc, keys)
+        assert found.asked
+    return found
+
+
+LESS_COMPARED, ONE_ORDER = Planner(definition=less_compared), Planner(definition=one_order)
 SHOWN_ALONE, NAMED = Planner(definition=shown_alone), Planner(definition=named_by_regions)
 
 TIE_MUTANTS: dict[str, Mutant] = {
@@ -43,5 +66,13 @@ TIE_MUTANTS: dict[str, Mutant] = {
     "a value that a subquery holds is only shown": Mutant(
         (CARRIED["a subquery above"],), SHOWN_ALONE, first=76, ties=True
     ),
-    "a region names a number of some order": Mutant((NUMBERED["numbers beside a join"],), NAMED, first=7, ties=True),
+    "a region names a number of some order": Mutant(
+        (NUMBERED["numbers beside a join"],), NAMED, first=7, ties=True, as_written=True
+    ),
+    "a column that is read does not break ties": Mutant(
+        tuple(view(AGGREGATES[name], "id") for name in ("a count", "a sum by a dimension")), LESS_COMPARED, ties=True
+    ),
+    "rows that tie have one order as they are": Mutant(
+        (view(AGGREGATES["a count"], "id"),), ONE_ORDER, ties=True, as_written=True
+    ),
 }

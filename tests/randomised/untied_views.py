@@ -33,8 +33,6 @@ AGGREGATES = {
     "ON a.id = b.id AND b.n = 1 GROUP BY b.region",
     "one total": f"SELECT 'all' AS k, count(*) AS c, sum(v) AS s FROM {_FIRST} q",
     "extremes": f"SELECT region, max(v) AS h, min(d) AS l FROM {_FIRST} q GROUP BY region",
-    "numbers summed up": "SELECT region, sum(n) AS s, count(*) AS c FROM (SELECT region, v, row_number() OVER "
-    f"(PARTITION BY id ORDER BY v) AS n FROM {_ALL}) q GROUP BY region",
 }
 """Groups of what the windows choose."""
 
@@ -50,6 +48,8 @@ OTHERS = {
     "joined by what is chosen": f"SELECT b.region, a.d, b.v FROM t1 a JOIN {_FIRST} b ON a.region = b.region",
     "distinct values": f"SELECT region, count(DISTINCT v) AS c FROM {_FIRST} q GROUP BY region",
     "the clock": f"SELECT id, v, d FROM {_FIRST} q WHERE d >= current_date",
+    "numbers that are summed up": "SELECT region, sum(n) AS s, count(*) AS c FROM (SELECT region, v, row_number() OVER "
+    f"(PARTITION BY id ORDER BY v) AS n FROM {_ALL}) q GROUP BY region",
     "numbers of numbers": f"SELECT region, v FROM (SELECT region, v, w, row_number() OVER (PARTITION BY region "
     f"ORDER BY n) AS m FROM {_NUMBERED} p) q WHERE m = 1",
 }

@@ -49,6 +49,14 @@ def test_a_window_by_months_follows_whole_months(stage: Stage) -> None:
     assert track.how == "with all rows of the same date_trunc to month"
 
 
+def test_rows_that_tie_are_ordered_by_more(stage: Stage) -> None:
+    numbers = "row_number() OVER (PARTITION BY day ORDER BY amount) AS n"
+    found = of(stage, select(f"SELECT day, region, {numbers} FROM orders"))
+    assert found.tie_breakers == ("`orders`.`region`",)
+    assert "  rows that tie in a window are ordered by `orders`.`region`" in explanation_text(found).splitlines()
+    assert of(stage, select(f"SELECT day, {numbers} FROM orders")).tie_breakers == ()
+
+
 def test_a_table_that_columns_follow(stage: Stage) -> None:
     (orders,) = of(stage, Model()).base_tables
     assert (orders.name, orders.partitioned_by, orders.followed_by) == ("lake.ns.orders", ("`region`",), ("region",))

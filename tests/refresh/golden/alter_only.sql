@@ -32,6 +32,7 @@ CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`region`, `total`) COMMENT 'Sales by
   'icebergmv.stale-read-behavior' = 'use_data_table',
   'icebergmv.clock' = '{}',
   'icebergmv.default-namespace' = 'ns',
+  'icebergmv.tie-breakers' = '[]',
   'icebergmv.full-seconds' = '1.5',
   'icebergmv.full-rows' = '3',
   'icebergmv.vain-questions' = '',

@@ -24,6 +24,7 @@ ALTER VIEW `lake`.`ns`.`sales` SET TBLPROPERTIES (
   'icebergmv.stale-read-behavior' = 'use_data_table',
   'icebergmv.clock' = '{}',
   'icebergmv.default-namespace' = 'ns',
+  'icebergmv.tie-breakers' = '[]',
   'icebergmv.full-seconds' = '1.5',
   'icebergmv.full-rows' = '3',
   'icebergmv.vain-questions' = '',

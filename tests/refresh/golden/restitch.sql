@@ -38,6 +38,7 @@ CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`region`, `total`) COMMENT '' TBLPRO
   'icebergmv.stale-read-behavior' = 'use_stitching',
   'icebergmv.clock' = '{}',
   'icebergmv.default-namespace' = 'ns',
+  'icebergmv.tie-breakers' = '[]',
   'icebergmv.full-seconds' = '1.5',
   'icebergmv.full-rows' = '3',
   'icebergmv.vain-questions' = '',

@@ -105,6 +105,7 @@ class Explanation:
     those of some tables; full: those of none; unknown: a table that it reads is not built yet, or only a run knows its
     SELECT; error: it is no view that can be built, `error` says why. `obstacles` are those of the SELECT as a whole,
     the shortest first. `readers` says what readers get after the next run, where it is not the stored rows alone.
+    `tie_breakers` are the columns by which rows are ordered that tie in windows, one text a window.
     `status` is None of a SELECT that is no materialized view.
     """
 
@@ -118,6 +119,7 @@ class Explanation:
     considered: tuple[Considered, ...] = ()
     sql: NextSql | None = None
     error: str | None = None
+    tie_breakers: tuple[str, ...] = ()
 
 
 def explain(catalog: CatalogReader, subject: Subject, now: datetime | None = None) -> Explanation:
@@ -188,6 +190,7 @@ def _of(catalog: CatalogReader, view: Inspection, found: ViewStatus, ahead: Outl
         () if ahead is None else _considered(view),
         None if ahead is None else next_sql(view, ahead),
         found.error,
+        tuple(text.removeprefix(", ") for text in definition.tie_breakers),
     )
 
 

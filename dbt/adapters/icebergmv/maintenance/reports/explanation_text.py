@@ -89,6 +89,8 @@ def _lines(explanation: Explanation, materialized: str) -> Iterator[str]:
         yield f"  {found.state}, {when}; the next run: {next_words(explanation.status.next)}"
     if explanation.readers is not None:
         yield f"  readers get {explanation.readers}"
+    for columns in explanation.tie_breakers:
+        yield f"  rows that tie in a window are ordered by {columns}"
     if explanation.columns:
         yield from ("", "Columns", *_indented([_column(c) for c in explanation.columns]))
     for base in explanation.base_tables:
