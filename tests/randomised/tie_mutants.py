@@ -13,7 +13,7 @@ from tests.randomised.mutants import Mutant, view
 from tests.randomised.planners import Planner
 from tests.randomised.tables import COLUMN_INFOS
 from tests.randomised.tie_views import CARRIED, NUMBERED
-from tests.randomised.untied_views import AGGREGATES
+from tests.randomised.untied_views import AGGREGATES, OTHERS
 
 
 def shown_alone(definition: ViewDefinition) -> ViewDefinition:
@@ -73,6 +73,9 @@ TIE_MUTANTS: dict[str, Mutant] = {
         tuple(view(AGGREGATES[name], "id") for name in ("a count", "a sum by a dimension")), LESS_COMPARED, ties=True
     ),
     "rows that tie have one order as they are": Mutant(
-        (view(AGGREGATES["a count"], "id"),), ONE_ORDER, ties=True, as_written=True
+        tuple(view(sql, "id") for sql in (AGGREGATES["a sum by a dimension"], OTHERS["the clock"])),
+        ONE_ORDER,
+        ties=True,
+        as_written=True,
     ),
 }
