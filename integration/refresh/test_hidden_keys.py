@@ -19,6 +19,9 @@ VIEWS = {
     "enriched": "select o.id, c.country from {orders} o left join {customers} c on o.customer = c.id",
     "matched": "select o.amount, c.country from {orders} o join {customers} c on o.customer = c.id",
     "ranked": "select id, rank() over (partition by date(at) order by id) as r from {orders}",
+    "beside_all": "select id, amount - sum(amount) over (partition by customer) as less from {orders}",
+    "last_of_each": "select amount from (select *, row_number() over (partition by customer order by id desc) as n "
+    "from {orders}) where n = 1",
     "one_country": "select o.id from {orders} o where o.customer in (select id from {customers} where country = 'DE')",
 }
 ROUNDS = {
@@ -79,6 +82,17 @@ def test_a_customer_is_followed_by_the_key_of_the_join(lake: LakeProject, tables
         "matched": "overwrite",
         "amounts": "none",
     }
+
+
+def test_rows_of_a_window_are_followed_by_what_it_is_partitioned_by(lake: LakeProject, tables: dict[str, str]) -> None:
+    lake.sql("UPDATE {orders} SET amount = amount + 7 WHERE id = 79".format(**tables))
+    found = lake.run("--select", "beside_all", "last_of_each")
+    lake.assert_equals_definition("beside_all", "last_of_each")
+    assert {name: response["refresh_kind"] for name, response in found.items()} == {
+        "beside_all": "overwrite",
+        "last_of_each": "overwrite",
+    }
+    assert {len(lake.sql(f"SELECT * FROM {lake.view(name)}")[0]) for name in found} == {1, 2}
 
 
 def test_nobody_sees_them(lake: LakeProject, tables: dict[str, str]) -> None:

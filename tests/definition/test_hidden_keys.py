@@ -48,6 +48,21 @@ WANTED = {
     "SELECT t.d, t.v FROM t LEFT SEMI JOIN odd ON t.region = odd.month": ["`t`.`region`"],
     "SELECT t.d, t.v FROM t WHERE region IN (SELECT month FROM odd)": ["`t`.`region`"],
     "SELECT t.d, t.v, odd.ts FROM t CROSS JOIN odd": [],
+    # That by which all windows are partitioned, or rows are grouped below, where nothing else is followed.
+    "SELECT id, sum(v) OVER (PARTITION BY region) AS s FROM t": ["`t`.`region`"],
+    "SELECT id, v / sum(v) OVER (PARTITION BY region, id % 2) AS s FROM t": ["`t`.`region`"],
+    "SELECT id, region, sum(v) OVER (PARTITION BY region) AS s FROM t": [],
+    "SELECT sum(v) OVER (PARTITION BY region) AS s, max(v) OVER (PARTITION BY region, id) AS m FROM t": [
+        "`t`.`region`"
+    ],
+    "SELECT sum(v) OVER (PARTITION BY region) AS s, max(v) OVER (PARTITION BY id) AS m FROM t": [],
+    "SELECT v FROM (SELECT *, row_number() OVER (PARTITION BY id ORDER BY d) AS n FROM t) q WHERE n = 1": ["`q`.`id`"],
+    "SELECT v FROM (SELECT *, row_number() OVER (PARTITION BY id ORDER BY d) AS n FROM t) WHERE n = 1": ["`id`"],
+    "WITH q AS (SELECT *, row_number() OVER (PARTITION BY id ORDER BY d) AS n FROM t), f AS (SELECT v FROM q "
+    "WHERE n = 1) SELECT * FROM f": ["`q`.`id`"],
+    "SELECT 2 * s AS x FROM (SELECT region, sum(v) AS s FROM t GROUP BY region) q": ["`q`.`region`"],
+    "SELECT upper(month) AS m, x.s FROM odd o JOIN (SELECT id, sum(w) OVER (PARTITION BY id) AS s FROM u) x "
+    "ON o.month > x.s": ["`x`.`id`"],
     # Rows that a column more would change, or that do not keep what they are made of.
     "SELECT DISTINCT id FROM t": [],
     "SELECT id, count(*) AS n FROM t GROUP BY id": [],
@@ -55,7 +70,6 @@ WANTED = {
     "SELECT max(v) AS m FROM t HAVING max(v) > 0": [],
     "SELECT id FROM t LIMIT 3": [],
     "SELECT id FROM t UNION ALL SELECT id FROM t": [],
-    "SELECT id, sum(v) OVER (PARTITION BY region) AS s FROM t": [],
     "SELECT id FROM (SELECT id FROM t) AS x": [],
     "SELECT id FROM t AS x(a, b, c, e, f, id, g, h)": ["`x`.`e`"],
     "WITH f(id) AS (SELECT id FROM t) SELECT * FROM f": [],

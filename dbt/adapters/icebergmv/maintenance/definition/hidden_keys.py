@@ -34,7 +34,8 @@ def wanted_keys(definition: ViewDefinition, partitioned_by: Mapping[int, Collect
     """Return the columns to store besides, as texts for the SELECT list.
 
     `partitioned_by` has, for references to tables, the columns in their partition specs. A reference gets those of
-    them, if the SELECT shows none in any way; one that has none to follow gets a column that it is joined by.
+    them, if the SELECT shows none in any way; one that has none to follow gets a column that it is joined by, or else
+    one by which windows are partitioned, or rows below are grouped.
     """
     if definition.always_full is not None or definition.full_when_changed is not None or definition.columns is None:
         return ()
@@ -79,6 +80,8 @@ def _keys_of(definition: ViewDefinition, use: Occurrence, partitions: Collection
     found = [_narrowest([c for c in candidates if c[1].column == column]) for column in partitions]
     if not any(found) and not any(_is_join_key(column, use) for column in definition.columns or ()):
         found = [_narrowest([(u, track) for u, track in candidates if _is_join_key(u.column, use)])]
+    if not any(found) and use in definition.obstacles:
+        found = [_narrowest([(u, track) for u, track in candidates if use in u.key_of])]
     return [text for text in found if text is not None]
 
 

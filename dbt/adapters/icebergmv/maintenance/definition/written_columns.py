@@ -41,16 +41,16 @@ def _texts(arguments: Iterable[exp.Expr], sources: Sources) -> Iterator[str]:
 
 def written_slot(slot: int, sources: Sources) -> str | None:
     """Return what means a slot of FROM and nothing else; None where nothing does."""
-    named = _named(slot, sources)
+    named = named_slot(slot, sources)
     for pair, merged in sources.merged.items():
-        parts = [_named(part, sources) for part in sorted(pair)]
+        parts = [named_slot(part, sources) for part in sorted(pair)]
         if named is None and merged == slot and slot not in pair and None not in parts:
             return f"coalesce({', '.join(map(str, parts))})"
     return named
 
 
-def _named(slot: int, sources: Sources) -> str | None:
-    """Return the name of a slot."""
+def named_slot(slot: int, sources: Sources) -> str | None:
+    """Return the name of a slot of FROM; None where that means something else, too."""
     alias, name = sources.slots[slot].alias, sources.slots[slot].column.name
     if sources.resolve(exp.column(name, table=alias or None)) != slot:
         return None

@@ -189,10 +189,14 @@ Questions = Mapping[Occurrence, Question]
 
 @dataclass(frozen=True)
 class Unlisted:
-    """A column that a SELECT list could name besides, as `text`; its other columns, and its rows, would stay."""
+    """A column that a SELECT list could name besides, as `text`; its other columns, and its rows, would stay.
+
+    It is a key of the occurrences in `key_of`: not all columns beside it in its relation of FROM follow them.
+    """
 
     text: str
     column: TrackedColumn
+    key_of: frozenset[Occurrence] = frozenset()
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Slot
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Unlisted
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
+    Occurrence,
+    TrackedColumn,
+    Unlisted,
+)
 from dbt.adapters.icebergmv.maintenance.definition.rules.windows import behind_windows, window_partitions
-from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
+from dbt.adapters.icebergmv.maintenance.definition.written_columns import named_slot
 
 _MORE_THAN_ROWS = ("group", "having", "distinct", "limit", "offset", "sample", "pivots", "connect", "match", "kind")
 
@@ -26,11 +29,20 @@ def unlisted(select: exp.Select, names: Names) -> tuple[Unlisted, ...]:
     if passes_on(select):
         # What a window of this SELECT is partitioned by, it lists; a column of x's own is followed through none.
         return () if windows else names.sources.relation.unlisted
-    return tuple(
-        Unlisted(_text(slot), behind_windows(slot.column, Key(number), windows, names))
-        for number, slot in enumerate(names.sources.slots)
-        if slot.alias and slot.column.name
-    )
+    found: list[tuple[str, str, TrackedColumn]] = []
+    for number, slot in enumerate(names.sources.slots):
+        text = named_slot(number, names.sources) if slot.column.name else None
+        if text is not None:
+            found.append((slot.alias, text, behind_windows(slot.column, Key(number), windows, names)))
+    by_all: dict[str, frozenset[Occurrence]] = {}
+    for alias, _, column in found:
+        followed = _followed(column)
+        by_all[alias] = by_all.get(alias, followed) & followed
+    return tuple(Unlisted(text, column, _followed(column) - by_all[alias]) for alias, text, column in found)
+
+
+def _followed(column: TrackedColumn) -> frozenset[Occurrence]:
+    return frozenset(track.occurrence for track in column.tracks)
 
 
 def passes_on(select: exp.Select) -> bool:
@@ -48,7 +60,3 @@ def passes_on(select: exp.Select) -> bool:
     clauses = (node for key, node in select.args.items() if key not in ("expressions", "from_", "with_"))
     stars = (star for node in clauses if isinstance(node, exp.Expr) for star in node.find_all(exp.Star))
     return all(isinstance(star.parent, exp.Select | exp.Count) for star in stars)
-
-
-def _text(slot: Slot) -> str:
-    return f"{identifier(slot.alias)}.{identifier(slot.column.name)}"
