@@ -28,7 +28,7 @@ from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValue
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_OF_ONE, Answer
 from dbt.adapters.icebergmv.maintenance.planning.listed_groups import GroupListing
 from dbt.adapters.icebergmv.maintenance.planning.listed_values import Listing
-from dbt.adapters.icebergmv.maintenance.planning.plan import RefreshPlan
+from dbt.adapters.icebergmv.maintenance.planning.plan import Full, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh, unaffected
 from dbt.adapters.icebergmv.maintenance.planning.question_texts import A_ROW
@@ -267,9 +267,15 @@ class Planner:
             listed = listing.plan(request, references_to_ask(definition, status, request), 0)
             if listed is not None:
                 return listed
-        reached = Reaching(definition, session.bases, status, _strict(session.run), ask, live).plan(request)
-        if reached is not None:
+        reaching = Reaching(definition, session.bases, status, _strict(session.run), ask, live)
+        merge = reaching.plan(request)
+        if merge is not None:
+            return merge
+        reached = reaching.groups(request, session.columns)
+        if isinstance(reached, Full):
             return reached
+        if reached is not None:
+            return plan_refresh(definition, status, replace(request, answers={**request.answers, **reached}))
         to_ask = references_to_ask(definition, status, request)
         if session.own_keys_first and not to_ask.only_whether:
             to_ask = _with_own_keys(to_ask, definition, status)

@@ -22,12 +22,14 @@ from dbt.adapters.icebergmv.maintenance.definition.clock import CLOCK_TYPES, Clo
 from dbt.adapters.icebergmv.maintenance.definition.column_lists import read_in_full, reads_by_shape
 from dbt.adapters.icebergmv.maintenance.definition.determinism import order_dependence, volatility
 from dbt.adapters.icebergmv.maintenance.definition.dynamic_filters import DynamicFilter, dynamic_filters
+from dbt.adapters.icebergmv.maintenance.definition.group_keys import GroupKeys, group_keys
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import Merging
 from dbt.adapters.icebergmv.maintenance.definition.merging import merging_of
 from dbt.adapters.icebergmv.maintenance.definition.moved_clock import asked_of_clock
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
+from dbt.adapters.icebergmv.maintenance.definition.rows_below import RowsBelow
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.constants import without_literals
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows, is_aggregate
@@ -76,7 +78,8 @@ class ViewDefinition:
     `ansi_matters`: its values may be others in ANSI mode. `reads_unnamed`: it reads columns by no name.
     `read_in_full` holds the references of which columns that it does not name may matter too, by `*` or by their place
     (None: all). `joins_by_where`: behind a join that leaves its condition to WHERE (comma, CROSS JOIN) it joins more.
-    `merging` says how its groups are merged, if they can be. `known` is what it was analysed with.
+    `merging` says how its groups are merged, if they can be; `group_keys` which they are, of what rows below are
+    reached. `known` is what it was analysed with.
     `clock`: its clock functions have become literals. `keys` are the texts of the last items of its list,
     which are stored and not shown (see hidden_keys.py); `unlisted` the columns that could be such items. `ties` are the
     edits after which the rows of its windows tie no longer, `tie_breakers` the texts of those that were made.
@@ -104,6 +107,7 @@ class ViewDefinition:
     read_in_full: frozenset[int] | None = None
     joins_by_where: bool = False
     merging: Merging | None = None
+    group_keys: GroupKeys | None = None
     known: Known = field(default_factory=Known)
     clock: ReadClock | None = None
     keys: tuple[str, ...] = ()
@@ -130,6 +134,12 @@ class ViewDefinition:
         Columns of tables with other names are not read. None where that is not known of any column.
         """
         return words_of_read_columns(self.sql)
+
+    @property
+    def rows_below(self) -> RowsBelow | None:
+        """Return the rows that it groups, as a query of their own, if they are of use."""
+        found = self.merging if self.merging is not None else self.group_keys
+        return None if found is None else found.below
 
     @property
     def as_written(self) -> ViewDefinition:
@@ -271,6 +281,7 @@ def analyse(
         read_in_full=None if unnamed else read_in_full(nodes),
         joins_by_where=any(map(_is_joined_by_where, nodes.of(exp.Select))),
         merging=merging_of(parsed, sql, relation, references.tables, known),
+        group_keys=group_keys(parsed, sql, relation, references.tables, known),
         selects_subquery=any(item.find(exp.Query) for s in nodes.of(exp.Select) for item in s.expressions),
         known=known,
         keys=keys,

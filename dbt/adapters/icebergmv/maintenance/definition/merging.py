@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -15,7 +15,7 @@ from dbt.adapters.icebergmv.maintenance.definition.merged_items import ItemReade
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import Merging
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
 from dbt.adapters.icebergmv.maintenance.definition.row_states import signed
-from dbt.adapters.icebergmv.maintenance.definition.rows_below import rows_below
+from dbt.adapters.icebergmv.maintenance.definition.rows_below import need_rows, rows_below
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, TableReference
 
@@ -29,7 +29,7 @@ def merging_of(
 ) -> Merging | None:
     """Return how the groups of a parsed SELECT are merged; None where that is not proven."""
     select, grouped = parsed.tree, relation.deltas.grouped
-    if not isinstance(select, exp.Select) or grouped is None:
+    if not isinstance(select, exp.Select) or grouped is None or not grouped.shows_all:
         return None
     listed = list_of(select, parsed.tokens)
     if listed is None:
@@ -45,7 +45,9 @@ def merging_of(
         additive = {}  # What came may be there already.
     live = frozenset(r.index for r in references if not r.pinned)
     # A query below that is run again may find other rows than those that the stored states come from.
-    need_keys = bool(grouped.columns) and not grouped.has_ties and _need_keys(relation, live.difference(additive))
+    # Where each DISTINCT compares another column, no change is followed by all of them.
+    may_follow = bool(grouped.columns) and not grouped.has_ties and grouped.compared != frozenset()
+    need_keys = may_follow and need_rows(relation, live.difference(additive))
     found = ItemReader(parsed, sql, listed, grouped).merging(select, additive) if additive or need_keys else None
     if found is None:
         return None
@@ -67,9 +69,3 @@ def _read_whole(select: exp.Select) -> int | None:
 def _aggregates(tokens: Sequence[Token], outside: Span) -> bool:
     """Return whether aggregates are called outside a SELECT list: the parser does not know each of them as one."""
     return bool(called_aggregates(tokens[: outside.start]) | called_aggregates(tokens[outside.end :]))
-
-
-def _need_keys(relation: TrackedRelation, references: Collection[int]) -> bool:
-    """Return whether the changes of one of these references are answered by no output column."""
-    answered = {o for c in relation.columns or () for o in c.answered if c.literal_of(o) is None}
-    return any(o.index in references and o not in answered for o in relation.occurrences)

@@ -24,6 +24,7 @@ from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse, parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.repeatable import Averaged, repeatable
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import settled_windows
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, find_references, with_edits
 from dbt.adapters.icebergmv.maintenance.definition.unread_columns import words_of_read_columns
@@ -33,7 +34,7 @@ ROW = "icebergmv_row_"
 """How the names of the columns of such a query begin."""
 
 _BELOW = ("with_", "from_", "joins", "laterals", "where")
-_ABOVE = ("expressions", "group", "order")
+_ABOVE = ("expressions", "group", "having", "distinct", "order")
 _ANY_TERM = f"`{ROW}term` IS NULL"
 
 
@@ -89,6 +90,12 @@ def rows_below(parsed: ParsedSql, sql: str, columns: Sequence[tuple[str, str]], 
     return None if averaged is None else replace(found, averaged=averaged)
 
 
+def need_rows(relation: TrackedRelation, references: Collection[int]) -> bool:
+    """Return whether the changes of one of these references are answered by no output column."""
+    answered = {o for c in relation.columns or () for o in c.answered if c.literal_of(o) is None}
+    return any(o.index in references and o not in answered for o in relation.occurrences)
+
+
 def _settled(rows: ParsedSql, sql: str, select: exp.Select, known: Known) -> frozenset[int]:
     """Return the windows of the query whose rows do not tie, given all that it lists."""
     tables = [find_references(tree, known.default_namespace).tables for tree in (rows.tree, select)]
@@ -107,7 +114,7 @@ def _where(select: exp.Select, behind: int, tokens: Sequence[Token]) -> tuple[in
 
 
 def is_one_aggregate(select: exp.Select) -> bool:
-    """Return whether a SELECT has nothing but FROM, WHERE, a list, GROUP BY and ORDER BY, and a WITH."""
+    """Return whether a SELECT has nothing but FROM, WHERE, a list, DISTINCT, GROUP BY, HAVING, ORDER BY and a WITH."""
     return not any(value for clause, value in select.args.items() if clause not in (*_BELOW, *_ABOVE))
 
 

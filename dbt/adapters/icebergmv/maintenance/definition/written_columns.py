@@ -11,12 +11,14 @@ from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualifi
 
 
 def written_columns(select: exp.Select, sources: Sources) -> tuple[tuple[str, str], ...]:
-    """Return the text and the name of each column of FROM that a text means; none if the SELECT list reads more.
+    """Return the text and the name of each column of FROM that a text means; none if the list, or HAVING, reads more.
 
     The pair that a FULL join equates is written as coalesce of both.
     """
     written = {i: text for i in range(len(sources.slots)) if (text := written_slot(i, sources)) is not None}
-    if sources.unknown or not all(_reads_only(written.keys(), item, sources) for item in select.expressions):
+    having = select.args.get("having")
+    read = select.expressions if having is None else [*select.expressions, having.this]
+    if sources.unknown or not all(_reads_only(written.keys(), item, sources) for item in read):
         return ()
     return tuple((text, sources.slots[i].column.name) for i, text in written.items())
 

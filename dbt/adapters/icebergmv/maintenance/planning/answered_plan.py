@@ -23,7 +23,7 @@ from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import (
     merge_without_question,
 )
 from dbt.adapters.icebergmv.maintenance.planning.listed_groups import GroupListing
-from dbt.adapters.icebergmv.maintenance.planning.plan import NoOp, Overwrite, RefreshPlan
+from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh, unaffected
 from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
@@ -91,10 +91,14 @@ def answered_plan(
         check_session(lake, view.request.config.settings)
         is_listed = isinstance(listed, NoOp) or listed.listed is not None
         return listed, replace(effort, asked=True, only_whether=not is_listed)
-    plan: RefreshPlan | None = Reaching(definition, view.bases, status, lake.spark, ask).plan(request)
-    if plan is None and not to_ask.is_nothing:
+    reaching = Reaching(definition, view.bases, status, lake.spark, ask)
+    plan: RefreshPlan | None = reaching.plan(request)
+    reached = replace(reaching, run=asking.run).groups(request, columns) if plan is None else None
+    if isinstance(reached, Full):
+        plan = reached
+    elif reached is not None or (plan is None and not to_ask.is_nothing):
         wanted = replace(questions(definition.asked), most_of_one=asking.most_of_one)
-        answers = ask(wanted, to_ask)
+        answers = ask(wanted, to_ask) if reached is None else reached
         plan = plan_refresh(definition, status, replace(request, answers={**request.answers, **answers}))
         if isinstance(plan, Overwrite) and request.policy == "auto":
             are_stored = monotonic() < asking.until and all(map(definition.asked.names_stored, answers))

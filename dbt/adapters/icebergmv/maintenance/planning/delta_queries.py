@@ -68,7 +68,7 @@ def _reached_queries(
     definition: ViewDefinition, bases: BaseTables, reached: ReachedRows, edits: Sequence[TextEdit]
 ) -> tuple[SignedQuery, ...]:
     """Return the definition over the reached rows below its aggregate, as they are now and as they were."""
-    below = None if definition.merging is None else definition.merging.below
+    below = definition.rows_below
     if below is None:
         raise AssertionError("only of definitions with rows below them some are reached")
     written = {column_name(n): text for n, text in enumerate(below.columns)}

@@ -31,6 +31,7 @@ from dbt.adapters.icebergmv.maintenance.planning.to_ask import (
     references_to_ask,
     references_to_filter,
     references_to_list,
+    replaces_reached_groups,
 )
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Step
 from dbt.adapters.icebergmv.maintenance.predicates.local_time import LocalTime
@@ -118,7 +119,9 @@ def _as_files_say(definition: ViewDefinition, status: MaterializedViewStatus, re
     stale = definition.uses_of_all(status.stale_references)
     names = dict.fromkeys(name for use in stale for name in asked_steps(definition, use, steps))
     values = tuple(f"what {name} makes of the values that changed" for name in names)
-    reaches = merges_reached_rows(definition, status, request) and _has_keys_below(definition, status)
+    merges = merges_reached_rows(definition, status, request)
+    reaches = (merges or replaces_reached_groups(definition, status, request)) and _has_keys_below(definition, status)
+    likely: Kind = plan.kind if not reaches else "merge" if merges else "overwrite"
     to_ask = references_to_ask(definition, status, request)
     full = full_without_questions(definition, status, request, to_ask)
     if full is not None and not values:
@@ -129,7 +132,7 @@ def _as_files_say(definition: ViewDefinition, status: MaterializedViewStatus, re
     pays = text is not None
     appends: tuple[Kind, ...] = ("append",) if added_beside(definition, status, request) else ()
     if reaches or not to_ask.is_nothing:
-        kinds = _kinds_of_answers(definition, status, to_ask, pays, "merge" if reaches else plan.kind)
+        kinds = _kinds_of_answers(definition, status, to_ask, pays, likely)
         return Forecast(plan, _united(kinds, appends), (*values, *_keys_asked(definition, status, to_ask, pays)))
     if values and not isinstance(plan, NoOp):
         can_merge = request.merges and definition.merging is not None
@@ -165,6 +168,8 @@ def _kinds_of_answers(
     """
     if likely == "merge":
         return ("merge", "overwrite", "none", "full")
+    if likely == "overwrite":
+        return ("overwrite", "none", "full")
     if pays:
         has_keys = any(definition.asked.may_answer(i) or definition.tracked_columns(i) for i in to_ask.needed)
     else:

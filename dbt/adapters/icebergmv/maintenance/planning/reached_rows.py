@@ -1,4 +1,4 @@
-"""Merges groups by the rows below an aggregate that the changes reach, where no column of the view says which they are.
+"""Merges or replaces groups by the rows below them that changes reach, where no column of the view says which they are.
 
 These rows are a query of their own (definition/rows_below.py). The region that an overwrite of it would replace covers
 all of its rows that the changes create, remove or alter, by the same proof. So it is analysed, asked and planned as
@@ -7,7 +7,7 @@ any view is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, prod
 
@@ -15,21 +15,36 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import column_name
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.lake import Spark
+from dbt.adapters.icebergmv.maintenance.planning import key_queries
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
 from dbt.adapters.icebergmv.maintenance.planning.cost import merging_reached_pays, most_rows, small_beside_large
+from dbt.adapters.icebergmv.maintenance.planning.delta_queries import signed_queries
 from dbt.adapters.icebergmv.maintenance.planning.deltas import has_former_version, recorded_snapshot
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import LiveValues, evaluated
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer, NotListed, described
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import pinned_query
-from dbt.adapters.icebergmv.maintenance.planning.plan import Full, Merge, NoOp, Overwrite, ReachedRows
+from dbt.adapters.icebergmv.maintenance.planning.plan import (
+    Delta,
+    Full,
+    Merge,
+    NoOp,
+    Overwrite,
+    ReachedRows,
+)
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
 from dbt.adapters.icebergmv.maintenance.planning.regions import base_filters, in_few_terms
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
-from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, merges_reached_rows, references_to_ask
+from dbt.adapters.icebergmv.maintenance.planning.to_ask import (
+    ToAsk,
+    merges_reached_rows,
+    references_to_ask,
+    replaces_reached_groups,
+)
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
+from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus, by_reference
 
@@ -52,8 +67,45 @@ class Reaching:
 
     def plan(self, request: PlanRequest) -> Merge | NoOp | Full | None:
         """Return the plan that merges what the reached rows make, or says why it cannot; None if it is not for this."""
-        is_wanted = merges_reached_rows(self.definition, self.status, request)
-        below = definition_below(self.definition) if is_wanted else None
+        if not merges_reached_rows(self.definition, self.status, request):
+            return None
+        found = self._reached(request)
+        if isinstance(found, Merge) and not self._pays(found.deltas[0], request):
+            return Full(f"cheaper than a merge, which reads most rows twice ({changes(self.status)})")
+        return found
+
+    def groups(self, request: PlanRequest, columns: Sequence[Column]) -> Mapping[int, Answer] | Full | None:
+        """Return which groups all changed rows reach together, or why that is not asked; None if it is not for this.
+
+        `columns` are the output columns of the view.
+        """
+        definition, status = self.definition, self.status
+        if definition.group_keys is None or not replaces_reached_groups(definition, status, request):
+            return None
+        found = self._reached(request)
+        if found is None or isinstance(found, Full):
+            return found
+        answer: Answer = ()
+        if isinstance(found, Merge):
+            if not self._pays(found.deltas[0], request):
+                return Full(f"cheaper than to ask which groups are reached ({changes(status)})")
+            keys = [columns[place] for place in definition.group_keys.keys]
+            listed = [column for column in keys if internal_form(column.type, "") is not None]
+            if not listed:
+                return None
+            names = column_list(c.name for c in listed)
+            parts = signed_queries(definition, self.bases, found.deltas[0], definition.group_keys.edits)
+            question = " UNION ALL ".join(select_from(part.text, names) for part in parts)
+            answer = key_queries.ask(question, [listed], self.run)
+        return {use.index: answer for use in definition.uses_of_all(status.stale_references)}
+
+    def _pays(self, reached: Delta | ReachedRows, request: PlanRequest) -> bool:
+        is_little = isinstance(reached, ReachedRows) and merging_reached_pays(reached.base_filters, self.status)
+        return request.policy != "auto" or is_little
+
+    def _reached(self, request: PlanRequest) -> Merge | NoOp | Full | None:
+        """Return the merge of the rows below that changes reach, or that there are none, or why they are not known."""
+        below = definition_below(self.definition)
         described = None if below is None else _described(below, self.bases, self.run)
         columns = None if described is None else [c for c in described if c.name in _compared(self.definition)]
         stale = self.status.stale
@@ -73,10 +125,7 @@ class Reaching:
                 # What Spark evaluated leads back to values that the tables hold now, and not to those that went.
                 # A merge may take off and add the same rows, so it may be of more than are reached.
                 region = in_few_terms(found.region)
-                filters = base_filters(below, region)
-                if request.policy == "auto" and not merging_reached_pays(filters, status):
-                    return Full(f"cheaper than a merge, which reads most rows twice ({changes(status)})")
-                return Merge(found.reason, (ReachedRows(region, types, before, filters),))
+                return Merge(found.reason, (ReachedRows(region, types, before, base_filters(below, region)),))
             case NoOp() as found:
                 return found
             case Full() as found if any(isinstance(answer, NotListed) for answer in request.answers.values()):
@@ -86,8 +135,8 @@ class Reaching:
 
     def _are_repeatable(self) -> bool:
         """Return whether averages below are of so few rows that they are the same in whatever order these are read."""
-        merging = self.definition.merging
-        averaged = () if merging is None or merging.below is None else merging.below.averaged
+        below = self.definition.rows_below
+        averaged = () if below is None else below.averaged
         pinned = {r.index for r in self.definition.references if r.pinned}
         rows = {i: most_rows(base) for i, base in self.status.by_reference.items() if i not in pinned}
         return all(_product([rows.get(i) for i in one.references]) <= one.most for one in averaged)
@@ -116,7 +165,7 @@ def _product(rows: Iterable[int | None]) -> float:
 
 def definition_below(definition: ViewDefinition) -> ViewDefinition | None:
     """Return the rows below an aggregate as a definition with the same references; None where there is none."""
-    rows = None if definition.merging is None else definition.merging.below
+    rows = definition.rows_below
     if rows is None:
         return None
     known = definition.known
@@ -135,11 +184,11 @@ def _compared(definition: ViewDefinition) -> frozenset[str]:
 
     So a value that DISTINCT counts is either in the region, with all rows that have it, or outside it.
     """
-    merging = definition.merging
-    if merging is None or merging.below is None:
+    below, merging = definition.rows_below, definition.merging
+    if below is None:
         return frozenset()
-    wanted = merging.below.columns if merging.compared is None else merging.compared
-    return frozenset(column_name(n) for n, text in enumerate(merging.below.columns) if text in wanted)
+    compared = below.columns if merging is None or merging.compared is None else merging.compared
+    return frozenset(column_name(n) for n, text in enumerate(below.columns) if text in compared)
 
 
 def _what(reference: TableReference) -> tuple[object, ...]:

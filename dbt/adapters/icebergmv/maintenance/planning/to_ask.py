@@ -160,6 +160,17 @@ def merges_reached_rows(definition: ViewDefinition, status: MaterializedViewStat
     """
     if not request.merges or definition.merging is None or definition.merging.below is None:
         return False
+    return _asks_rows_below(definition, status, request)
+
+
+def replaces_reached_groups(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> bool:
+    """Return whether groups that are not merged may be replaced by the keys of the rows below that a change reaches."""
+    if definition.group_keys is None or (request.merges and definition.merging is not None):
+        return False
+    return _asks_rows_below(definition, status, request)
+
+
+def _asks_rows_below(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> bool:
     if without_regions(definition, status, request) is not None or not stands_still(status, request):
         return False
     to_ask = references_to_ask(definition, status, request)

@@ -229,12 +229,14 @@ def _deltas(select: exp.Select, below: Deltas) -> Deltas:
 
 
 def _grouped(select: exp.Select, names: Names, below: Additive) -> Grouped | None:
-    """Return that the SELECT is one aggregate, whose groups its output rows show; HAVING hides some of them."""
-    group = select.args.get("group")
-    several = any(select.args.get(a) for a in ("having", "qualify", "distinct", "limit", "offset"))
-    if several or select.args.get("from_") is None:
+    """Return that the SELECT is one aggregate, or DISTINCT over columns of rows, whose groups its output rows show."""
+    group, distinct = select.args.get("group"), select.args.get("distinct")
+    several = any(select.args.get(a) for a in ("qualify", "limit", "offset"))
+    if several or select.args.get("from_") is None or (distinct is not None and not _is_of_rows(select)):
         return None
     keys: tuple[int, ...] | None = () if aggregates_all_rows(select) else None
+    if distinct is not None:
+        keys = tuple(range(len(select.expressions)))
     has_sets = group is not None and has_grouping_sets(group)
     if group is not None:
         keys = set_positions(select, names) if has_sets else key_positions(select, names)
@@ -243,7 +245,15 @@ def _grouped(select: exp.Select, names: Names, below: Additive) -> Grouped | Non
     written, compared = written_columns(select, names.sources), compared_columns(select, names.sources)
     named, averaged = dict(named_keys(select, keys, names)), dict(averaged_columns(select, names))
     has_ties = shows_ties(names.sources.relation) or any(s.column.has_ties for s in names.sources.slots)
-    return Grouped(keys, below, written, compared, has_sets, named, averaged, has_ties)
+    shows_all = distinct is None and select.args.get("having") is None
+    return Grouped(keys, below, written, compared, has_sets, named, averaged, has_ties, shows_all)
+
+
+def _is_of_rows(select: exp.Select) -> bool:
+    """Return whether DISTINCT compares rows that are each made of one row of FROM alone."""
+    if select.args.get("group") is not None or aggregates_all_rows(select) or select.args["distinct"].args.get("on"):
+        return False
+    return not any(item.find(exp.Window, exp.Query) or is_generator(item) for item in select.expressions)
 
 
 def _lost(select: exp.Select, sources: Sources, columns: Sequence[TrackedColumn]) -> dict[Occurrence, str]:

@@ -107,7 +107,8 @@ class Grouped:
     `has_sets`: it has several grouping sets, no two of them the same, and the keys are all of their columns.
     `named` are the columns in the list that mean a key by the name which that key has there, by their id(): its place.
     `has_ties`: which rows are below, or values in them, depends on the order of rows.
-    `averaged` has the types of columns of which the list takes an average, by the id() of the call.
+    `averaged` has the types of columns of which the list takes an average, by the id() of the call. `shows_all`: each
+    group is a row; not so behind HAVING, and where DISTINCT makes groups of rows.
     """
 
     keys: tuple[int, ...]
@@ -118,6 +119,7 @@ class Grouped:
     named: Mapping[int, int] = field(default_factory=dict)
     averaged: Mapping[int, str] = field(default_factory=dict)
     has_ties: bool = False
+    shows_all: bool = True
 
 
 @dataclass(frozen=True)

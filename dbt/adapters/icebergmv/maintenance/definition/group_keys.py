@@ -1,0 +1,83 @@
+"""The groups of a SELECT that are not merged: what rows below them a change reaches says which they are.
+
+`SELECT country, median(total) … FROM (SELECT customer, country, sum(amount) AS total …) GROUP BY country`: a new order
+changes the total of its customer, which is a row below the outer groups (rows_below.py). The keys of the rows that are
+reached, as they were and as they are, are those of all groups that may be others now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.definition.asking import Known
+from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, before_grouping, characters, list_of
+from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.rows_below import RowsBelow, is_below, need_rows, rows_below
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, TextEdit, with_edits
+
+
+@dataclass(frozen=True)
+class GroupKeys:
+    """The keys of the groups of a SELECT: their places in its list, and the rows `below` that it groups.
+
+    `edits` make of its text the SELECT of the keys of each of these rows.
+    """
+
+    keys: tuple[int, ...]
+    below: RowsBelow
+    edits: tuple[TextEdit, ...]
+
+
+def group_keys(
+    parsed: ParsedSql, sql: str, relation: TrackedRelation, references: Sequence[TableReference], known: Known
+) -> GroupKeys | None:
+    """Return the keys of the groups of a parsed SELECT, where some change is answered by no output column.
+
+    None where they are not all listed, or the rows below are not the same at every evaluation.
+    """
+    select, grouped = parsed.tree, relation.deltas.grouped
+    if not isinstance(select, exp.Select) or grouped is None or not grouped.keys or grouped.has_sets:
+        return None
+    live = frozenset(r.index for r in references if not r.pinned)
+    if not grouped.columns or grouped.has_ties or not need_rows(relation, live) or _has_query_above(select):
+        return None
+    edits = _edits(parsed, sql, select, grouped.keys)
+    below = None if edits is None else rows_below(parsed, sql, grouped.columns, known)
+    return None if edits is None or below is None else GroupKeys(grouped.keys, below, edits)
+
+
+def _has_query_above(select: exp.Select) -> bool:
+    having = select.args.get("having")
+    return having is not None and having.find(exp.Query) is not None
+
+
+def _edits(parsed: ParsedSql, sql: str, select: exp.Select, keys: Collection[int]) -> tuple[TextEdit, ...] | None:
+    """Return what makes of a text the SELECT of the keys of each row; None where it cannot be taken apart for certain.
+
+    A key is text of its own: it reads no other item by its alias.
+    """
+    tokens, items = parsed.tokens, select_items(parsed.tokens)
+    listed, behind = list_of(select, tokens), before_grouping(select, tokens)
+    nodes = [select.expressions[i] for i in keys]
+    left_out = {e.output_name.lower() for i, e in enumerate(select.expressions) if i not in keys}
+    read = {column.name.lower() for node in nodes for column in node.find_all(exp.Column)}
+    if listed is None or behind is None or left_out & read or any(node.find(exp.Query, exp.Star) for node in nodes):
+        return None
+    texts = []
+    for node in nodes:
+        starts = [n.meta["start"] for n in node.walk() if "start" in n.meta]
+        of_item = items.get(min(starts, default=-1), ())
+        if not of_item:
+            return None
+        texts.append(sql[of_item[0].start : of_item[-1].end + 1])
+    start, end = characters(Span(listed.start, listed.end), tokens)
+    last = tokens[behind - 1].end + 1
+    edits = (TextEdit(start, end, ", ".join(texts)), TextEdit(last, len(sql), ""))
+    found = parse(with_edits(sql, edits))
+    is_same = is_below(found, select, ", ".join(texts)) and isinstance(found, ParsedSql)
+    return edits if is_same and found.tree.expressions == nodes else None  # type: ignore[union-attr]
