@@ -172,6 +172,7 @@ class Planner:
     ask_clock: AskClock = answer_of_clock
     listing: Callable[[Run], Run] = lambda run: run
     wanted: Callable[[ViewDefinition, Sequence[int]], Wanted] = wanted_of
+    groups: Callable[[Reaching, PlanRequest, Sequence[Column]], Mapping[int, Answer] | Full | None] = Reaching.groups
     filter: Callable[[DynamicFiltering, MaterializedViewStatus], MaterializedViewStatus] = filtered_everywhere
     watch: Callable[[Situation, RefreshPlan], None] = lambda situation, plan: None
 
@@ -271,7 +272,7 @@ class Planner:
         merge = reaching.plan(request)
         if merge is not None:
             return merge
-        reached = reaching.groups(request, session.columns)
+        reached = self.groups(reaching, request, session.columns)
         if isinstance(reached, Full):
             return reached
         if reached is not None:

@@ -12,6 +12,7 @@ from tests.randomised.choices import Choices
 from tests.randomised.clock_mutants import CLOCK_MUTANTS
 from tests.randomised.database import Database
 from tests.randomised.filtering_mutants import FILTERING_MUTANTS
+from tests.randomised.group_mutants import GROUP_MUTANTS
 from tests.randomised.hidden_key_mutants import HIDDEN_KEY_MUTANTS
 from tests.randomised.histories import Case, make_case, run
 from tests.randomised.merging_mutants import MERGING_MUTANTS
@@ -25,6 +26,7 @@ ALL = {
     **MUTANTS,
     **ASKING_MUTANTS,
     **MERGING_MUTANTS,
+    **GROUP_MUTANTS,
     **CLOCK_MUTANTS,
     **HIDDEN_KEY_MUTANTS,
     **FILTERING_MUTANTS,

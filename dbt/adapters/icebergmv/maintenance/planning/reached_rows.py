@@ -93,7 +93,7 @@ class Reaching:
             listed = [column for column in keys if internal_form(column.type, "") is not None]
             if not listed:
                 return None
-            names = column_list(c.name for c in listed)
+            names = column_list([c.name for c in listed])
             parts = signed_queries(definition, self.bases, found.deltas[0], definition.group_keys.edits)
             question = " UNION ALL ".join(select_from(part.text, names) for part in parts)
             answer = key_queries.ask(question, [listed], self.run)
