@@ -39,7 +39,7 @@ VIEWS = {
     " on o.customer = r.customer group by r.day",
     "above_average": "select count(*) as n, sum(amount) as s from {orders} o"
     " where amount > (select avg(amount) from {orders} i where i.customer <=> o.customer)",
-    "numbered": "select count(*) as n, sum(amount) as s from (select amount, row_number() over"
+    "numbered": "select count(*) as n, sum(amount) as s from (select customer, amount, row_number() over"
     " (partition by customer order by day, amount) as r from {orders}) q where r = 1",
     # Values that depend on the order in which rows are read.
     "of_floats": "select count(*) as n from (select customer, sum(score) as s from {orders} group by customer) q"

@@ -101,6 +101,11 @@ class Merging:
     only_adds: bool = False
 
     @property
+    def is_by_rows(self) -> bool:
+        """Return whether groups may be merged by the rows below; not where each DISTINCT compares another column."""
+        return self.below is not None and self.compared != frozenset()
+
+    @property
     def calls(self) -> tuple[Call, ...]:
         """Return the calls in all items."""
         return tuple(part for item in self.items for part in item.parts if isinstance(part, Call))

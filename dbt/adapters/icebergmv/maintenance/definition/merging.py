@@ -45,9 +45,7 @@ def merging_of(
         additive = {}  # What came may be there already.
     live = frozenset(r.index for r in references if not r.pinned)
     # A query below that is run again may find other rows than those that the stored states come from.
-    # Where each DISTINCT compares another column, no change is followed by all of them.
-    may_follow = bool(grouped.columns) and not grouped.has_ties and grouped.compared != frozenset()
-    need_keys = may_follow and need_rows(relation, live.difference(additive))
+    need_keys = bool(grouped.columns) and not grouped.has_ties and need_rows(relation, live.difference(additive))
     found = ItemReader(parsed, sql, listed, grouped).merging(select, additive) if additive or need_keys else None
     if found is None:
         return None

@@ -73,7 +73,7 @@ def _definition_then(catalog: CatalogReader, view: TableName, state: ViewState, 
     if changed is not None:
         raise NotReadable(f"{changed} since. Refresh it.")
     analysis = Analysis(without_wrapping(expanded.sql), view[1], bases, utc, state.clock or None, state.tie_breakers)
-    definition = analysis.definition("none", None).with_types(stored.types)
+    definition = analysis.definition("stored", stored.table).with_types(stored.types)
     _refuse_other_rows(definition)
     return pinned_query(definition, bases, {})
 
@@ -81,5 +81,7 @@ def _definition_then(catalog: CatalogReader, view: TableName, state: ViewState, 
 def _refuse_other_rows(definition: ViewDefinition) -> None:
     """Refuse a SELECT that may give other rows from the same tables."""
     reason = definition.always_full or definition.depends_on_order
+    if reason is None and definition.ties:
+        reason = "rows tie in the ORDER BY of a window"
     if reason is not None:
         raise NotReadable(f"{reason}, so it may give other rows. Compare them by a query of your own.")

@@ -187,8 +187,8 @@ def _compared(definition: ViewDefinition) -> frozenset[str]:
     below, merging = definition.rows_below, definition.merging
     if below is None:
         return frozenset()
-    compared = below.columns if merging is None or merging.compared is None else merging.compared
-    return frozenset(column_name(n) for n, text in enumerate(below.columns) if text in compared)
+    compared = None if merging is None or not merging.is_by_rows else merging.compared
+    return frozenset(column_name(n) for n, text in enumerate(below.columns) if compared is None or text in compared)
 
 
 def _what(reference: TableReference) -> tuple[object, ...]:

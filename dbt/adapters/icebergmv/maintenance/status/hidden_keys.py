@@ -24,6 +24,8 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX
 KEYS_KEY = f"{PREFIX}hidden-keys"
 """The property of a storage table that holds the texts of its hidden keys (JSON)."""
 
+_MOST_WINDOWS = 50
+
 KeyChoice = Literal["stored", "wanted", "none"]
 
 
@@ -70,6 +72,8 @@ class Analysis:
         while found.ties:
             # Behind a window whose rows tie no longer, those of another one may be told apart.
             texts += tuple(edit.text for edit in found.ties)
+            if len(texts) > _MOST_WINDOWS:
+                return written
             found = self._as_given(with_edits(found.sql, found.ties), keys)
         return replace(found, tie_breakers=texts) if self.tie_breakers in (None, texts) else written
 

@@ -214,8 +214,8 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
     if text.expand_views:
         expanded = expand(request.sql, request.default_namespace, bases, utc)
     clock = clock_of(request.config.settings, moment)
-    kept = state if _is_kept(request, state) else None
-    tie_breakers = None if kept is None or text.keys == "wanted" else kept.tie_breakers
+    kept = state if storage is not None and _is_kept(request, state) else None
+    tie_breakers = None if kept is None or text.keys != "stored" else kept.tie_breakers
     analysis = Analysis(without_wrapping(expanded.sql), request.default_namespace, bases, utc, clock, tie_breakers)
     keys = text.keys if request.config.keeps_hidden_columns else "none"
     definition = analysis.definition(keys, None if kept is None else storage)

@@ -82,7 +82,8 @@ def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> Tracked
     scope = with_ctes(select, scope, track)
     names = Names(_answering(select, sources_below(select, scope, track), scope), scope)
     orders = window_orders(select, names)
-    names = replace(names, sources=replace(names.sources, settled=settled_windows(orders)))
+    settled = settled_windows((*orders, *names.sources.relation.findings))
+    names = replace(names, sources=replace(names.sources, settled=settled))
     columns = _project(select, names)
     below = names.sources.relation
     lost = {} if columns is None else _lost(select, names.sources, columns)

@@ -2,8 +2,8 @@
 
 Of two rows that are equal in all columns that anything reads, it does not matter which comes first. So a window has one
 value for every row where its PARTITION BY and ORDER BY have all these columns, of types whose equal values are one. A
-float is compared as a text: 0.0 and -0.0 tie, and can be told apart. More columns in ORDER BY change no row of
-`row_number` and its like, nor of a frame of ROWS, that another order of rows could not give, too. They would change
+float is compared as a text: 0.0 and -0.0 tie, and can be told apart. More columns in ORDER BY give rows of `row_number`
+and its like, and of an aggregate over a frame of ROWS, that the order as written could give, too. They would change
 `rank`, and a frame of RANGE, in which rows that tie belong together.
 """
 
@@ -13,11 +13,17 @@ from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.determinism import COLLATION
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Finding, WindowOrder
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
+    Finding,
+    TrackedColumn,
+    WindowOrder,
+)
+from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 from dbt.adapters.icebergmv.maintenance.definition.unread_columns import words_of_read_columns
 from dbt.adapters.icebergmv.maintenance.definition.written_columns import written_slot
 
@@ -30,10 +36,12 @@ _OTHER_ROWS = ("group", "having", "sample", "pivots", "connect", "match", "kind"
 
 def window_orders(select: exp.Select, names: Names) -> tuple[WindowOrder, ...]:
     """Return the windows of a SELECT that would have one value for every row, perhaps ordered by more columns."""
-    windows = [window for window in _windows_of(select) if _is_of_places(window) and _has_order_of_its_own(window)]
+    sql = names.scope.sql
+    windows = [window for window in _windows_of(select) if _is_of_places(window, sql) and _has_order_of_its_own(window)]
     if not windows or any(map(select.args.get, _OTHER_ROWS)) or aggregates_all_rows(select):
         return ()
-    if any(map(is_generator, select.expressions)):
+    # Texts of a collation may be equal and yet be told apart.
+    if any(map(is_generator, select.expressions)) or COLLATION.search(sql):
         return ()
     read = _read_slots(names)
     if read is None:
@@ -65,9 +73,18 @@ def _windows_of(select: exp.Select) -> Iterator[exp.Window]:
                 yield window
 
 
-def _is_of_places(window: exp.Window) -> bool:
-    """Return whether the value of a window follows from the place that the order gives to each row."""
-    return is_of_rows(window) or (window.args.get("spec") is None and numbers_rows(window))
+def _is_of_places(window: exp.Window, sql: str) -> bool:
+    """Return whether the value of a window follows from the place that the order gives to each row.
+
+    Ranks have a frame of ROWS, too, if any is written, and look at the order alone.
+    """
+    if not is_of_rows(window):
+        return window.args.get("spec") is None and numbers_rows(window)
+    call = window.this
+    while isinstance(call, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
+        call = call.this
+    is_aggregate = isinstance(call, exp.Func) and known_of(written_name(call, sql)).aggregate
+    return is_aggregate or isinstance(call, exp.RowNumber)
 
 
 def _has_order_of_its_own(window: exp.Window) -> bool:
@@ -79,10 +96,21 @@ def _read_slots(names: Names) -> list[int] | None:
     sources, words = names.sources, words_of_read_columns(names.scope.sql)
     if sources.unknown or not sources.slots:
         return None
-    read = [i for i, s in enumerate(sources.slots) if words is None or s.column.name.lower() in words]
-    columns = [sources.slots[slot].column for slot in read]
-    is_certain = all(column.kind is not None and not column.has_ties for column in columns)
-    return read if is_certain and len(read) <= MOST_COLUMNS else None
+    read = {i for i, s in enumerate(sources.slots) if words is None or s.column.name.lower() in words}
+    # What a FULL JOIN makes one column of is told by both of them.
+    made = {slot: pair for pair, slot in sources.merged.items() if slot not in pair}
+    read = read.difference(made).union(*(pair for slot, pair in made.items() if slot in read))
+    is_certain = all(_has_one_value(sources.slots[slot].column) for slot in read)
+    return sorted(read) if is_certain and len(read) <= MOST_COLUMNS else None
+
+
+def _has_one_value(column: TrackedColumn) -> bool:
+    """Return whether a column of a row is the same at every evaluation, and can be ordered by.
+
+    Sums of floats are rounded on the way, and of two zeros any is the larger one. So a float is a column of a table.
+    """
+    is_of_table = any(not track.function and not track.is_of_literal for track in column.tracks)
+    return column.kind is not None and not column.has_ties and (column.exact or is_of_table)
 
 
 def _more(window: exp.Window, read: Iterable[int], sources: Sources) -> tuple[str, ...] | None:
