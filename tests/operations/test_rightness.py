@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import datetime, timezone
+from unittest.mock import patch
 
 import pytest
 
+from dbt.adapters.icebergmv.maintenance.definition import definition
 from dbt.adapters.icebergmv.maintenance.errors import NotReadable
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.rightness import wrong_rows_query
@@ -59,6 +61,34 @@ def test_the_clock_is_the_recorded_one(stage: Stage) -> None:
     query = wrong_rows_query(stage.catalog, VIEW, SETTINGS)
     assert "DATE '2024-05-06'" in query
     assert "current_date" not in query
+
+
+FIRST = full(
+    "SELECT region, id AS total FROM (SELECT *, row_number() OVER (PARTITION BY region ORDER BY amount) AS n "
+    "FROM lake.ns.orders) q WHERE n = 1"
+)
+
+
+def test_rows_that_tied_are_ordered_as_the_stored_ones_were(stage: Stage) -> None:
+    stage.refresh(FIRST)
+    assert "ORDER BY amount, `orders`.`id`) AS n" in wrong_rows_query(stage.catalog, VIEW, SETTINGS)
+
+
+def test_rows_that_may_have_been_ordered_otherwise(stage: Stage) -> None:
+    with patch.object(definition, "tie_breaking", lambda *_: ()):
+        stage.refresh(FIRST)
+    assert refused(stage).startswith("rows tie in the ORDER BY of a window, so it may give other rows.")
+
+
+def test_hidden_keys_take_part_in_the_order(stage: Stage) -> None:
+    """The column that is stored besides is read, so rows that tie are ordered by it, too."""
+    model = full(
+        "SELECT o.amount AS region, q.id AS total FROM lake.ns.orders o JOIN (SELECT *, row_number() OVER "
+        "(PARTITION BY day ORDER BY amount) AS n FROM lake.ns.orders) q ON o.day = q.day WHERE q.n = 1"
+    )
+    stage.refresh(model)
+    query = wrong_rows_query(stage.catalog, VIEW, SETTINGS)
+    assert "ORDER BY amount, `orders`.`id`, `orders`.`region`) AS n" in query
 
 
 def test_a_table_that_was_empty_is_read_as_empty(stage: Stage) -> None:

@@ -47,7 +47,7 @@ OTHERS = {
     "a dimension": f"SELECT a.id, a.v, b.region FROM t1 a LEFT JOIN {_FIRST} b ON a.id = b.id",
     "joined by what is chosen": f"SELECT b.region, a.d, b.v FROM t1 a JOIN {_FIRST} b ON a.region = b.region",
     "distinct values": f"SELECT region, count(DISTINCT v) AS c FROM {_FIRST} q GROUP BY region",
-    "a subquery that is tied": "SELECT a.id, a.v FROM t1 a WHERE a.v >= "
+    "a subquery that is tied": "SELECT a.id, a.v FROM t1 a WHERE coalesce(a.v, 0) + 90 >= "
     f"(SELECT max(q.v) FROM {_FIRST} q WHERE q.id = a.id)",
     "the clock": f"SELECT id, v, d FROM {_FIRST} q WHERE d >= current_date",
     "numbers that are summed up": "SELECT region, sum(n) AS s, count(*) AS c FROM (SELECT region, v, row_number() OVER "

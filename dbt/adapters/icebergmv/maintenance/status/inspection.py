@@ -281,7 +281,7 @@ def _is_kept(request: RefreshRequest, state: ViewState | None) -> bool:
     config = request.config
     if state is None or request.rebuild_reason is not None or state.storage_table != config.storage_table:
         return False
-    return state.definition_hash == config.definition_hash
+    return state.definition_hash == config.definition_hash and recorded_layout(state) == config.layout
 
 
 def state_of(view: ViewInfo | None, request: RefreshRequest) -> ViewState | None:
