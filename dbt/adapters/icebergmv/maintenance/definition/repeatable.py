@@ -26,7 +26,6 @@ from dbt.adapters.icebergmv.maintenance.sql.spark_types import AVERAGED_AS_DOUBL
 _OF_ANY = frozenset(["count", "count_if", "rank", "dense_rank", "percent_rank", "cume_dist", "grouping", "grouping_id"])
 _OF_ANY_BOOLEAN = frozenset(["any", "some", "every", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"])
 _OF_EXACT: Mapping[str, type[exp.Expr]] = {"sum": exp.Sum, "min": exp.Min, "max": exp.Max, "avg": exp.Avg}
-_TIED = frozenset(["row_number", "ntile", "lag", "lead", "nth_value"])
 
 _EXACT_TYPES = frozenset(
     [
@@ -90,7 +89,8 @@ def _may_tie(query: exp.Expr, called: Sequence[str], settled: Collection[int]) -
     numbering = [w for w in query.find_all(exp.Window) if id(w) in settled and numbers_rows(w)]
     specs = [s for s in query.find_all(exp.WindowSpec) if str(s.args.get("kind") or "").upper() == "ROWS"]
     is_settled = all(id(spec.parent) in settled for spec in specs)
-    return not is_settled or sum(name in _TIED for name in called) > len(numbering)
+    tied = [name for name in called if known_of(name).by_place or name == "nth_value"]
+    return not is_settled or len(tied) > len(numbering)
 
 
 def _averaged(call: exp.Expr, of_columns: Mapping[str, Sequence[str | None]]) -> Averaged | None:

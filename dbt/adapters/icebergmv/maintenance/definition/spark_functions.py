@@ -32,6 +32,8 @@ class SparkFunction:
     """The value depends on the order in which rows arrive; Spark marks these aggregates non-deterministic."""
     ordered_by_window: bool = False
     """ORDER BY in its OVER clause gives the rows an order."""
+    by_place: bool = False
+    """Over a window it reads rows by the places that its order gives them, in whatever frame."""
     generator: bool = False
     """Several rows for one."""
     time_window: bool = False

@@ -18,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conju
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Edit, Occurrence, TrackedRelation
-from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import is_of_rows
+from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import is_of_rows, numbers_rows
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 
 _DEPENDENT = (
@@ -27,7 +27,7 @@ _DEPENDENT = (
 )
 """What the parser makes of calls of order-dependent functions, and of nothing else."""
 
-_TIED = (exp.RowNumber, exp.Ntile, exp.Lag, exp.Lead, exp.NthValue, *_DEPENDENT)
+_TIED = (exp.IgnoreNulls, exp.NthValue, *_DEPENDENT)
 
 
 def is_dependent(node: exp.Expr) -> bool:
@@ -104,4 +104,4 @@ def chosen_by_ties(select: exp.Select, sources: Sources) -> bool:
 def _may_tie(node: exp.Expr) -> bool:
     if not isinstance(node, exp.Window):
         return False
-    return is_of_rows(node) or node.this.find(*_TIED) is not None
+    return is_of_rows(node) or numbers_rows(node) or node.this.find(*_TIED) is not None

@@ -30,7 +30,6 @@ from dbt.adapters.icebergmv.maintenance.definition.written_columns import writte
 MOST_COLUMNS = 100
 """Spark compares rows that tie column by column, by code that it makes for all of them."""
 
-_BY_NUMBER = (exp.RowNumber, exp.Ntile, exp.Lag, exp.Lead)
 _OTHER_ROWS = ("group", "having", "sample", "pivots", "connect", "match", "kind", "laterals")
 
 
@@ -57,7 +56,8 @@ def settled_windows(found: Iterable[Finding]) -> frozenset[int]:
 
 def numbers_rows(window: exp.Window) -> bool:
     """Return whether a window calls `row_number` or its like, which read rows by their places."""
-    return isinstance(window.this, _BY_NUMBER)
+    call = window.this
+    return isinstance(call, exp.Func) and known_of(written_name(call)).by_place
 
 
 def is_of_rows(window: exp.Window) -> bool:
@@ -83,8 +83,8 @@ def _is_of_places(window: exp.Window, sql: str) -> bool:
     call = window.this
     while isinstance(call, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
         call = call.this
-    is_aggregate = isinstance(call, exp.Func) and known_of(written_name(call, sql)).aggregate
-    return is_aggregate or isinstance(call, exp.RowNumber)
+    known = known_of(written_name(call, sql)) if isinstance(call, exp.Func) else None
+    return known is not None and (known.aggregate or known.by_place)
 
 
 def _has_order_of_its_own(window: exp.Window) -> bool:
