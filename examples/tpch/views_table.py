@@ -15,6 +15,8 @@ from pathlib import Path
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse, at_moment
+from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import wanted_keys, with_keys
+from dbt.adapters.icebergmv.maintenance.definition.hidden_names import key_name
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Inverse, OrNull
@@ -107,6 +109,7 @@ SECTIONS = {
         "running_balance",
         "orders_of_a_customer_numbered",
         "customers_by_quarter_of_balance",
+        "revenue_so_far",
     ],
     "UNION, INTERSECT and EXCEPT": [
         "events",
@@ -221,10 +224,23 @@ def partition_column(table: str) -> str | None:
 
 def _behaviour(name: str) -> Behaviour:
     sql = _SOURCE.sub(r"\1", template(name)).strip()
-    definition = at_moment(analyse(sql, NAMESPACE, _columns, session_is_utc=True), _columns, {"date": "2024-01-01"})
-    definition = definition.with_types(LISTS.get(name, {}))
+    definition = _with_hidden_keys(sql).with_types(LISTS.get(name, {}))
     uses = tuple(_use(definition, o) for o in sorted(definition.occurrences))
     return Behaviour(name, sql, definition.always_full, uses)
+
+
+def _with_hidden_keys(sql: str) -> ViewDefinition:
+    """Return the definition as the rows are stored."""
+    plain = _analysed(sql)
+    columns = {r.index: partition_column(r.name) for r in plain.references}
+    keys = wanted_keys(plain, {index: () if column is None else (column,) for index, column in columns.items()})
+    widened = with_keys(sql, keys) if keys else None
+    return plain if widened is None else _analysed(widened, keys)
+
+
+def _analysed(sql: str, keys: tuple[str, ...] = ()) -> ViewDefinition:
+    written = analyse(sql, NAMESPACE, _columns, session_is_utc=True, keys=keys)
+    return at_moment(written, _columns, {"date": "2024-01-01"})
 
 
 def _columns(reference: TableReference) -> tuple[ColumnInfo, ...] | None:
@@ -258,7 +274,7 @@ def _use(definition: ViewDefinition, occurrence: Occurrence) -> Use:
         if_listed=by_bounds and all(any(isinstance(s, Computed) for s in track.function) for _, track in tracks),
         only_without_null=all(Inverse(OrNull()) in track.function for _, track in tracks),
         new_rows_alone=not always and additive is not None and definition.rewritable,
-        answered=() if always else definition.asked.columns_of(occurrence.index),
+        answered=() if always else _shown_columns(definition, occurrence),
         of_a_value=all(copy in definition.asked.scalars for copy in definition.asked.copies_of(occurrence.index)),
         is_merged=adds_up and (by_bounds or obstacle is not None),
     )
@@ -270,11 +286,22 @@ def _table(definition: ViewDefinition, occurrence: Occurrence) -> str:
 
 def _tracks(definition: ViewDefinition, occurrence: Occurrence) -> list[tuple[str, Track]]:
     """Return output columns with their tracks of one use, in the order of the SELECT list."""
+    hidden = _hidden_names(definition)
     return [
-        (name, track)
+        (hidden.get(name, name), track)
         for name, found in definition.tracks_of(occurrence).items()
         for track in sorted(found, key=lambda t: (t.column, [step.name for step in t.function]))
     ]
+
+
+def _shown_columns(definition: ViewDefinition, occurrence: Occurrence) -> tuple[str, ...]:
+    """Return the columns that changed rows are asked for; hidden keys are named by what they hold."""
+    hidden = _hidden_names(definition)
+    return tuple(hidden.get(name, name) for name in definition.asked.columns_of(occurrence.index))
+
+
+def _hidden_names(definition: ViewDefinition) -> dict[str, str]:
+    return {key_name(key): f"hidden key {key.replace('`', '')}" for key in definition.keys}
 
 
 def _maps(table: str, track: Track) -> bool:
