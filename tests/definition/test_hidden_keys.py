@@ -63,6 +63,10 @@ WANTED = {
     "SELECT 2 * s AS x FROM (SELECT region, sum(v) AS s FROM t GROUP BY region) q": ["`q`.`region`"],
     "SELECT upper(month) AS m, x.s FROM odd o JOIN (SELECT id, sum(w) OVER (PARTITION BY id) AS s FROM u) x "
     "ON o.month > x.s": ["`x`.`id`"],
+    "SELECT count(*) OVER (PARTITION BY id, region) AS c FROM (SELECT id, region FROM t) q": ["`q`.`id`"],
+    "SELECT count(*) OVER (PARTITION BY xs, region) AS c FROM t": ["`t`.`region`"],
+    "SELECT count(*) OVER (PARTITION BY xs) AS c FROM t": [],
+    "SELECT q.m FROM (SELECT o.ts, u.w, length(o.month) + u.w AS m FROM odd o LEFT JOIN u ON o.ts > u.w) q": [],
     # Rows that a column more would change, or that do not keep what they are made of.
     "SELECT DISTINCT id FROM t": [],
     "SELECT id, count(*) AS n FROM t GROUP BY id": [],

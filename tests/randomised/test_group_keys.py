@@ -43,6 +43,17 @@ OTHERS = {
     "one total": f"SELECT bool_or(s > 3) AS b FROM {_TOTALS} q",
     "a float": "SELECT x, bool_or(v > 0) AS b FROM (SELECT id, max(x) AS x, max(v) AS v FROM t0 GROUP BY id) q "
     "GROUP BY x",
+    "a window over groups": "SELECT v, count(*) AS c, count(*) OVER () AS m FROM t0 GROUP BY v",
+    "a share of groups": "SELECT b.region, bool_or(b.v > 0) AS o, sum(count(*)) OVER () AS s FROM t0 a LEFT JOIN t1 b "
+    "ON a.id = b.id GROUP BY b.region",
+    "a rank of groups that are merged": "SELECT b.region, count(*) AS c, rank() OVER (ORDER BY count(*) DESC) AS r "
+    "FROM t0 a LEFT JOIN t1 b ON a.id = b.id GROUP BY b.region",
+    "a window over some groups": f"SELECT r, n, bool_or(s > 0) AS b, max(max(s)) OVER (PARTITION BY r) AS m "
+    f"FROM {_TOTALS} q GROUP BY r, n",
+    "a window over groups of totals": f"SELECT n, bool_or(s > 3) AS b, rank() OVER (ORDER BY n) AS p FROM {_TOTALS} q "
+    "GROUP BY n HAVING count(*) < 3",
+    "a key that is not listed": f"SELECT CAST(n AS double) AS k, bool_or(s > 0) AS b FROM {_TOTALS} q "
+    "GROUP BY CAST(n AS double)",
     "QUALIFY": f"SELECT n, bool_or(s > 3) AS b FROM {_TOTALS} q GROUP BY n QUALIFY rank() OVER (ORDER BY n) < 3",
 }
 

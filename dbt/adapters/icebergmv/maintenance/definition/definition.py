@@ -138,8 +138,8 @@ class ViewDefinition:
     @property
     def rows_below(self) -> RowsBelow | None:
         """Return the rows that it groups, as a query of their own, if they are of use."""
-        found = self.merging if self.merging is not None else self.group_keys
-        return None if found is None else found.below
+        found = (part.below for part in (self.merging, self.group_keys) if part is not None)
+        return next((below for below in found if below is not None), None)
 
     @property
     def as_written(self) -> ViewDefinition:

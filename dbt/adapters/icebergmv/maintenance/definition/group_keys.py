@@ -38,22 +38,25 @@ def group_keys(
 ) -> GroupKeys | None:
     """Return the keys of the groups of a parsed SELECT, where some change is answered by no output column.
 
-    None where they are not all listed, or the rows below are not the same at every evaluation.
+    None where they are not all listed, where a row depends on other groups than its own, or where the rows below are
+    not the same at every evaluation.
     """
     select, grouped = parsed.tree, relation.deltas.grouped
     if not isinstance(select, exp.Select) or grouped is None or not grouped.keys or grouped.has_sets:
         return None
     live = frozenset(r.index for r in references if not r.pinned)
-    if not grouped.columns or grouped.has_ties or not need_rows(relation, live) or _has_query_above(select):
+    if not grouped.columns or grouped.has_ties or not need_rows(relation, live) or _reads_more(select):
         return None
     edits = _edits(parsed, sql, select, grouped.keys)
     below = None if edits is None else rows_below(parsed, sql, grouped.columns, known)
     return None if edits is None or below is None else GroupKeys(grouped.keys, below, edits)
 
 
-def _has_query_above(select: exp.Select) -> bool:
+def _reads_more(select: exp.Select) -> bool:
+    """Return whether a row depends on more than its group: by a window over groups, or a subquery in HAVING."""
     having = select.args.get("having")
-    return having is not None and having.find(exp.Query) is not None
+    has_query = having is not None and having.find(exp.Query) is not None
+    return has_query or any(item.find(exp.Window) for item in select.expressions)
 
 
 def _edits(parsed: ParsedSql, sql: str, select: exp.Select, keys: Collection[int]) -> tuple[TextEdit, ...] | None:

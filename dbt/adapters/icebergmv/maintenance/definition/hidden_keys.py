@@ -25,6 +25,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.unlisted import passes_
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
 from dbt.adapters.icebergmv.maintenance.definition.wrapping import query_behind
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Evaluated, OrNull
+from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 
 MOST_KEYS = 4
 """Each is stored with every row."""
@@ -80,8 +81,8 @@ def _keys_of(definition: ViewDefinition, use: Occurrence, partitions: Collection
     found = [_narrowest([c for c in candidates if c[1].column == column]) for column in partitions]
     if not any(found) and not any(_is_join_key(column, use) for column in definition.columns or ()):
         found = [_narrowest([(u, track) for u, track in candidates if _is_join_key(u.column, use)])]
-    if not any(found) and use in definition.obstacles:
-        found = [_narrowest([(u, track) for u, track in candidates if use in u.key_of])]
+    if not any(found) and use in definition.obstacles and not definition.asked.names_some(use.index):
+        found = [_narrowest([(u, track) for u, track in candidates if use in u.key_of and _can_be_listed(u)])]
     return [text for text in found if text is not None]
 
 
@@ -92,6 +93,11 @@ def _follows(track: Track, use: Occurrence) -> bool:
     the SELECT never computes it: nobody reads the column.
     """
     return track.occurrence == use and not any(isinstance(s, OrNull | Computed | Evaluated) for s in track.function)
+
+
+def _can_be_listed(unlisted: Unlisted) -> bool:
+    kind = unlisted.column.type
+    return kind is not None and internal_form(kind, "") is not None
 
 
 def _is_join_key(column: TrackedColumn, use: Occurrence) -> bool:

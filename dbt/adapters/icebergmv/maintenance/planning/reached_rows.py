@@ -82,17 +82,15 @@ class Reaching:
         definition, status = self.definition, self.status
         if definition.group_keys is None or not replaces_reached_groups(definition, status, request):
             return None
-        found = self._reached(request)
+        keys = [columns[place] for place in definition.group_keys.keys]
+        listed = [column for column in keys if internal_form(column.type, "") is not None]
+        found = self._reached(request) if listed else None
         if found is None or isinstance(found, Full):
             return found
         answer: Answer = ()
         if isinstance(found, Merge):
             if not self._pays(found.deltas[0], request):
                 return Full(f"cheaper than to ask which groups are reached ({changes(status)})")
-            keys = [columns[place] for place in definition.group_keys.keys]
-            listed = [column for column in keys if internal_form(column.type, "") is not None]
-            if not listed:
-                return None
             names = column_list([c.name for c in listed])
             parts = signed_queries(definition, self.bases, found.deltas[0], definition.group_keys.edits)
             question = " UNION ALL ".join(select_from(part.text, names) for part in parts)

@@ -193,7 +193,8 @@ Questions = Mapping[Occurrence, Question]
 class Unlisted:
     """A column that a SELECT list could name besides, as `text`; its other columns, and its rows, would stay.
 
-    It is a key of the occurrences in `key_of`: not all columns beside it in its relation of FROM follow them.
+    It is a key of the occurrences in `key_of`: it follows them through all windows of the SELECT or, where there are
+    none, while other columns of its relation in FROM do not.
     """
 
     text: str

@@ -34,10 +34,15 @@ def unlisted(select: exp.Select, names: Names) -> tuple[Unlisted, ...]:
         text = named_slot(number, names.sources) if slot.column.name else None
         if text is not None:
             found.append((slot.alias, text, behind_windows(slot.column, Key(number), windows, names)))
+    if windows:
+        return tuple(Unlisted(text, column, _followed(column)) for _, text, column in found)
     by_all: dict[str, frozenset[Occurrence]] = {}
     for alias, _, column in found:
         followed = _followed(column)
         by_all[alias] = by_all.get(alias, followed) & followed
+    if select.args.get("joins"):
+        # Which columns without an alias are of one relation is not known.
+        by_all[""] = names.sources.relation.occurrences
     return tuple(Unlisted(text, column, _followed(column) - by_all[alias]) for alias, text, column in found)
 
 
