@@ -34,12 +34,6 @@ FULL = {
     "(select id, -x as y from (select id, cast(w as string) as x from {t}))",
     "or_none": "select coalesce(w, 'none') as s, count(distinct id) as n from {t} group by w",
     "beside_texts": "select w as s, count(distinct id) as n from {t} group by w union all select k, v from {u}",
-    "generated": "select x.e from (select k, sum(id) as s from {t} group by k) g "
-    "join lateral explode(array(1, 10, 100)) as x(e) on x.e < g.s",
-    "generated_far": "select x.e from (select k, sum(id) as s from {t} group by k) g "
-    "join lateral explode(array(10, 100)) as x(e) on x.e < g.s",
-    "generated_left": "select x.e from (select k, sum(id) as s from {t} group by k) g "
-    "left join lateral explode(array(10)) as x(e) on x.e < g.s",
 }
 """Nothing says which of their rows a change reaches."""
 
@@ -49,6 +43,12 @@ IN_PART = {
     "distinct_rows": "select distinct w, k from {t}",
     "beside": "select cast(t.w as string) as ws, b.k as bk, t.k as tk from {t} t join {u} b on t.w = b.w",
     "found": "select cast(t.w as string) as ws, t.id from {t} t where t.w in (select b.w from {u} b)",
+    "generated": "select x.e from (select k, sum(id) as s from {t} group by k) g "
+    "join lateral explode(array(1, 10, 100)) as x(e) on x.e < g.s",
+    "generated_far": "select x.e from (select k, sum(id) as s from {t} group by k) g "
+    "join lateral explode(array(10, 100)) as x(e) on x.e < g.s",
+    "generated_left": "select x.e from (select k, sum(id) as s from {t} group by k) g "
+    "left join lateral explode(array(10)) as x(e) on x.e < g.s",
     "generated_of_key": "select g.k, x.e from (select k, sum(id) as s from {t} group by k) g "
     "join lateral explode(array('a', 'b', 'c')) as x(e) on x.e < g.k",
 }
