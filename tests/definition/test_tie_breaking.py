@@ -26,15 +26,12 @@ def analysed(sql: str) -> ViewDefinition:
     return analyse(sql, "ns", columns_of, True)
 
 
+SIGN = ", (`t`.`x` = 0 AND CAST(`t`.`x` AS STRING) = '-0.0')"
 MORE = {
     "SELECT id, region, row_number() OVER (PARTITION BY id ORDER BY d) AS n FROM t": [", `t`.`region`"],
-    "SELECT id, x, row_number() OVER (PARTITION BY id ORDER BY d DESC NULLS LAST) AS n FROM t": [
-        ", CAST(`t`.`x` AS STRING)"
-    ],
-    "SELECT id, x FROM (SELECT *, row_number() OVER (PARTITION BY id ORDER BY x) AS n FROM t) q WHERE n = 1": [
-        ", CAST(`t`.`x` AS STRING)"
-    ],
-    "SELECT id, row_number() OVER (PARTITION BY x ORDER BY id) AS n FROM t": [", CAST(`t`.`x` AS STRING)"],
+    "SELECT id, x, row_number() OVER (PARTITION BY id ORDER BY d DESC NULLS LAST) AS n FROM t": [f", `t`.`x`{SIGN}"],
+    "SELECT id, x FROM (SELECT *, row_number() OVER (PARTITION BY id ORDER BY x) AS n FROM t) q WHERE n = 1": [SIGN],
+    "SELECT id, row_number() OVER (PARTITION BY x ORDER BY id) AS n FROM t": [SIGN],
     "SELECT id, region, lag(d) OVER (PARTITION BY id ORDER BY d) AS p FROM t AS a": [", `a`.`region`"],
     "SELECT id, d, lead(d, 2) OVER (ORDER BY (id + 1)) AS p FROM t": [", `t`.`id`, `t`.`d`"],
     "SELECT id, ntile(4) OVER (ORDER BY d) AS p FROM t": [", `t`.`id`"],
