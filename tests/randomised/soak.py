@@ -13,8 +13,9 @@ import argparse
 import random
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.randomised import corpus_files
@@ -26,7 +27,7 @@ from tests.randomised.planners import RIGHT, Planner, Unanswerable
 from tests.randomised.shapes import MUST_BE_INCREMENTAL
 from tests.randomised.tables import COLUMNS
 from tests.randomised.tally import Tally
-from tests.randomised.views import make_view
+from tests.randomised.views import View, make_view
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,16 @@ def play(database: Database, case: Case, planner: Planner = RIGHT, tally: Tally 
     if tally is not None:
         tally.add(case.view, refreshes)
     return None
+
+
+def refreshes_of(view: View, database: Database, count: int, *, breaks_ties: bool = True) -> Counter[str]:
+    """Run histories of a view, none of which may fail; return how often it was refreshed in which way."""
+    tally = Tally()
+    for seed in range(count):
+        case = replace(make_case(Choices(seed), view), breaks_ties=breaks_ties)
+        failure = play(database, case, tally=tally)
+        assert failure is None, f"seed {seed}: {describe(failure)}"
+    return tally.refreshes
 
 
 _BETWEEN_LINES = 500

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.randomised.choices import Choices
 from tests.randomised.database import Database
-from tests.randomised.histories import make_case
 from tests.randomised.mutants import view
-from tests.randomised.soak import describe, play
-from tests.randomised.tally import Tally
+from tests.randomised.soak import refreshes_of
 from tests.support.shares import one_of
 
 _FIRST = "(SELECT * FROM (SELECT *, row_number() OVER (PARTITION BY id ORDER BY d, w) AS n FROM t0) p WHERE n = 1)"
@@ -58,26 +55,18 @@ OTHERS = {
 }
 
 
-def refreshes_of(sql: str, database: Database, count: int) -> dict[str, int]:
-    tally = Tally()
-    for seed in range(count):
-        failure = play(database, make_case(Choices(seed), view(sql, "id")), tally=tally)
-        assert failure is None, f"seed {seed}: {describe(failure)}"
-    return tally.refreshes
-
-
 @pytest.mark.parametrize("name", one_of(2, VIEWS))
 def test_groups_are_replaced(name: str, database: Database) -> None:
-    found = refreshes_of(VIEWS[name], database, 10)
+    found = refreshes_of(view(VIEWS[name], "id"), database, 10)
     assert found.get("overwrite", 0) > found.get("full", 0), found
 
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_others(name: str, database: Database) -> None:
-    refreshes_of(OTHERS[name], database, 8)
+    refreshes_of(view(OTHERS[name], "id"), database, 8)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", [*VIEWS, *OTHERS])
 def test_in_many_histories(name: str, database: Database) -> None:
-    refreshes_of({**VIEWS, **OTHERS}[name], database, 150)
+    refreshes_of(view({**VIEWS, **OTHERS}[name], "id"), database, 150)

@@ -2,58 +2,43 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
 
-from tests.randomised.choices import Choices
 from tests.randomised.clocks import MOMENTS
-from tests.randomised.histories import Case, Refreshed, make_case, run
+from tests.randomised.histories import Case, Refreshed, run
 from tests.randomised.mutants import view
 from tests.randomised.planners import RIGHT
-from tests.randomised.soak import describe, play
+from tests.randomised.soak import refreshes_of
 from tests.randomised.tables import DAYS, Change, Row, Spec
-from tests.randomised.tally import Tally
 from tests.randomised.tie_views import CARRIED, NUMBERED, SHOWN
 from tests.randomised.ties import TiesAtRandom
-from tests.randomised.views import View
 from tests.support.shares import one_of
-
-
-def refreshes_of(view: View, ties: TiesAtRandom, count: int) -> Counter[str]:
-    """Run histories of a view; return how often it was refreshed in which way."""
-    tally = Tally()
-    for seed in range(count):
-        case = replace(make_case(Choices(seed), view), breaks_ties=False)
-        failure = play(ties, case, tally=tally)
-        assert failure is None, f"seed {seed}: {describe(failure)}"
-    return tally.refreshes
 
 
 @pytest.mark.parametrize("name", one_of(5, SHOWN))
 def test_a_value_that_is_only_shown_is_one_of_its_group(name: str, ties: TiesAtRandom) -> None:
-    found = refreshes_of(SHOWN[name], ties, 6)
+    found = refreshes_of(SHOWN[name], ties, 6, breaks_ties=False)
     assert found["overwrite"] > found["full"], found
 
 
 @pytest.mark.parametrize("name", one_of(5, CARRIED))
 def test_other_rows_follow_from_one_value(name: str, ties: TiesAtRandom) -> None:
-    found = refreshes_of(CARRIED[name], ties, 6)
+    found = refreshes_of(CARRIED[name], ties, 6, breaks_ties=False)
     assert found.keys() == {"full", "none"}, found
 
 
 @pytest.mark.parametrize("name", one_of(5, NUMBERED))
 def test_rows_that_tie_in_a_window_follow_one_order(name: str, ties: TiesAtRandom) -> None:
-    found = refreshes_of(NUMBERED[name], ties, 15)
+    found = refreshes_of(NUMBERED[name], ties, 15, breaks_ties=False)
     assert found["overwrite"] > 4, found
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", [*SHOWN, *CARRIED, *NUMBERED])
 def test_in_many_histories(name: str, ties: TiesAtRandom) -> None:
-    refreshes_of({**SHOWN, **CARRIED, **NUMBERED}[name], ties, 150)
+    refreshes_of({**SHOWN, **CARRIED, **NUMBERED}[name], ties, 150, breaks_ties=False)
 
 
 @pytest.mark.parametrize(

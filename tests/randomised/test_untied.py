@@ -2,31 +2,19 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 import pytest
 
 from tests.randomised.choices import Choices
 from tests.randomised.database import Bag
 from tests.randomised.histories import make_case
 from tests.randomised.mutants import view
-from tests.randomised.soak import describe, play
-from tests.randomised.tally import Tally
+from tests.randomised.soak import refreshes_of
 from tests.randomised.ties import TiesAtRandom
 from tests.randomised.untied import may_tie, untied
 from tests.randomised.untied_views import AGGREGATES, OTHERS, ROWS
 from tests.support.shares import one_of
 
 ALL = {**ROWS, **AGGREGATES, **OTHERS}
-
-
-def refreshes_of(sql: str, ties: TiesAtRandom, count: int) -> Counter[str]:
-    """Run histories of a view; return how often it was refreshed in which way."""
-    tally = Tally()
-    for seed in range(count):
-        failure = play(ties, make_case(Choices(seed), view(sql, "id")), tally=tally)
-        assert failure is None, f"seed {seed}: {describe(failure)}"
-    return tally.refreshes
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -51,22 +39,22 @@ def test_every_order_gives_the_rows_of_one_order(name: str, ties: TiesAtRandom) 
 
 @pytest.mark.parametrize("name", one_of(3, ROWS))
 def test_rows_are_followed_by_their_key(name: str, ties: TiesAtRandom) -> None:
-    found = refreshes_of(ROWS[name], ties, 6)
+    found = refreshes_of(view(ROWS[name], "id"), ties, 6)
     assert found["overwrite"] > found["full"], found
 
 
 @pytest.mark.parametrize("name", one_of(2, AGGREGATES))
 def test_groups_are_merged(name: str, ties: TiesAtRandom) -> None:
-    found = refreshes_of(AGGREGATES[name], ties, 12)
+    found = refreshes_of(view(AGGREGATES[name], "id"), ties, 12)
     assert found["merge"] > 3, found
 
 
 @pytest.mark.parametrize("name", one_of(3, OTHERS))
 def test_others(name: str, ties: TiesAtRandom) -> None:
-    refreshes_of(OTHERS[name], ties, 10)
+    refreshes_of(view(OTHERS[name], "id"), ties, 10)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("name", ALL)
 def test_in_many_histories(name: str, ties: TiesAtRandom) -> None:
-    refreshes_of(ALL[name], ties, 150)
+    refreshes_of(view(ALL[name], "id"), ties, 150)

@@ -13,12 +13,13 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.asking import Known
-from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, before_grouping, characters, list_of
-from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
-from dbt.adapters.icebergmv.maintenance.definition.rows_below import RowsBelow, is_below, need_rows, rows_below
+from dbt.adapters.icebergmv.maintenance.definition.clauses import list_of
+from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
+from dbt.adapters.icebergmv.maintenance.definition.row_states import ungrouped
+from dbt.adapters.icebergmv.maintenance.definition.rows_below import RowsBelow, need_rows, rows_below
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, TextEdit, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, TextEdit
 
 
 @dataclass(frozen=True)
@@ -65,22 +66,17 @@ def _edits(parsed: ParsedSql, sql: str, select: exp.Select, keys: Collection[int
     A key is text of its own: it reads no other item by its alias.
     """
     tokens, items = parsed.tokens, select_items(parsed.tokens)
-    listed, behind = list_of(select, tokens), before_grouping(select, tokens)
+    listed = list_of(select, tokens)
     nodes = [select.expressions[i] for i in keys]
     left_out = {e.output_name.lower() for i, e in enumerate(select.expressions) if i not in keys}
     read = {column.name.lower() for node in nodes for column in node.find_all(exp.Column)}
-    if listed is None or behind is None or left_out & read or any(node.find(exp.Query, exp.Star) for node in nodes):
+    if listed is None or left_out & read or any(node.find(exp.Query, exp.Star) for node in nodes):
         return None
-    texts = []
+    written = []
     for node in nodes:
         starts = [n.meta["start"] for n in node.walk() if "start" in n.meta]
         of_item = items.get(min(starts, default=-1), ())
         if not of_item:
             return None
-        texts.append(sql[of_item[0].start : of_item[-1].end + 1])
-    start, end = characters(Span(listed.start, listed.end), tokens)
-    last = tokens[behind - 1].end + 1
-    edits = (TextEdit(start, end, ", ".join(texts)), TextEdit(last, len(sql), ""))
-    found = parse(with_edits(sql, edits))
-    is_same = is_below(found, select, ", ".join(texts)) and isinstance(found, ParsedSql)
-    return edits if is_same and found.tree.expressions == nodes else None  # type: ignore[union-attr]
+        written.append((sql[of_item[0].start : of_item[-1].end + 1], node))
+    return ungrouped(parsed, sql, listed, written, ())

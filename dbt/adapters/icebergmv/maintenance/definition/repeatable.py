@@ -18,7 +18,7 @@ from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.definition.determinism import COLLATION, order_dependence
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
-from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import numbers_rows
+from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import is_of_rows, numbers_rows
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import AVERAGED_AS_DOUBLES
@@ -86,9 +86,9 @@ def repeatable(
 
 def _may_tie(query: exp.Expr, called: Sequence[str], settled: Collection[int]) -> bool:
     """Return whether the order of rows that tie may decide a value, given the names of all that is called."""
-    numbering = [w for w in query.find_all(exp.Window) if id(w) in settled and numbers_rows(w)]
-    specs = [s for s in query.find_all(exp.WindowSpec) if str(s.args.get("kind") or "").upper() == "ROWS"]
-    is_settled = all(id(spec.parent) in settled for spec in specs)
+    windows = list(query.find_all(exp.Window))
+    numbering = [window for window in windows if id(window) in settled and numbers_rows(window)]
+    is_settled = all(id(window) in settled for window in windows if is_of_rows(window))
     tied = [name for name in called if known_of(name).by_place or name == "nth_value"]
     return not is_settled or len(tied) > len(numbering)
 

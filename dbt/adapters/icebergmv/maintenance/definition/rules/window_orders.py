@@ -24,6 +24,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     TrackedColumn,
     WindowOrder,
 )
+from dbt.adapters.icebergmv.maintenance.definition.rules.windows import own_windows
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 from dbt.adapters.icebergmv.maintenance.definition.unread_columns import words_of_read_columns
 from dbt.adapters.icebergmv.maintenance.definition.written_columns import written_slot
@@ -40,7 +41,8 @@ _OTHER_ROWS = ("group", "having", "sample", "pivots", "connect", "match", "kind"
 def window_orders(select: exp.Select, names: Names) -> tuple[WindowOrder, ...]:
     """Return the windows of a SELECT that would have one value for every row, perhaps ordered by more columns."""
     sql = names.scope.sql
-    windows = [window for window in _windows_of(select) if _is_of_places(window, sql) and _has_order_of_its_own(window)]
+    own = own_windows(select, ("qualify",))
+    windows = [window for window in own if _is_of_places(window, sql) and _has_order_of_its_own(window)]
     if not windows or any(map(select.args.get, _OTHER_ROWS)) or aggregates_all_rows(select):
         return ()
     # Texts of a collation may be equal and yet be told apart.
@@ -68,13 +70,6 @@ def is_of_rows(window: exp.Window) -> bool:
     """Return whether the frame of a window counts rows."""
     spec = window.args.get("spec")
     return spec is not None and str(spec.args.get("kind") or "").upper() == "ROWS"
-
-
-def _windows_of(select: exp.Select) -> Iterator[exp.Window]:
-    for place in (*select.expressions, select.args.get("qualify")):
-        for window in place.find_all(exp.Window) if place is not None else ():
-            if window.find_ancestor(exp.Query) is select:
-                yield window
 
 
 def _is_of_places(window: exp.Window, sql: str) -> bool:

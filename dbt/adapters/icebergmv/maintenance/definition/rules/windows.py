@@ -7,7 +7,7 @@ the other one is made of is followed to the month and back first.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -47,14 +47,15 @@ def behind_windows(column: TrackedColumn, key: Key, windows: Sequence[Sequence[K
 def partitions_of_windows(select: exp.Select) -> list[list[exp.Expr]]:
     """Return the expressions in PARTITION BY of each window of the SELECT list, QUALIFY and ORDER BY."""
     named = {w.this.name.lower(): w for w in select.args.get("windows") or () if isinstance(w.this, exp.Identifier)}
-    places = [*select.expressions, select.args.get("qualify"), select.args.get("order")]
-    found = []
-    for place in places:
+    return [_partition_by(window, named) for window in own_windows(select, ("qualify", "order"))]
+
+
+def own_windows(select: exp.Select, clauses: Iterable[str]) -> Iterator[exp.Window]:
+    """Yield the windows of the list of a SELECT and of some of its clauses, without those of queries in them."""
+    for place in (*select.expressions, *map(select.args.get, clauses)):
         for window in place.find_all(exp.Window) if place is not None else ():
-            if _is_inside_query(window, select):
-                continue
-            found.append(_partition_by(window, named))
-    return found
+            if window.find_ancestor(exp.Query) is select:
+                yield window
 
 
 def _partition_by(window: exp.Window, named: dict[str, exp.Window]) -> list[exp.Expr]:
@@ -63,7 +64,3 @@ def _partition_by(window: exp.Window, named: dict[str, exp.Window]) -> list[exp.
     alias = window.args.get("alias")
     of = named.get(alias.name.lower()) if alias is not None else None
     return list(of.args.get("partition_by") or ()) if of is not None else []
-
-
-def _is_inside_query(window: exp.Window, select: exp.Select) -> bool:
-    return window.find_ancestor(exp.Query) is not select
