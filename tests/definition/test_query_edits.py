@@ -59,6 +59,40 @@ def test_a_term_is_cut_down_to_its_subquery(sql: str) -> None:
     assert edited(sql, kind, exp.Select, 1) == text
 
 
+COPIED: dict[str, tuple[EditKind, str]] = {
+    "SELECT f(EXISTS (SELECT 1 FROM u)) FROM t": ("where exists", " FROM t WHERE EXISTS (SELECT 1 FROM u)"),
+    "SELECT 2 * (SELECT max(b) FROM u) FROM t JOIN v ON t.a = v.a WHERE(x)GROUP BY ALL": (
+        "where exists",
+        " FROM t JOIN v ON t.a = v.a WHERE EXISTS (SELECT max(b) FROM u) AND ((x))GROUP BY ALL",
+    ),
+    "SELECT x, CASE WHEN NOT f(a, b) NOT IN (SELECT b FROM u) THEN y END AS z FROM t ORDER BY 1": (
+        "where in",
+        " FROM t WHERE f(a, b) IN (SELECT b FROM u) ORDER BY 1",
+    ),
+    "SELECT count_if(a + 1 IN (SELECT b FROM u) AND x) FROM t LATERAL VIEW explode(c) AS d WHERE y OR z -- or so": (
+        "where in",
+        " FROM t LATERAL VIEW explode(c) AS d WHERE a + 1 IN (SELECT b FROM u) AND ( y OR z) -- or so",
+    ),
+}
+
+
+@pytest.mark.parametrize("sql", COPIED)
+def test_a_subquery_of_a_list_is_copied_to_the_where(sql: str) -> None:
+    kind, text = COPIED[sql]
+    own = sql.index(" FROM t")
+    assert edited(sql, kind, exp.Select, 1) == f"{sql[:own]}{text}"
+
+
+def test_a_copy_has_the_edits_of_what_it_copies() -> None:
+    sql = "SELECT EXISTS (SELECT x FROM u WHERE NOT EXISTS (SELECT 1 FROM v)) FROM t WHERE y"
+    parsed = parse(sql)
+    assert isinstance(parsed, ParsedSql)
+    _, one, two = (s for s in parsed.tree.walk(bfs=False) if isinstance(s, exp.Select))
+    edits = text_edits(parsed, sql, [Edit("where exists", id(one)), Edit("exists", id(two))])
+    inside = "EXISTS (SELECT x FROM u WHERE EXISTS (SELECT 1 FROM v))"
+    assert edits is not None and with_edits(sql, edits) == f"SELECT {inside} FROM t WHERE {inside} AND ( y)"
+
+
 def test_an_edit_inside_a_part_that_goes_has_no_effect() -> None:
     sql = "SELECT x FROM t WHERE y IN (SELECT a FROM v WHERE w) OR b IN (SELECT c FROM u)"
     parsed = parse(sql)

@@ -234,7 +234,15 @@ REACHES = {
     },
     # A subquery over other tables follows from the columns that it takes from outside.
     "SELECT d, (SELECT max(w) FROM u) AS m FROM t": {1: ("d", "", "{sql}")},
-    "SELECT d, (SELECT max(w) FROM u WHERE u.id = t.id) AS m FROM t": {1: ("d", "", "{sql}")},
+    "SELECT d, (SELECT max(w) FROM u WHERE u.id = t.id) AS m FROM t": {
+        0: (
+            "d",
+            "",
+            "SELECT d, (SELECT max(w) FROM u WHERE u.id = t.id HAVING count(1) > 0) AS m FROM t "
+            "WHERE EXISTS (SELECT max(w) FROM u WHERE u.id = t.id HAVING count(1) > 0)",
+        ),
+        1: ("d", "", "{sql}"),
+    },
     f"SELECT region FROM ({T}) x WHERE EXISTS (SELECT 1 FROM u WHERE u.w = x.s)": {
         0: ("region", "", f"SELECT region FROM ({T}) x WHERE (true OR EXISTS (SELECT 1 FROM u WHERE u.w = x.s))"),
         1: ("region", "", "{sql}"),
@@ -325,6 +333,103 @@ REACHES = {
             "",
             "SELECT region FROM t WHERE id IN (SELECT id FROM u WHERE EXISTS (SELECT 1 FROM odd WHERE odd.d = t.d))",
         ),
+    },
+    # A subquery in the list asks for the rows of which it says something else; what it makes is answered by nothing.
+    "SELECT region, count_if(NOT EXISTS (SELECT 1 FROM u WHERE u.id = t.id)) AS c FROM t GROUP BY region": {
+        0: (
+            "region",
+            "",
+            "SELECT region, count_if(NOT EXISTS (SELECT 1 FROM u WHERE u.id = t.id)) AS c FROM t "
+            "WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id) GROUP BY region",
+        ),
+        1: ("region", "", "{sql}"),
+    },
+    "SELECT region, sum((SELECT sum(w) FROM u WHERE u.id = t.id)) AS c FROM t WHERE(v > 1) GROUP BY region": {
+        0: (
+            "region",
+            "",
+            "SELECT region, sum((SELECT sum(w) FROM u WHERE u.id = t.id HAVING count(1) > 0)) AS c FROM t WHERE EXISTS "
+            "(SELECT sum(w) FROM u WHERE u.id = t.id HAVING count(1) > 0) AND ((v > 1)) GROUP BY region",
+        ),
+        1: ("region", "", "{sql}"),
+    },
+    "SELECT region, CASE WHEN t.v + 1 IN (SELECT w FROM u) THEN 1 END AS f, v FROM t": {
+        0: (
+            "region, v",
+            "",
+            "SELECT region, CASE WHEN t.v + 1 IN (SELECT w FROM u) THEN 1 END AS f, v FROM t "
+            "WHERE t.v + 1 IN (SELECT w FROM u)",
+        ),
+        1: ("region, v", "", "{sql}"),
+    },
+    "SELECT v FROM (SELECT v, region, NOT EXISTS (SELECT 1 FROM u WHERE u.id = t.id) AS f FROM t) WHERE f AND v > 1": {
+        0: (
+            "v",
+            "",
+            "SELECT v FROM (SELECT v, region, NOT EXISTS (SELECT 1 FROM u WHERE u.id = t.id) AS f FROM t "
+            "WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id)) WHERE (true OR f) AND v > 1",
+        ),
+        1: ("v", "", "{sql}"),
+    },
+    "SELECT EXISTS (SELECT 1 FROM u WHERE u.id = t.id) AS f, count(*) AS c FROM t GROUP BY ALL HAVING count(*) > 1": {
+        0: (
+            "",
+            "",
+            "SELECT EXISTS (SELECT 1 FROM u WHERE u.id = t.id) AS f, count(*) AS c FROM t "
+            "WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id) GROUP BY ALL HAVING (true OR count(*) > 1)",
+        ),
+        1: (
+            "",
+            "",
+            "SELECT EXISTS (SELECT 1 FROM u WHERE u.id = t.id) AS f, count(*) AS c FROM t "
+            "GROUP BY ALL HAVING (true OR count(*) > 1)",
+        ),
+    },
+    # Two levels: the copy of the outer one has the term of the inner one.
+    "SELECT region, EXISTS (SELECT CASE WHEN EXISTS (SELECT 1 FROM odd WHERE odd.d = u.d) THEN 1 END FROM u "
+    "WHERE u.id = t.id) AS f FROM t": {
+        0: (
+            "region",
+            "",
+            "SELECT region, EXISTS (SELECT CASE WHEN EXISTS (SELECT 1 FROM odd WHERE odd.d = u.d) THEN 1 END FROM u "
+            "WHERE EXISTS (SELECT 1 FROM odd WHERE odd.d = u.d) AND ( u.id = t.id)) AS f FROM t WHERE EXISTS (SELECT "
+            "CASE WHEN EXISTS (SELECT 1 FROM odd WHERE odd.d = u.d) THEN 1 END FROM u WHERE EXISTS (SELECT 1 FROM odd "
+            "WHERE odd.d = u.d) AND ( u.id = t.id))",
+        ),
+        1: (
+            "region",
+            "",
+            "SELECT region, EXISTS (SELECT CASE WHEN EXISTS (SELECT 1 FROM odd WHERE odd.d = u.d) THEN 1 END FROM u "
+            "WHERE u.id = t.id) AS f FROM t WHERE EXISTS (SELECT CASE WHEN EXISTS (SELECT 1 FROM odd WHERE odd.d = u.d) "
+            "THEN 1 END FROM u WHERE u.id = t.id)",
+        ),
+        2: ("region", "", "{sql}"),
+    },
+    # An alias of the list is no name behind a point.
+    "SELECT region, EXISTS (SELECT 1 FROM u WHERE u.id = t.id) AS id, sum(v) AS w FROM t GROUP BY region, t.id": {
+        0: (
+            "region",
+            "",
+            "SELECT region, EXISTS (SELECT 1 FROM u WHERE u.id = t.id) AS id, sum(v) AS w FROM t "
+            "WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.id) GROUP BY region, t.id",
+        ),
+        1: ("region", "", "{sql}"),
+    },
+    # The same rows for all, and what has no such meaning in a WHERE: nothing is asked of the tables inside.
+    "SELECT region, (SELECT max(w) FROM u) AS m FROM t": {1: ("region", "", "{sql}")},
+    "SELECT region, id NOT IN (SELECT u.id FROM u) AS f FROM t": {1: ("region", "", "{sql}")},
+    "SELECT region, t.id AS k, EXISTS (SELECT 1 FROM u WHERE u.id = k) AS f FROM t": {1: ("region, k", "", "{sql}")},
+    "SELECT region, (SELECT max(w) FROM u WHERE u.id = t.id LIMIT 1) AS f FROM t": {1: ("region", "", "{sql}")},
+    "SELECT region, count(*) AS c FROM t GROUP BY region HAVING EXISTS (SELECT 1 FROM u WHERE u.id = count(*))": {
+        0: (
+            "region",
+            "",
+            "SELECT region, count(*) AS c FROM t GROUP BY region HAVING (true OR EXISTS (SELECT 1 FROM u "
+            "WHERE u.id = count(*)))",
+        )
+    },
+    "SELECT region, explode(array(EXISTS (SELECT 1 FROM u WHERE u.id = t.id))) AS e FROM t": {
+        1: ("region, e", "", "{sql}")
     },
     "SELECT max(d) AS d FROM t HAVING max(v) > (SELECT max(w) FROM u)": {
         0: ("", "", "SELECT max(d) AS d FROM t HAVING count(1) > 0 AND (true OR max(v) > (SELECT max(w) FROM u))")

@@ -71,6 +71,29 @@ def in_subquery(b: Builder, depth: int) -> Relation:
     return ending(b, _body(b, outer, inner, condition))
 
 
+def listed_subquery(b: Builder, depth: int) -> Relation:
+    """Return a relation whose measure is told by a subquery in the SELECT list."""
+    outer, inner = two_sources(b, depth)
+    use = b.one_of("exists", "not exists", "in", "not in")
+    if use.endswith("exists"):
+        condition = f"{use.upper()} (SELECT 1 FROM {inner.text} WHERE {_correlation(b, outer, inner, use)})"
+    else:
+        column = b.one_of(b.key, b.group)
+        where = b.one_of("", f" WHERE {b.predicate(inner.alias)}", f" WHERE {inner.alias}.{column} IS NOT NULL")
+        rows = f"SELECT {inner.alias}.{column} FROM {inner.text}{where}"
+        condition = f"{outer.alias}.{column} {use.upper()} ({rows})"
+    b.note(f"{use} in the SELECT list, subquery changed", inner.tables - outer.tables)
+    key, group, measure = (f"{outer.alias}.{c}" for c in b.columns)
+    told = f"CASE WHEN {condition} THEN {measure} ELSE 0 END"
+    tables = outer.tables | inner.tables
+    if b.choices.chance(0.5):
+        return ending(b, Body(key, group, told, outer.text, b.where(outer.alias, 0.3), tables))
+    alias = b.name("s")
+    rows = f"(SELECT {key}, {group}, {told} AS {b.measure} FROM {outer.text}{b.where(outer.alias, 0.3)}) {alias}"
+    key, group, measure = (f"{alias}.{c}" for c in b.columns)
+    return ending(b, Body(key, group, measure, rows, b.where(alias, 0.3), tables))
+
+
 def scalar_subquery(b: Builder, depth: int) -> Relation:
     outer, inner = b.source(depth - 1), b.source(depth - 1)
     tables = outer.tables | inner.tables

@@ -15,6 +15,7 @@ from tests.randomised.filtering_mutants import FILTERING_MUTANTS
 from tests.randomised.group_mutants import GROUP_MUTANTS
 from tests.randomised.hidden_key_mutants import HIDDEN_KEY_MUTANTS
 from tests.randomised.histories import Case, make_case, run
+from tests.randomised.listed_mutants import LISTED_MUTANTS
 from tests.randomised.merging_mutants import MERGING_MUTANTS
 from tests.randomised.mutants import MUTANTS, Mutant
 from tests.randomised.planners import RIGHT, Planner
@@ -27,6 +28,7 @@ ALL = {
     **ASKING_MUTANTS,
     **MERGING_MUTANTS,
     **GROUP_MUTANTS,
+    **LISTED_MUTANTS,
     **CLOCK_MUTANTS,
     **HIDDEN_KEY_MUTANTS,
     **FILTERING_MUTANTS,

@@ -53,6 +53,7 @@ PRODUCTIONS: list[Production] = [
     joins.equated_inside,
     subqueries.in_subquery,
     subqueries.in_subquery,
+    subqueries.listed_subquery,
     subqueries.scalar_subquery,
     subqueries.set_operation,
     subqueries.set_operation,

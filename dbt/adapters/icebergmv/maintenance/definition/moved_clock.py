@@ -23,8 +23,8 @@ from functools import reduce
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.added_terms import add_term, edits_for_term
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Known, origins_of, reach_of, scope_of
-from dbt.adapters.icebergmv.maintenance.definition.clauses import before_grouping, clause_of
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock, literals, with_literals
 from dbt.adapters.icebergmv.maintenance.definition.clock_places import ClockText, Condition, Step, clock_text
 from dbt.adapters.icebergmv.maintenance.definition.cte_copies import with_copies
@@ -110,7 +110,8 @@ def _asked_sql(question: _Question) -> str | None:
     if step.select is None:
         (term,) = step.conditions
         return with_edits(text.sql, [*edits, TextEdit(term.start, term.end, differences[0])])
-    passes = _in_where(step.select, f"({' OR '.join(differences)})", text)
+    any_of = TextEdit(0, 0, f"({' OR '.join(differences)})")
+    passes = edits_for_term(step.select, any_of, text.parsed.tokens)
     return None if passes is None else with_edits(text.sql, [*passes, *edits])
 
 
@@ -120,22 +121,6 @@ def _difference(question: _Question, condition: Condition) -> str:
     moved = [replace(c, start=c.start - condition.start, end=c.end - condition.start) for c in own]
     old, new = (with_edits(sql, literals(moved, clock)) for clock in (question.before, question.now))
     return passes_once(new, old) if condition.is_plain else f"(NOT (({new}) <=> ({old})))"
-
-
-def _in_where(select: exp.Select, term: str, text: ClockText) -> list[TextEdit] | None:
-    """Return the edits that add a term to the WHERE of a SELECT; None where its place in the text is not found."""
-    tokens, where = text.parsed.tokens, select.args.get("where")
-    behind = before_grouping(select, tokens)
-    if behind is None:
-        return None
-    end = tokens[behind - 1].end + 1
-    if where is None:
-        return [TextEdit(end, end, f" WHERE {term}")]
-    condition = clause_of(where, tokens)
-    if condition is None:
-        return None
-    start = tokens[condition.start - 1].end + 1
-    return [TextEdit(start, start, f" {term} AND ("), TextEdit(end, end, ")")]
 
 
 def _asked_tree(question: _Question) -> tuple[exp.Expr, exp.Expr]:
@@ -154,10 +139,9 @@ def _asked_tree(question: _Question) -> tuple[exp.Expr, exp.Expr]:
             changed = either if is_term else with_literals(condition.node, question.clock_of(number))
             nodes[numbers[id(condition.node)]].replace(changed)
     if step.select is not None:
-        select, term = nodes[numbers[id(step.select)]], exp.Paren(this=either)
-        where = select.args.get("where")
-        whole = term if where is None else exp.And(this=term, expression=exp.Paren(this=where.this))
-        select.set("where", exp.Where(this=whole))
+        select = nodes[numbers[id(step.select)]]
+        if isinstance(select, exp.Select):
+            add_term(select, exp.Paren(this=either))
     return copy.this, moved
 
 

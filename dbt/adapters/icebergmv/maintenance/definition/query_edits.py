@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping, Sequence
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
+from dbt.adapters.icebergmv.maintenance.definition.added_terms import add_term, edits_for_term, order_of
 from dbt.adapters.icebergmv.maintenance.definition.clauses import (
     SET_OPERATIONS,
     Span,
@@ -19,6 +20,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clauses import (
     clause_of,
     first_name,
     last_before,
+    list_of,
     on_of,
     operand_before,
     parentheses_around,
@@ -39,10 +41,13 @@ _JOINS: Mapping[EditKind, tuple[str | None, str | None]] = {
 
 _SOME_ROW = "count(1) > 0"
 _BEFORE_HAVING, _NEW_HAVING = f" {_SOME_ROW} AND", f" HAVING {_SOME_ROW}"
-_PLACES = {_BEFORE_HAVING: -1, _NEW_HAVING: 1}
+_PLACES = {_BEFORE_HAVING: -1, _NEW_HAVING: 2}
 """Before the term that begins at the same place, and behind the one that ends there."""
 
-_LATER: Mapping[EditKind, int] = {"some row": 1, "union": 2}
+_LATER: Mapping[EditKind, int] = {"some row": 1, "union": 2, "where exists": 3, "where in": 3}
+
+
+_COPIES = ("where exists", "where in")
 
 
 def text_edits(parsed: ParsedSql, sql: str, edits: Collection[Edit]) -> tuple[TextEdit, ...] | None:
@@ -54,11 +59,11 @@ def text_edits(parsed: ParsedSql, sql: str, edits: Collection[Edit]) -> tuple[Te
     wanted = sorted((numbers[e.node], e.kind) for e in edits)
     found: list[TextEdit] = []
     for number, kind in wanted:
-        places = _places(kind, nodes[number], parsed.tokens)
+        places = _places(kind, nodes[number], sql, parsed.tokens)
         if places is None:
             return None
         found += places
-    found.sort(key=lambda edit: (edit.start, _PLACES.get(edit.text, 0)))
+    found.sort(key=lambda edit: (edit.start, _PLACES.get(edit.text) or order_of(edit)))
     again = parse(with_edits(sql, found))
     is_same = isinstance(again, ParsedSql) and again.tree == _edited(parsed.tree, wanted)
     return tuple(found) if is_same else None
@@ -67,11 +72,12 @@ def text_edits(parsed: ParsedSql, sql: str, edits: Collection[Edit]) -> tuple[Te
 def _edited(tree: exp.Expr, edits: Sequence[tuple[int, EditKind]]) -> exp.Expr:
     """Return a copy of the tree with the edits; nodes are given by their number in a walk.
 
-    Conditions come first, then what is put around them; a set operation, whose node goes, comes last.
+    Conditions come first, then what is put around them; a set operation, whose node goes, comes later. Copies come
+    last, the inner ones before those of what is around them.
     """
     copy = exp.Paren(this=tree.copy())
     nodes = list(copy.this.walk())
-    for number, kind in sorted(edits, key=lambda e: (_LATER.get(e[1], 0), e[0])):
+    for number, kind in sorted(edits, key=lambda e: (_LATER.get(e[1], 0), -e[0] if e[1] in _COPIES else e[0])):
         _edit(kind, nodes[number])
     return copy.this  # type: ignore[no-any-return]
 
@@ -90,6 +96,11 @@ def _edit(kind: EditKind, node: exp.Expr) -> None:
             _term_around(node).replace(exp.Exists(this=node))
         case "in":
             _term_around(node).replace(node.find_ancestor(exp.In))
+        case "where exists":
+            add_term(_select_around(node), exp.Exists(this=node.copy()))
+        case "where in":
+            compared = node.find_ancestor(exp.In)
+            add_term(_select_around(node), exp.In() if compared is None else compared.copy())
         case "semi join":
             node.set("kind", "SEMI")
         case "union":
@@ -121,7 +132,15 @@ def _term_around(query: exp.Expr) -> exp.Expr:
     return term_around(where, query)
 
 
-def _places(kind: EditKind, node: exp.Expr, tokens: Sequence[Token]) -> list[TextEdit] | None:
+def _select_around(query: exp.Expr) -> exp.Select:
+    """Return the SELECT in whose list a subquery is."""
+    select = query.find_ancestor(exp.Select)
+    if select is None:
+        raise AssertionError("only subqueries in the list of a SELECT are copied to its WHERE")
+    return select
+
+
+def _places(kind: EditKind, node: exp.Expr, sql: str, tokens: Sequence[Token]) -> list[TextEdit] | None:
     """Return what an edit changes in the text; None when its place is not found."""
     match kind:
         case "all rows":
@@ -134,6 +153,8 @@ def _places(kind: EditKind, node: exp.Expr, tokens: Sequence[Token]) -> list[Tex
             return _with_having(node, tokens)
         case "exists" | "in":
             return _leave_subquery(node, kind, tokens)
+        case "where exists" | "where in":
+            return _copy_subquery(node, kind, sql, tokens)
         case "union":
             at = last_before(first_name(node.expression, tokens), SET_OPERATIONS, tokens)
             return None if at is None else [_replaced(tokens[at : at + 1], "UNION")]
@@ -183,14 +204,39 @@ def _leave_subquery(query: exp.Expr, kind: EditKind, tokens: Sequence[Token]) ->
     behind = [TextEdit(closed, end, "")] if end > closed else []
     if kind == "exists":
         return [TextEdit(start, opened, "EXISTS "), *behind]
+    compared = _compared_by_in(around, term, tokens)
+    if compared is None:
+        return None
+    operand, operand_end = characters(compared, tokens)
+    before = [TextEdit(start, operand, "")] if operand > start else []
+    negation = tokens[compared.end].token_type == TokenType.NOT
+    return [*before, *([TextEdit(operand_end, opened, " IN ")] if negation else []), *behind]
+
+
+def _copy_subquery(query: exp.Expr, kind: EditKind, sql: str, tokens: Sequence[Token]) -> list[TextEdit] | None:
+    select = _select_around(query)
+    within = list_of(select, tokens)
+    around = None if within is None or not isinstance(query, exp.Query) else parentheses_around(query, within, tokens)
+    if within is None or around is None:
+        return None
+    copied = characters(around, tokens)
+    if kind == "where exists":
+        return edits_for_term(select, TextEdit(0, 0, "EXISTS ", copied), tokens)
+    compared = _compared_by_in(around, within, tokens)
+    if compared is None:
+        return None
+    # What is compared holds no table, so that nothing in it is edited.
+    start, end = characters(compared, tokens)
+    return edits_for_term(select, TextEdit(0, 0, f"{sql[start:end]} IN ", copied), tokens)
+
+
+def _compared_by_in(around: Span, within: Span, tokens: Sequence[Token]) -> Span | None:
+    """Return the tokens of x in `x IN (...)` or `x NOT IN (...)`, whose parentheses are given."""
     word = last_before(around.start, (TokenType.IN,), tokens)
     if word is None:
         return None
-    negated = tokens[word - 1].token_type == TokenType.NOT
-    operand = tokens[operand_before(word - negated, term, tokens)].start
-    before = [TextEdit(start, operand, "")] if operand > start else []
-    negation = [TextEdit(tokens[word - 1].start, tokens[word].start, "")] if negated else []
-    return [*before, *negation, *behind]
+    end = word - (tokens[word - 1].token_type == TokenType.NOT)
+    return Span(operand_before(end, within, tokens), end)
 
 
 def _joined(kind: EditKind, join: exp.Expr, tokens: Sequence[Token]) -> list[TextEdit] | None:

@@ -5,7 +5,7 @@ The text is never regenerated: a reference keeps the span of its name, so that i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -117,11 +117,16 @@ def cte_of(table: exp.Table) -> exp.CTE | None:
 
 @dataclass(frozen=True)
 class TextEdit:
-    """A part of a text, end exclusive, and what is there instead."""
+    """A part of a text, end exclusive, and what is there instead.
+
+    With `copied` that is the text, a copy of another part as the other edits leave it, and the text `behind` it.
+    """
 
     start: int
     end: int
     text: str
+    copied: tuple[int, int] | None = None
+    behind: str = ""
 
 
 def splice(sql: str, replacements: Mapping[TableReference, str], edits: Iterable[TextEdit] = ()) -> str:
@@ -143,11 +148,17 @@ def with_edits(sql: str, edits: Iterable[TextEdit]) -> str:
 
     An edit inside a part that another one replaces has no effect.
     """
+    return _edited(sql, 0, len(sql), sorted(edits, key=lambda e: e.start))
+
+
+def _edited(sql: str, start: int, end: int, edits: Sequence[TextEdit]) -> str:
     pieces: list[str] = []
-    position = 0
-    for edit in sorted(edits, key=lambda e: e.start):
-        if edit.start < position:
+    position = start
+    for edit in edits:
+        if edit.start < position or edit.end > end:
             continue
         pieces += [sql[position : edit.start], edit.text]
+        if edit.copied is not None:
+            pieces += [_edited(sql, *edit.copied, edits), edit.behind]
         position = edit.end
-    return "".join([*pieces, sql[position:]])
+    return "".join([*pieces, sql[position:end]])

@@ -111,8 +111,8 @@ def _slots_inside(query: exp.Query, names: Names) -> frozenset[int] | None:
     for column in query.find_all(exp.Column):
         name, qualifier = column.name.lower(), column.table.lower()
         is_star_of_slots = isinstance(column.this, exp.Star) and qualifier in aliases
-        if is_star_of_slots or name in names.aliases or qualifier in names.aliases:
-            return None
+        if is_star_of_slots or column.parts[0].name.lower() in names.aliases:
+            return None  # An alias can only be meant by the first part of a name.
         for i, slot in enumerate(names.sources.slots):
             of_slot = slot.column.name.lower()
             if of_slot == qualifier or (of_slot == name and qualifier in ("", slot.alias)):
@@ -161,9 +161,25 @@ def filtered_by(sources: Sources, query: exp.Query, inside: TrackedRelation, row
     others the rows are those for which there is any such row.
     """
     asked = {o: q.with_edit("in" if o in rows else "exists", query) for o, q in inside.questions.items()}
+    return _asked_of_rows(sources, asked)
+
+
+def listed_by(sources: Sources, query: exp.Query, questions: Questions, rows: Collection[Occurrence]) -> Sources:
+    """Return FROM below a SELECT list that holds a subquery, with these questions of what the subquery reads.
+
+    The list says something else of those rows that a term with the subquery would let pass or not. One more term asks
+    for them. `rows` as in `filtered_by`.
+    """
+    asked = {o: q.with_edit("where in" if o in rows else "where exists", query) for o, q in questions.items()}
+    found = _asked_of_rows(sources, asked)
+    return replace(found, listed=found.listed | frozenset(asked))
+
+
+def _asked_of_rows(sources: Sources, questions: Questions) -> Sources:
+    """Return FROM with questions whose answers are rows of it, while none of these changes."""
     every = frozenset(range(len(sources.slots)))
-    answered = {**answered_slots(sources), **dict.fromkeys(asked, every)}
-    return with_answers(sources, answered, {**sources.relation.questions, **asked})
+    answered = {**answered_slots(sources), **dict.fromkeys(questions, every)}
+    return with_answers(sources, answered, {**sources.relation.questions, **questions})
 
 
 def without_term(sources: Sources, term: exp.Expr) -> Sources:
@@ -179,10 +195,16 @@ def generated(sources: Sources, call: exp.Expr, names: Names) -> Sources:
 
 def answering(sources: Sources, expressions: Iterable[exp.Expr], names: Names) -> Sources:
     """Return FROM with the questions of those occurrences that answer all that some expressions read."""
-    slots = _union(slots_read(expression, names) for expression in expressions)
+    read = list(expressions)
+    slots, inside = _union(slots_read(expression, names) for expression in read), _listed_in(read, sources)
     answered, questions = answered_slots(sources), sources.relation.questions
-    kept = {o: q for o, q in questions.items() if slots is not None and slots <= answered[o]}
+    kept = {o: q for o, q in questions.items() if slots is not None and slots <= answered[o] and o not in inside}
     return with_questions(sources, kept)
+
+
+def _listed_in(expressions: Iterable[exp.Expr], sources: Sources) -> frozenset[Occurrence]:
+    """Return the occurrences that subqueries in these items of a SELECT list may read."""
+    return sources.listed if any(e.find(exp.Query) for e in expressions) else frozenset()
 
 
 def side_and_kind(join: exp.Join) -> tuple[str, str]:
@@ -318,7 +340,8 @@ class Made:
         slots = slots_read(expression, self.names)
         if not slots or not all(self._is_made_by(expression, level) for level in self.levels):
             return frozenset()
-        return frozenset(o for o, found in answered_slots(self.names.sources).items() if slots <= found)
+        inside = _listed_in([expression], self.names.sources)
+        return frozenset(o for o, found in answered_slots(self.names.sources).items() if slots <= found) - inside
 
     def slot_answers(self, slot: int) -> frozenset[Occurrence]:
         """Return the same for a column that `*` shows."""

@@ -13,13 +13,19 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.answers import filtered, filtered_by, without_term
+from dbt.adapters.icebergmv.maintenance.definition.rules.answers import (
+    filtered,
+    filtered_by,
+    listed_by,
+    slots_read,
+    without_term,
+)
 from dbt.adapters.icebergmv.maintenance.definition.rules.constants import without_ruled_out
 from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts, equalities, term_around
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_clause import TrackQuery, track_from
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources, are_comparable, through
-from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import has_grouping_sets
+from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import has_grouping_sets, is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import shows_ties
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
@@ -85,7 +91,7 @@ def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: 
     gained: dict[int, Tracks] = {}
     if place is not None and isinstance(query, exp.Select) and not limited:
         aliases = _aliases(select) if place in ("having", "qualify") else frozenset[str]()
-        links = [*_correlated(query, names, aliases, scope, track)]
+        links = [*_correlated(query, _names_of(query, scope, track), names, aliases)]
         if isinstance(use, exp.In) and _is_list_of(use, query) and not _names_alias(use.this, aliases):
             links += _in(use, inside.columns, names, only_filters=_only_filters(use))
         for slot, tracks in links:
@@ -98,13 +104,39 @@ def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: 
     if shows_ties(inside):
         below = replace(below, has_ties=True, loosened=None)
     found = replace(outer, relation=below).with_tracks(gained)
-    if place != "where":
-        return found
-    if shows_ties(inside):
+    if place == "where" and shows_ties(inside):
         found = without_term(found, term_around(select.args["where"], query))
     if outer.relation.has_ties or _names_ties(query, use, outer) or (shows_ties(inside) and not _is_test(use)):
         return found
-    return filtered_by(found, query, inside, _listed(query, use, inside, names))
+    rows = _listed(query, use, inside, names)
+    if place == "where":
+        return filtered_by(found, query, inside, rows)
+    if place == "expressions" and isinstance(query, exp.Select) and _is_known_in_where(query, use, select, names):
+        reads_row = _reads_row(query, _names_of(query, scope, track), names)
+        asked = {o: question for o, question in inside.questions.items() if reads_row or o in rows}
+        return listed_by(found, query, asked, rows)
+    return found
+
+
+def _is_known_in_where(query: exp.Select, use: exp.Expr | None, select: exp.Select, outer: Names) -> bool:
+    """Return whether a subquery of the SELECT list means the same in its WHERE.
+
+    An alias of the list, and an aggregate of its rows, is nothing there.
+    """
+    names = replace(outer, aliases=dict.fromkeys(_aliases(select)))
+    read = [slots_read(node, names) for node in (query, *([use.this] if isinstance(use, exp.In) else []))]
+    return None not in read and not any(map(is_aggregate, _in_conditions(query)))
+
+
+def _reads_row(query: exp.Select, inner: Names, outer: Names) -> bool:
+    """Return whether a subquery may read the row around it. One that does not gives the same for all rows."""
+    columns = (column for column in query.find_all(exp.Column) if inner.sources.resolve(column) is None)
+    return any(outer.sources.resolve(column) is not None for column in columns)
+
+
+def _in_conditions(query: exp.Select) -> Iterator[exp.Expr]:
+    for where in query.find_all(exp.Where):
+        yield from where.walk()
 
 
 def _is_test(use: exp.Expr | None) -> bool:
@@ -175,12 +207,14 @@ def _has_grouping_sets(select: exp.Select, query: exp.Query) -> bool:
     return group is not None and _place_of(query, select) != "where" and has_grouping_sets(group)
 
 
-def _correlated(
-    query: exp.Select, outer: Names, aliases: frozenset[str], scope: Scope, track: TrackQuery
-) -> Iterator[tuple[int, Tracks]]:
-    """Yield outer slots, with the tracks that equalities in the WHERE of the subquery give them."""
+def _names_of(query: exp.Select, scope: Scope, track: TrackQuery) -> Names:
+    """Return what names in a subquery mean, those of columns around it left out."""
     inner_scope = with_ctes(query, scope, track)
-    inner = Names(sources_below(query, inner_scope, track), inner_scope)
+    return Names(sources_below(query, inner_scope, track), inner_scope)
+
+
+def _correlated(query: exp.Select, inner: Names, outer: Names, aliases: frozenset[str]) -> Iterator[tuple[int, Tracks]]:
+    """Yield outer slots, with the tracks that equalities in the WHERE of the subquery give them."""
     where = query.args.get("where")
     for term in conjuncts(where.this if where is not None else None):
         if not isinstance(term, (exp.EQ, exp.NullSafeEQ)):

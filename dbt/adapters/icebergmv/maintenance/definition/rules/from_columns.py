@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
+    Occurrence,
     Track,
     TrackedColumn,
     TrackedRelation,
@@ -59,6 +60,7 @@ class Sources:
     `star` are the slots that `*` shows, in order. `equalities` hold on every row. `merged` gives, for two slots, the
     slot that coalesce of them equals. `unknown` are the aliases, in lower case, of relations whose columns are not
     known. `settled` are the windows over them, by the id() of their nodes, whose rows do not tie (window_orders.py).
+    `listed` are the occurrences in subqueries of the SELECT list that a question is asked of.
     """
 
     slots: tuple[Slot, ...]
@@ -68,6 +70,7 @@ class Sources:
     merged: Mapping[frozenset[int], int] = field(default_factory=dict)
     unknown: frozenset[str] = frozenset()
     settled: frozenset[int] = frozenset()
+    listed: frozenset[Occurrence] = frozenset()
 
     def resolve(self, column: exp.Column) -> int | None:
         """Return the slot that a name means; None when it means something else or more than one."""

@@ -151,7 +151,18 @@ class Deltas:
 
 
 EditKind = Literal[
-    "all rows", "no term", "some row", "exists", "in", "inner join", "left join", "right join", "semi join", "union"
+    "all rows",
+    "no term",
+    "some row",
+    "exists",
+    "in",
+    "where exists",
+    "where in",
+    "inner join",
+    "left join",
+    "right join",
+    "semi join",
+    "union",
 ]
 
 
@@ -161,7 +172,8 @@ class Edit:
 
     `node` is the id() of its node in the syntax tree. "all rows" makes a term of a WHERE, HAVING or QUALIFY let every
     row pass, and "no term" does so without its columns; "exists" and "in" leave EXISTS (...) and x IN (...) of a term,
-    given by the subquery; "some row" keeps a SELECT that aggregates all rows from giving a row for none.
+    given by the subquery; "where exists" and "where in" add these to the WHERE of the SELECT whose list has it; "some
+    row" keeps a SELECT that aggregates all rows from giving a row for none.
     """
 
     kind: EditKind
