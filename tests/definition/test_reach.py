@@ -400,8 +400,8 @@ REACHES = {
             "region",
             "",
             "SELECT region, EXISTS (SELECT CASE WHEN EXISTS (SELECT 1 FROM odd WHERE odd.d = u.d) THEN 1 END FROM u "
-            "WHERE u.id = t.id) AS f FROM t WHERE EXISTS (SELECT CASE WHEN EXISTS (SELECT 1 FROM odd WHERE odd.d = u.d) "
-            "THEN 1 END FROM u WHERE u.id = t.id)",
+            "WHERE u.id = t.id) AS f FROM t WHERE EXISTS (SELECT CASE WHEN EXISTS (SELECT 1 FROM odd WHERE odd.d = "
+            "u.d) THEN 1 END FROM u WHERE u.id = t.id)",
         ),
         2: ("region", "", "{sql}"),
     },
