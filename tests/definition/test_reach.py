@@ -405,6 +405,14 @@ REACHES = {
         ),
         2: ("region", "", "{sql}"),
     },
+    # The first part of a name is a struct where no relation has its name.
+    "SELECT s.month AS m, count(*) AS c FROM t WHERE s.d > '2024-01-01' GROUP BY s.month": {0: ("m", "", "{sql}")},
+    "SELECT s.d.x AS m, u.w FROM t JOIN u ON s.month = u.d": {0: ("m, w", "", "{sql}"), 1: ("m, w", "", "{sql}")},
+    "SELECT s.month AS m, v FROM t JOIN u s ON s.id = t.id": {0: ("v", "", "{sql}"), 1: ("v", "", "{sql}")},
+    "SELECT t.region FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.d = s.d) AND s.month > 'a'": {
+        0: ("region", "", "{sql}"),
+        1: ("region", "", "{sql}"),
+    },
     # An alias of the list is no name behind a point.
     "SELECT region, EXISTS (SELECT 1 FROM u WHERE u.id = t.id) AS id, sum(v) AS w FROM t GROUP BY region, t.id": {
         0: (

@@ -274,7 +274,7 @@ def analyse(
         additive=_additive(relation, references.tables, tokens),
         mentions=words,
         reads_by_shape=reads_by_shape(nodes),
-        rewritable=not any(column.args.get("db") for column in nodes.of(exp.Column)),
+        rewritable=not any(_names_schema(column, references.tables) for column in nodes.of(exp.Column)),
         needs_tables=_needs_tables(nodes),
         ansi_matters=ansi_matters(nodes, known.types, words),
         reads_unnamed=unnamed,
@@ -290,6 +290,13 @@ def analyse(
         filters=dynamic_filters(parsed, sql, [f for f in relation.findings if isinstance(f, Filter)]),
         static_filters=tuple(f for f in relation.findings if isinstance(f, StaticFilter)),
     )
+
+
+def _names_schema(column: exp.Column, tables: Sequence[TableReference]) -> bool:
+    """Return whether a column may be named with the schema of a table, as in `s.t.c`, and not be a field."""
+    parts = [part.name.lower() for part in column.parts]
+    named = {(r.namespace.rpartition(".")[2].lower(), r.name.lower()) for r in tables if not r.has_alias}
+    return any(pair in named for pair in pairwise(parts[:-1]))
 
 
 def _is_joined_by_where(select: exp.Select) -> bool:

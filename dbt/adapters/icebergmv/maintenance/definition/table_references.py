@@ -119,7 +119,7 @@ def cte_of(table: exp.Table) -> exp.CTE | None:
 class TextEdit:
     """A part of a text, end exclusive, and what is there instead.
 
-    With `copied` that is the text, a copy of another part as the other edits leave it, and the text `behind` it.
+    That is the text, a copy of another part as the other edits leave it, if any, and the text `behind` it.
     """
 
     start: int
@@ -139,8 +139,7 @@ def part_of(
 ) -> str:
     """Return a part of the SQL with the names of the given references in it replaced, and with some edits in it."""
     named = [TextEdit(r.start, r.end, text) for r, text in replacements.items() if start <= r.start and r.end <= end]
-    inside = [TextEdit(edit.start - start, edit.end - start, edit.text) for edit in (*named, *edits)]
-    return with_edits(sql[start:end], inside)
+    return _edited(sql, start, end, sorted((*named, *edits), key=lambda e: e.start))
 
 
 def with_edits(sql: str, edits: Iterable[TextEdit]) -> str:
@@ -157,8 +156,7 @@ def _edited(sql: str, start: int, end: int, edits: Sequence[TextEdit]) -> str:
     for edit in edits:
         if edit.start < position or edit.end > end:
             continue
-        pieces += [sql[position : edit.start], edit.text]
-        if edit.copied is not None:
-            pieces += [_edited(sql, *edit.copied, edits), edit.behind]
+        copied = "" if edit.copied is None else _edited(sql, *edit.copied, edits)
+        pieces += [sql[position : edit.start], edit.text, copied, edit.behind]
         position = edit.end
     return "".join([*pieces, sql[position:end]])

@@ -66,7 +66,7 @@ def _reads_only(slots: Collection[int], item: exp.Expr, sources: Sources) -> boo
             return False
         if isinstance(node, exp.Star) and not _counts_rows(node):
             return False
-        if isinstance(node, exp.Column) and sources.resolve(node) not in slots:
+        if isinstance(node, exp.Column) and sources.read_by(node) not in slots:
             return False
     return True
 

@@ -33,11 +33,12 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import (
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import (
     are_few,
     columns_used,
-    comparable_columns,
     counted_rows,
+    primitive_columns,
 )
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, identifier
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import is_primitive
 from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
@@ -85,7 +86,7 @@ class _OfOne:
         read = {} if source is None else columns_used(self.definition, source, base.references)
         if source is None or not read or not _have_values(read):
             return base
-        every, asked = comparable_columns(source), partial(self._asked, run, base, source)
+        every, asked = primitive_columns(source), partial(self._asked, run, base, source)
         rows = None
         if are_few(base):
             # What several views want at the same time is found out once.
@@ -132,8 +133,10 @@ def _unless_unknown(find_out: Callable[[], ListedRows | None]) -> ListedRows | N
 
 
 def _have_values(columns: Mapping[str, str]) -> bool:
-    """Return whether a Domain holds the values of some of the columns."""
-    return any(internal_form(of, "") is not None for of in columns.values())
+    """Return whether all of the columns hold single values, and a Domain those of some."""
+    return all(map(is_primitive, columns.values())) and any(
+        internal_form(of, "") is not None for of in columns.values()
+    )
 
 
 def _form(column: str, spark_type: str) -> str:

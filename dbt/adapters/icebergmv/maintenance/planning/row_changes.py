@@ -16,7 +16,7 @@ from dbt.adapters.icebergmv.maintenance.planning.cost import rows_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_appended, read_pinned
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, identifier, string_literal
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import is_comparable, is_float
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import is_comparable, is_float, is_primitive
 from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource, at_snapshot
 from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
@@ -58,9 +58,9 @@ def columns_used(definition: ViewDefinition, source: IcebergSource, references: 
     return {name: of for name, of in named.items() if name not in others}
 
 
-def comparable_columns(source: IcebergSource) -> dict[str, str]:
-    """Return the columns of a table by which rows can be compared, with their types."""
-    return {c.name: c.type for c in schema_columns(source.table_schema) if is_comparable(c.type)}
+def primitive_columns(source: IcebergSource) -> dict[str, str]:
+    """Return the columns of single values by which rows of a table can be compared, with their types."""
+    return {c.name: c.type for c in schema_columns(source.table_schema) if is_primitive(c.type)}
 
 
 def are_few(base: BaseTableStatus) -> bool:

@@ -64,9 +64,38 @@ def is_float(spark_type: str) -> bool:
     return spark_type in _FLOATS
 
 
-def is_comparable(spark_type: str) -> bool:
-    """Return whether rows can be compared by a column of a type of Iceberg tables."""
+def is_primitive(spark_type: str) -> bool:
+    """Return whether a type of Iceberg tables is one of single values that can be compared."""
     return spark_type in _COMPARABLE or spark_type.startswith("decimal(")
+
+
+def is_comparable(spark_type: str) -> bool:
+    """Return whether rows can be compared by a column of a type of Iceberg tables.
+
+    Not so maps, and floats in arrays and structs: Spark takes -0.0 and 0.0 there for one.
+    """
+    if spark_type.startswith("array<") and spark_type.endswith(">"):
+        return _is_comparable_inside(spark_type[len("array<") : -1])
+    if spark_type.startswith("struct<") and spark_type.endswith(">"):
+        fields = _split_outside(spark_type[len("struct<") : -1])
+        return all(_is_comparable_inside(field.partition(":")[2]) for field in fields)
+    return is_primitive(spark_type)
+
+
+def _is_comparable_inside(spark_type: str) -> bool:
+    return is_comparable(spark_type) and not is_float(spark_type)
+
+
+def _split_outside(text: str) -> list[str]:
+    """Return the parts of a text between commas outside all brackets."""
+    parts, depth = [""], 0
+    for character in text:
+        depth += (character in "<(") - (character in ">)")
+        if character == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
 
 
 def is_exact(spark_type: str) -> bool:

@@ -75,7 +75,7 @@ def _slots(expression: exp.Expr, names: Names) -> frozenset[int] | None:
     if isinstance(expression, exp.Query):
         return _slots_inside(expression, names)
     if isinstance(expression, exp.Column):
-        slot = names.sources.resolve(expression)
+        slot = names.sources.read_by(expression)
         return frozenset({slot}) if slot is not None else frozenset() if names.is_outer(expression) else None
     if isinstance(expression, _TAKES_A_UNIT) and not names.scope.units_are_literals:
         return None  # A column that gives the unit is not in the tree.

@@ -142,11 +142,11 @@ def told_apart(expression: exp.Expr, names: Names) -> frozenset[int]:
 
     Columns of a query around it have one value for all of them.
     """
-    if isinstance(expression, exp.Column):
+    if isinstance(expression, exp.Column) and names.sources.resolve(expression) is not None:
         return frozenset()
     if _keeps_equal(expression, names):
         return frozenset(slot for part in expression.iter_expressions() for slot in told_apart(part, names))
-    found = (names.sources.resolve(column) for column in expression.find_all(exp.Column))
+    found = (names.sources.read_by(column) for column in expression.find_all(exp.Column))
     return frozenset(slot for slot in found if slot is not None and not names.sources.slots[slot].column.exact)
 
 

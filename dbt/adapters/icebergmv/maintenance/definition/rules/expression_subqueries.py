@@ -130,8 +130,8 @@ def _is_known_in_where(query: exp.Select, use: exp.Expr | None, select: exp.Sele
 
 def _reads_row(query: exp.Select, inner: Names, outer: Names) -> bool:
     """Return whether a subquery may read the row around it. One that does not gives the same for all rows."""
-    columns = (column for column in query.find_all(exp.Column) if inner.sources.resolve(column) is None)
-    return any(outer.sources.resolve(column) is not None for column in columns)
+    columns = (column for column in query.find_all(exp.Column) if inner.sources.read_by(column) is None)
+    return any(outer.sources.read_by(column) is not None for column in columns)
 
 
 def _in_conditions(query: exp.Select) -> Iterator[exp.Expr]:
@@ -147,7 +147,7 @@ def _names_ties(query: exp.Query, use: exp.Expr | None, outer: Sources) -> bool:
     """Return whether what a subquery is compared with, or may read around it, depends on the order of rows."""
     compared = use.this if isinstance(use, exp.In) else None
     columns = [c for node in (query, compared) if node is not None for c in node.find_all(exp.Column)]
-    slots = (outer.resolve(column) for column in columns)
+    slots = (outer.read_by(column) for column in columns)
     return any(outer.slots[slot].column.has_ties for slot in slots if slot is not None)
 
 

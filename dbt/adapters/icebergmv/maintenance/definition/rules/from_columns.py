@@ -87,6 +87,16 @@ class Sources:
         ]
         return found[0] if len(found) == 1 else None
 
+    def read_by(self, column: exp.Column) -> int | None:
+        """Return the slot that a name reads: the one that it means, or the struct of which it is a field, as `s.f`.
+
+        The first part of a name is a column where no relation has its name.
+        """
+        found, first = self.resolve(column), column.parts[0].name
+        if found is not None or not column.table or self.unknown or any(s.alias == first.lower() for s in self.slots):
+            return found
+        return self.resolve(exp.column(first))
+
     def same(self, slot: int) -> int:
         """Return the first of the slots that hold the same value on every row."""
         known = {slot}

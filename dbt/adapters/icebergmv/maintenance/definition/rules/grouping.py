@@ -143,7 +143,8 @@ def _is_same(item: exp.Expr, key: exp.Expr, names: Names) -> bool:
     """Return whether an item shows a grouping expression: the same words, or another name of the same column."""
     if isinstance(item, exp.Column) and isinstance(key, exp.Column):
         slot = names.sources.resolve(item)
-        return slot is not None and slot == names.sources.resolve(key)
+        is_field = slot is None and item == key and names.sources.read_by(item) is not None
+        return is_field or (slot is not None and slot == names.sources.resolve(key))
     return item == key
 
 
@@ -182,7 +183,7 @@ def is_kept(key: Key | None, groups: Sequence[Key]) -> bool:
 
 def _slots(expression: exp.Expr, names: Names) -> set[int]:
     """Return the columns of FROM that the expression names, the first of equal ones for all of them."""
-    found = (names.sources.resolve(c) for c in expression.find_all(exp.Column))
+    found = (names.sources.read_by(c) for c in expression.find_all(exp.Column))
     return {names.sources.same(slot) for slot in found if slot is not None}
 
 

@@ -155,7 +155,7 @@ def _is_unsettled(item: exp.Expr, names: Names) -> bool:
     """Return whether a subquery is a part of an item, or of a column in it."""
     if item.find(exp.Query) is not None:
         return True
-    slots = (names.sources.resolve(column) for column in item.find_all(exp.Column))
+    slots = (names.sources.read_by(column) for column in item.find_all(exp.Column))
     return any(names.sources.slots[slot].column.is_unsettled for slot in slots if slot is not None)
 
 
