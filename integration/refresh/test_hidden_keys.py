@@ -22,6 +22,10 @@ VIEWS = {
     "beside_all": "select id, amount - sum(amount) over (partition by customer) as less from {orders}",
     "last_of_each": "select amount from (select *, row_number() over (partition by customer order by id desc) as n "
     "from {orders}) where n = 1",
+    "days": "select count(*) as n, sum(amount) as amount from {orders} group by at, customer",
+    "busy": "select customer, max(amount) as amount from {orders} group by date(at), at, customer having count(*) > 0",
+    "runs": "select concat(customer, '-', run) as run, count(*) as n, percentile(amount, 0.5) as median from "
+    "(select *, sum(amount) over (partition by customer order by at, id) as run from {orders}) group by customer, run",
     "one_country": "select o.id from {orders} o where o.customer in (select id from {customers} where country = 'DE')",
 }
 ROUNDS = {
@@ -93,6 +97,15 @@ def test_rows_of_a_window_are_followed_by_what_it_is_partitioned_by(lake: LakePr
         "last_of_each": "overwrite",
     }
     assert {len(lake.sql(f"SELECT * FROM {lake.view(name)}")[0]) for name in found} == {1, 2}
+
+
+def test_groups_are_followed_by_a_key_that_is_left_out(lake: LakeProject, tables: dict[str, str]) -> None:
+    lake.sql("UPDATE {orders} SET amount = amount + 9 WHERE id = 78".format(**tables))
+    found = lake.run("--select", "days", "busy", "runs")
+    lake.assert_equals_definition("days", "busy", "runs")
+    assert {name: response["refresh_kind"] for name, response in found.items()} == {
+        **{"days": "overwrite", "busy": "overwrite", "runs": "overwrite"}
+    }
 
 
 def test_nobody_sees_them(lake: LakeProject, tables: dict[str, str]) -> None:

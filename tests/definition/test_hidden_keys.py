@@ -67,6 +67,17 @@ WANTED = {
     "SELECT count(*) OVER (PARTITION BY xs, region) AS c FROM t": ["`t`.`region`"],
     "SELECT count(*) OVER (PARTITION BY xs) AS c FROM t": [],
     "SELECT q.m FROM (SELECT o.ts, u.w, length(o.month) + u.w AS m FROM odd o LEFT JOIN u ON o.ts > u.w) q": [],
+    # What rows are grouped by.
+    "SELECT sum(v) AS s FROM t GROUP BY d, region": ["`t`.`d`"],
+    "SELECT max(id) AS m FROM t GROUP BY region, v HAVING count(*) > 1": ["`t`.`region`"],
+    "SELECT v % 2 AS odd, max(id) AS m FROM t GROUP BY v, region": [],
+    "SELECT d, concat(region, v) AS k, count(*) AS c FROM t GROUP BY d, region, v": [],
+    "WITH q AS (SELECT concat(id, n) AS k, count(*) AS c FROM (SELECT id, sum(v) OVER (PARTITION BY id ORDER BY d "
+    "RANGE UNBOUNDED PRECEDING) AS n FROM t) x GROUP BY id, n) SELECT * FROM q": ["`x`.`id`"],
+    "SELECT sum(v) AS s FROM t GROUP BY upper(region)": [],
+    "SELECT sum(v) AS s FROM t GROUP BY ROLLUP (d, region)": [],
+    "SELECT sum(v) AS s, rank() OVER (ORDER BY sum(v)) AS r FROM t GROUP BY d": [],
+    "SELECT DISTINCT sum(v) AS s FROM t GROUP BY d": [],
     # Rows that a column more would change, or that do not keep what they are made of.
     "SELECT DISTINCT id FROM t": [],
     "SELECT id, count(*) AS n FROM t GROUP BY id": [],

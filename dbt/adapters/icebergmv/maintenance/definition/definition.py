@@ -222,7 +222,8 @@ def at_moment(
     known = written.known
     definition = analyse(found.sql, known.default_namespace, columns_of, known.session_is_utc, written.keys)
     if definition.always_full is not None:
-        return written
+        # Something else than the clock is the reason.
+        return replace(written, always_full=definition.always_full)
     read = ReadClock(written, found.values)
     # See shown_values.py.
     definition = replace(definition, full_when_changed=definition.depends_on_order, shown_alone=False)

@@ -1,14 +1,21 @@
 """Columns that a SELECT reads and does not list. To list them besides changes no row, and shows what the rows follow.
 
 A SELECT gives a row for each row of its FROM that its filters let pass; what its list has more makes no difference. Not
-so where rows are grouped, compared (DISTINCT) or counted (LIMIT).
+so where rows are compared (DISTINCT) or counted (LIMIT). Where they are grouped, the list may name what they are
+grouped by.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows
+from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import (
+    aggregates_all_rows,
+    grouping_of,
+    has_grouping_sets,
+)
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Occurrence,
@@ -18,13 +25,15 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 from dbt.adapters.icebergmv.maintenance.definition.rules.windows import behind_windows, window_partitions
 from dbt.adapters.icebergmv.maintenance.definition.written_columns import named_slot
 
-_MORE_THAN_ROWS = ("group", "having", "distinct", "limit", "offset", "sample", "pivots", "connect", "match", "kind")
+_MORE_THAN_ROWS = ("distinct", "limit", "offset", "sample", "pivots", "connect", "match", "kind")
 
 
 def unlisted(select: exp.Select, names: Names) -> tuple[Unlisted, ...]:
     """Return the columns of FROM that its list could name; of `SELECT * FROM x` those that the query x could name."""
     if any(select.args.get(a) for a in _MORE_THAN_ROWS) or aggregates_all_rows(select):
         return ()
+    if select.args.get("group") is not None:
+        return tuple(_grouped_by(select, names))
     windows = window_partitions(select, names, None)
     if passes_on(select):
         # What a window of this SELECT is partitioned by, it lists; a column of x's own is followed through none.
@@ -44,6 +53,20 @@ def unlisted(select: exp.Select, names: Names) -> tuple[Unlisted, ...]:
         # Which columns without an alias are of one relation is not known.
         by_all[""] = names.sources.relation.occurrences
     return tuple(Unlisted(text, column, _followed(column) - by_all[alias]) for alias, text, column in found)
+
+
+def _grouped_by(select: exp.Select, names: Names) -> Iterator[Unlisted]:
+    """Yield the columns of FROM by which rows are grouped; none where a group has several rows, or is in a window."""
+    grouping, group = grouping_of(select, names), select.args["group"]
+    is_plain = not group.args.get("all") and not has_grouping_sets(group) and not select.args.get("qualify")
+    if grouping is None or not is_plain or any(item.find(exp.Window) for item in select.expressions):
+        return
+    for key in grouping.always:
+        slot = names.sources.resolve(key) if isinstance(key, exp.Column) else None
+        text = None if slot is None else named_slot(slot, names.sources)
+        if slot is not None and text is not None:
+            column = names.sources.slots[slot].column
+            yield Unlisted(text, column, _followed(column))
 
 
 def _followed(column: TrackedColumn) -> frozenset[Occurrence]:
