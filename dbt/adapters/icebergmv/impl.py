@@ -84,6 +84,7 @@ class IcebergMVConfig(SparkConfig):
     view_dialects: list[str] | None = None
     cluster_by: str | list[str] | None = None
     keep_versions: int | None = None
+    written_at_columns: str | list[str] | None = None
 
 
 class IcebergMVAdapter(

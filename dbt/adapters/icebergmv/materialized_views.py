@@ -57,6 +57,7 @@ from dbt.adapters.icebergmv.maintenance.status.view_config import (
     keep_versions,
     layout,
     refresh_policy,
+    written_at_columns,
 )
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from dbt.adapters.icebergmv.progress import Progress, stage_of
@@ -219,6 +220,7 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
                 layout=chosen,
                 cluster_by=cluster_by_texts(config.get("cluster_by")),
                 keep_versions=_keep_versions(config, chosen),
+                written_at_columns=written_at_columns(config.get("written_at_columns")),
             ),
             owner=_user(),
             rebuild=_why_rebuilt(config) if full_refresh else None,

@@ -26,7 +26,12 @@ from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
     staleness_window,
 )
 from dbt.adapters.icebergmv.maintenance.status.time_spans import time_span
-from dbt.adapters.icebergmv.maintenance.status.view_config import keep_versions, layout, refresh_policy
+from dbt.adapters.icebergmv.maintenance.status.view_config import (
+    keep_versions,
+    layout,
+    refresh_policy,
+    written_at_columns,
+)
 from dbt.adapters.icebergmv.storage_names import taken_names
 from dbt.adapters.icebergmv.warning import several, warn
 
@@ -44,6 +49,7 @@ CHECKS: Mapping[str, Callable[[Any], object]] = {
     "layout": layout,
     "cluster_by": cluster_by_texts,
     "keep_versions": keep_versions,
+    "written_at_columns": written_at_columns,
 }
 """What reads the value of a setting; it raises InvalidConfig for one that is not allowed."""
 

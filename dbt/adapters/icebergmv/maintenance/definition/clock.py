@@ -15,9 +15,11 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.definition.clock_columns import written_at_items
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse, parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.unread_columns import unread_places
 from dbt.adapters.icebergmv.maintenance.sql.rendering import string_literal
 
 Clock: TypeAlias = Mapping[str, str]
@@ -33,6 +35,13 @@ CLOCK_TYPES: Mapping[str, str] = {
 """The clock functions, and what type they give."""
 
 
+_ANY_MOMENT: Clock = {
+    "date": "2000-01-01",
+    "timestamp": "2000-01-01 00:00:00Z",
+    "timestamp_ntz": "2000-01-01 00:00:00",
+}
+
+
 @dataclass(frozen=True)
 class ClockCall:
     """The place of a call of a clock function in a text, end exclusive, and the type that it gives."""
@@ -44,16 +53,25 @@ class ClockCall:
 
 @dataclass(frozen=True)
 class AtClock:
-    """A SELECT with literals in place of its clock functions, and the values of those that it calls."""
+    """A SELECT with literals in place of its clock functions, and the values of those that its rows depend on.
+
+    `followed` is the SELECT with these functions, and literals in place of the others: these are in columns that
+    nothing reads, or that say when their row was written, `written_at` (see clock_columns.py).
+    """
 
     sql: str
     values: Clock
+    followed: str
+    written_at: frozenset[str] = frozenset()
 
 
-def at_clock(sql: str, clock: Clock, tables: Collection[tuple[ColumnInfo, ...] | None]) -> AtClock | None:
+def at_clock(
+    sql: str, clock: Clock, tables: Collection[tuple[ColumnInfo, ...] | None], written_at: Collection[str] = ()
+) -> AtClock | None:
     """Return the SELECT at a moment of the clock; None if it calls none, or where that may mean something else.
 
-    `tables` are the columns of the tables that it reads.
+    `tables` are the columns of the tables that it reads, `written_at` as in clock_columns.py. What its rows do not
+    depend on may be missing in the clock.
     """
     parsed = parse(sql)
     if not isinstance(parsed, ParsedSql):
@@ -61,11 +79,19 @@ def at_clock(sql: str, clock: Clock, tables: Collection[tuple[ColumnInfo, ...] |
     calls = clock_calls(parsed.tokens)
     if not calls or _may_mean_columns(parsed, tables) or any(_makes_a_name(n) for n, _ in clock_nodes(parsed.tree)):
         return None
-    spliced = with_edits(sql, literals(calls, clock))
-    again = parse(spliced)
-    if not isinstance(again, ParsedSql) or again.tree != with_literals(parsed.tree, clock):
+    items = written_at_items(parsed, written_at)
+    of_no_row = unread_places(sql) | {token.start for tokens in items.values() for token in tokens}
+    followed, others = ([c for c in calls if (c.start in of_no_row) is other] for other in (False, True))
+    if any(call.type not in clock for call in followed):
         return None
-    return AtClock(spliced, {call.type: clock[call.type] for call in calls})
+    full = {**_ANY_MOMENT, **clock}
+    spliced = with_edits(sql, literals(calls, full))
+    again = parse(spliced)
+    if not isinstance(again, ParsedSql) or again.tree != with_literals(parsed.tree, full):
+        return None
+    return AtClock(
+        spliced, {c.type: clock[c.type] for c in followed}, with_edits(sql, literals(others, full)), frozenset(items)
+    )
 
 
 def clock_calls(tokens: Sequence[Token]) -> list[ClockCall]:

@@ -7,7 +7,7 @@ with f(c) = k, NULL-safely. The rules that derive it are in `rules/`, one operat
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
@@ -50,6 +50,7 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import (
     TableReference,
     TextEdit,
     find_references,
+    names_schema,
 )
 from dbt.adapters.icebergmv.maintenance.definition.tie_breaking import tie_breaking
 from dbt.adapters.icebergmv.maintenance.definition.unread_columns import words_of_read_columns
@@ -147,6 +148,11 @@ class ViewDefinition:
         return self if self.clock is None else self.clock.written
 
     @property
+    def written_at(self) -> frozenset[str]:
+        """Return the columns, in lower case, that say when their row was written."""
+        return frozenset() if self.clock is None else self.clock.written_at
+
+    @property
     def full_when_clock_moves(self) -> bool:
         """Return whether a clock that moved always asks for a full refresh."""
         return self.clock is not None and self.asked_since(self.clock.values) is None
@@ -155,7 +161,7 @@ class ViewDefinition:
         """Return what to ask of a clock that had other values before; None if no question shows what it reaches."""
         if self.clock is None:
             return ()
-        return asked_of_clock(self.clock.written.sql, self.known, before, self.clock.values)
+        return asked_of_clock(self.clock.followed, self.known, before, self.clock.values)
 
     def with_types(self, types: Mapping[str, str]) -> ViewDefinition:
         """Return the definition as its output columns have these types, in Spark's words."""
@@ -201,22 +207,31 @@ class ViewDefinition:
 
 @dataclass(frozen=True)
 class ReadClock:
-    """The clock that a SELECT reads: the definition as it is written, and the values in place of its functions."""
+    """The clock that a SELECT reads: the definition as it is written, and the values in place of its functions.
+
+    `followed` is its text with those functions alone that its rows depend on, and `written_at` the columns, in lower
+    case, that say when their row was written.
+    """
 
     written: ViewDefinition
     values: Clock
+    followed: str
+    written_at: frozenset[str] = frozenset()
 
 
 def at_moment(
-    written: ViewDefinition, columns_of: Callable[[TableReference], tuple[ColumnInfo, ...] | None], clock: Clock | None
+    written: ViewDefinition,
+    columns_of: Callable[[TableReference], tuple[ColumnInfo, ...] | None],
+    clock: Clock | None,
+    written_at: Collection[str] = (),
 ) -> ViewDefinition:
-    """Return the definition at a moment of the clock (None: not known).
+    """Return the definition at a moment of the clock (None: not known); `written_at` as in clock_columns.py.
 
     It stays as it is written where it reads no clock, or where a refresh cannot be shown to depend on nothing else.
     """
     if clock is None or CLOCK_TYPES.keys().isdisjoint(written.mentions):
         return written
-    found = at_clock(written.sql, clock, written.known.columns.values())
+    found = at_clock(written.sql, clock, written.known.columns.values(), written_at)
     if found is None:
         return written
     known = written.known
@@ -224,7 +239,7 @@ def at_moment(
     if definition.always_full is not None:
         # Something else than the clock is the reason.
         return replace(written, always_full=definition.always_full)
-    read = ReadClock(written, found.values)
+    read = ReadClock(written, found.values, found.followed, found.written_at)
     # See shown_values.py.
     definition = replace(definition, full_when_changed=definition.depends_on_order, shown_alone=False)
     return replace(definition, clock=read, tie_breakers=written.tie_breakers)
@@ -275,7 +290,7 @@ def analyse(
         additive=_additive(relation, references.tables, tokens),
         mentions=words,
         reads_by_shape=reads_by_shape(nodes),
-        rewritable=not any(_names_schema(column, references.tables) for column in nodes.of(exp.Column)),
+        rewritable=not any(names_schema(column, references.tables) for column in nodes.of(exp.Column)),
         needs_tables=_needs_tables(nodes),
         ansi_matters=ansi_matters(nodes, known.types, words),
         reads_unnamed=unnamed,
@@ -291,13 +306,6 @@ def analyse(
         filters=dynamic_filters(parsed, sql, [f for f in relation.findings if isinstance(f, Filter)]),
         static_filters=tuple(f for f in relation.findings if isinstance(f, StaticFilter)),
     )
-
-
-def _names_schema(column: exp.Column, tables: Sequence[TableReference]) -> bool:
-    """Return whether a column may be named with the schema of a table, as in `s.t.c`, and not be a field."""
-    parts = [part.name.lower() for part in column.parts]
-    named = {(r.namespace.rpartition(".")[2].lower(), r.name.lower()) for r in tables if not r.has_alias}
-    return any(pair in named for pair in pairwise(parts[:-1]))
 
 
 def _is_joined_by_where(select: exp.Select) -> bool:

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from sqlglot import exp
-
 from dbt.adapters.icebergmv.maintenance.definition.clauses import from_of
+from dbt.adapters.icebergmv.maintenance.definition.clock_columns import listing
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import key_name
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, parse, parse_expression
@@ -21,9 +20,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     TrackedColumn,
     Unlisted,
 )
-from dbt.adapters.icebergmv.maintenance.definition.rules.unlisted import passes_on
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
-from dbt.adapters.icebergmv.maintenance.definition.wrapping import query_behind
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Evaluated, OrNull
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 
@@ -52,7 +49,7 @@ def with_keys(sql: str, keys: Sequence[str]) -> str | None:
     parsed = parse(sql)
     if isinstance(parsed, NotParsed):
         return None
-    select = _listing(parsed.tree)
+    select = listing(parsed.tree)
     behind = None if select is None else from_of(select, parsed.tokens)
     if select is None or behind is None:
         return None
@@ -108,11 +105,3 @@ def _is_join_key(column: TrackedColumn, use: Occurrence) -> bool:
 def _narrowest(candidates: Sequence[tuple[Unlisted, Track]]) -> str | None:
     best = min(candidates, key=lambda c: len(c[1].function), default=None)
     return None if best is None else best[0].text
-
-
-def _listing(tree: exp.Expr) -> exp.Select | None:
-    """Return the SELECT whose list is that of the view: the outermost, or what `SELECT * FROM x` lists."""
-    query: exp.Expr | None = tree
-    while isinstance(query, exp.Select) and passes_on(query):
-        query = query_behind(query.args["from_"].this, tree)
-    return query if isinstance(query, exp.Select) else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sqlglot import exp
 
@@ -113,6 +114,13 @@ def cte_of(table: exp.Table) -> exp.CTE | None:
             if cte.alias.lower() == table.name.lower():
                 return cte  # type: ignore[no-any-return]
     return None
+
+
+def names_schema(column: exp.Column, tables: Sequence[TableReference]) -> bool:
+    """Return whether a column may be named with the schema of a table, as in `s.t.c`, and not be a field."""
+    parts = [part.name.lower() for part in column.parts]
+    named = {(r.namespace.rpartition(".")[2].lower(), r.name.lower()) for r in tables if not r.has_alias}
+    return any(pair in named for pair in pairwise(parts[:-1]))
 
 
 @dataclass(frozen=True)

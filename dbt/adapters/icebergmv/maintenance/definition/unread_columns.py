@@ -66,6 +66,12 @@ def words_of_read_columns(sql: str) -> frozenset[str] | None:
     return None if text is None else _words(text.tokens, text.unread)
 
 
+def unread_places(sql: str) -> frozenset[int]:
+    """Return where the tokens begin that are in items of the lists of a SELECT which nothing reads."""
+    text = _text(sql)
+    return frozenset() if text is None else frozenset(_places(text.unread))
+
+
 def _text(sql: str) -> _Text | None:
     """Return the text of a SELECT in which all queries read those in their FROM by names alone; None for others."""
     parsed = parse(sql)

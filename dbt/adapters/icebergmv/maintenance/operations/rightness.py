@@ -24,7 +24,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_tables import RecordedTa
 from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view, storage_found
-from dbt.adapters.icebergmv.maintenance.status.view_config import changed_settings
+from dbt.adapters.icebergmv.maintenance.status.view_config import changed_settings, recorded_view_config
 from dbt.adapters.icebergmv.maintenance.status.view_expansion import expand, redefined
 from dbt.adapters.icebergmv.maintenance.stitching.snapshot_query import in_stored_types
 
@@ -52,11 +52,14 @@ def wrong_rows_query(catalog: CatalogReader, view: TableName, settings: Mapping[
         stored = stored_of(found, state, storage_found(catalog, found, state.storage_table))
         if isinstance(stored, str):
             raise NotReadable(f"{stored}. Refresh it.")
-        listed = column_list(stored.columns)
+        bases = RecordedTables(catalog, state)
+        definition = _definition_then(catalog, view, state, stored, bases)
+        # When a row was written is no part of what it says.
+        listed = column_list([c for c in stored.columns if c.lower() not in definition.written_at])
         sides = " UNION ALL ".join(
             select_from(side, f"{sign} AS {SIGN}, {listed}")
             for sign, side in (
-                ("1L", in_stored_types(_definition_then(catalog, view, state, stored), stored)),
+                ("1L", in_stored_types(pinned_query(definition, bases, {}), stored)),
                 ("-1L", stored.query),
             )
         )
@@ -65,17 +68,21 @@ def wrong_rows_query(catalog: CatalogReader, view: TableName, settings: Mapping[
         return f"{select_from(sides, columns)} GROUP BY {listed} HAVING sum({SIGN}) <> 0"
 
 
-def _definition_then(catalog: CatalogReader, view: TableName, state: ViewState, stored: StoredRows) -> str:
+def _definition_then(
+    catalog: CatalogReader, view: TableName, state: ViewState, stored: StoredRows, bases: RecordedTables
+) -> ViewDefinition:
     """Return the SELECT as the last refresh computed it: its tables at their snapshots, its clock as it stood."""
-    bases, utc = RecordedTables(catalog, state), is_utc(state.settings)
+    utc = is_utc(state.settings)
     expanded = expand(definition_in_full(state, catalog.name), view[1], bases, utc)
     changed = redefined(expanded.views, state)
     if changed is not None:
         raise NotReadable(f"{changed} since. Refresh it.")
-    analysis = Analysis(without_wrapping(expanded.sql), view[1], bases, utc, state.clock or None, state.tie_breakers)
+    written_at = recorded_view_config(state).written_at_columns
+    text = without_wrapping(expanded.sql)
+    analysis = Analysis(text, view[1], bases, utc, state.clock, state.tie_breakers, written_at)
     definition = analysis.definition("stored", stored.table).with_types(stored.types)
     _refuse_other_rows(definition)
-    return pinned_query(definition, bases, {})
+    return definition
 
 
 def _refuse_other_rows(definition: ViewDefinition) -> None:

@@ -5,7 +5,7 @@ Files of the same rows have the same metrics, so Spark is asked only where these
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from time import monotonic
 from typing import Literal
@@ -51,12 +51,13 @@ def compared(lake: Lake, settled: Settled, write: Write, start: StoredRows, writ
     Rows that are made anew (`--full-refresh`, another SELECT) are not compared, nor are many of them: that takes as
     long as it took to compute them.
     """
-    effort, types = settled.effort, start.types
+    effort, written_at = settled.effort, settled.view.definition.written_at
+    types = {name: of for name, of in start.types.items() if name.lower() not in written_at}
     if effort is None or settled.makes_storage or isinstance(write, AddRows) or not start.is_written_as_read:
         return NOT_KNOWN
     # Files of snapshots that are expired meanwhile may be gone.
     files = unless_refused(lambda: files_between(written.table, start.snapshot_id, written.snapshot_id))
-    if files is None or _show_a_difference(files, written.table):
+    if files is None or _show_a_difference(files, written.table, types):
         return NOT_KNOWN
     if not files:
         return Compared("the same")
@@ -72,10 +73,11 @@ def compared(lake: Lake, settled: Settled, write: Write, start: StoredRows, writ
     return Compared("the same" if are_same else "not known to be", monotonic() - began)
 
 
-def _show_a_difference(files: Sequence[ChangedFile], table: Table) -> bool:
+def _show_a_difference(files: Sequence[ChangedFile], table: Table, columns: Collection[str]) -> bool:
     """Return whether metrics of files that came and went show other rows, or delete files do not show any."""
     are_deletes = any(file.content != DataFileContent.DATA for file, _ in files)
-    return are_deletes or bool(columns_that_differ(files, table.schema().fields))
+    compared = [field for field in table.schema().fields if field.name in columns]
+    return are_deletes or bool(columns_that_differ(files, compared))
 
 
 def difference_query(start: StoredRows, written: StoredRows, types: Mapping[str, str], where: str | None) -> str:

@@ -34,7 +34,7 @@ class Analysis:
     """A SELECT to analyse, where its names mean tables, and what the clock says (None: nobody knows).
 
     `is_utc`: the session's time zone is. `tie_breakers` are those by which the stored rows were numbered; None where
-    they are computed anew.
+    they are computed anew. `written_at` as in definition/clock_columns.py.
     """
 
     sql: str
@@ -43,6 +43,7 @@ class Analysis:
     is_utc: bool
     clock: Clock | None
     tie_breakers: tuple[str, ...] | None = None
+    written_at: tuple[str, ...] = ()
 
     def definition(self, choice: KeyChoice, stored: Table | None) -> ViewDefinition:
         """Return the definition at this moment, with its hidden keys.
@@ -56,7 +57,7 @@ class Analysis:
         return plain if widened is None else self._now(widened)
 
     def _now(self, written: ViewDefinition) -> ViewDefinition:
-        return at_moment(written, self.bases.columns_of, self.clock)
+        return at_moment(written, self.bases.columns_of, self.clock, self.written_at)
 
     def _with(self, keys: tuple[str, ...]) -> ViewDefinition | None:
         """Return the definition with these keys; None without any, or where its columns are not those and the keys."""

@@ -216,7 +216,8 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
     clock = clock_of(request.config.settings, moment)
     kept = state if storage is not None and _is_kept(request, state) else None
     tie_breakers = None if kept is None or text.keys != "stored" else kept.tie_breakers
-    analysis = Analysis(without_wrapping(expanded.sql), request.default_namespace, bases, utc, clock, tie_breakers)
+    select, written_at = without_wrapping(expanded.sql), request.config.written_at_columns
+    analysis = Analysis(select, request.default_namespace, bases, utc, clock, tie_breakers, written_at)
     keys = text.keys if request.config.keeps_hidden_columns else "none"
     definition = analysis.definition(keys, None if kept is None else storage)
     setting = not_understood(request.config.settings)

@@ -30,6 +30,7 @@ VERSIONS_KEPT = "version.history.num-entries"
 _MOST_VERSIONS = 1_000
 _LAYOUT_KEY = "layout"
 _KEEP_VERSIONS_KEY = "keep-versions"
+_WRITTEN_AT_KEY = "written-at-columns"
 _BEFORE = {"stale-read-behavior": "use_data_table"}
 """What states of former versions, which did not record it, were built with."""
 
@@ -44,7 +45,8 @@ class ViewConfig:
     `settings` are the session settings that change what the SQL means. `staleness_window` is in seconds. Readers who
     are to get current rows get the definition where the base tables have fewer rows than `definition_below_rows` on
     average.
-    `cluster_by` is the write order of the storage table, a column a text.
+    `cluster_by` is the write order of the storage table, a column a text. `written_at_columns` are names in lower case
+    of columns that say when their row was written (definition/clock_columns.py).
     A run leaves rows alone that are younger than `target_lag` seconds (resting.py).
     Without `incremental` every refresh is a full one, whatever the policy. With the layout `table` the storage table
     has the name of the view, and is what people read. Else the view keeps its last `keep_versions` versions, and the
@@ -68,6 +70,7 @@ class ViewConfig:
     layout: Layout = "view"
     cluster_by: tuple[str, ...] = ()
     keep_versions: int = KEEP_VERSIONS
+    written_at_columns: tuple[str, ...] = ()
 
     def recorded(self) -> dict[str, object]:
         """Return the part that is kept in the state to be compared with the next run's."""
@@ -86,6 +89,7 @@ class ViewConfig:
             "refresh-on-run": (self.refresh_on_run, True),
             "cluster-by": ([*self.cluster_by], []),
             _KEEP_VERSIONS_KEY: (self.keep_versions, KEEP_VERSIONS),
+            _WRITTEN_AT_KEY: ([*self.written_at_columns], []),
         }
         return {**shown, **{key: value for key, (value, default) in others.items() if value != default}}
 
@@ -117,6 +121,7 @@ def recorded_view_config(state: ViewState) -> ViewConfig:
         layout=recorded_layout(state),
         cluster_by=tuple(had.get("cluster-by", ())),
         keep_versions=had.get(_KEEP_VERSIONS_KEY, KEEP_VERSIONS),
+        written_at_columns=tuple(had.get(_WRITTEN_AT_KEY, ())),
     )
 
 
@@ -157,6 +162,9 @@ def _altered(wanted: Mapping[str, object], had: Mapping[str, object]) -> Iterato
         yield "the description changed"
     if wanted.get("cluster-by") != had.get("cluster-by"):
         yield f"cluster_by is {_texts(wanted.get('cluster-by'))}, and was {_texts(had.get('cluster-by'))}"
+    if wanted.get(_WRITTEN_AT_KEY) != had.get(_WRITTEN_AT_KEY):
+        now, before = (_texts(recorded.get(_WRITTEN_AT_KEY)) for recorded in (wanted, had))
+        yield f"written_at_columns is {now}, and was {before}"
     now_kept, had_kept = (values.get(_KEEP_VERSIONS_KEY, KEEP_VERSIONS) for values in (wanted, had))
     if now_kept != had_kept:
         yield f"keep_versions is {now_kept}, and was {had_kept}"
@@ -189,6 +197,16 @@ def keep_versions(value: object) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_VERSIONS:
         raise InvalidConfig(f"keep_versions is {value!r}. Give a number of versions from 1 to {_MOST_VERSIONS:,}.")
     return value
+
+
+def written_at_columns(value: object) -> tuple[str, ...]:
+    """Return the columns that say when a row was written, in lower case; None: none. Raises InvalidConfig."""
+    names = [value] if isinstance(value, str) else value
+    if names is None:
+        return ()
+    if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) and n for n in names):
+        raise InvalidConfig(f"written_at_columns is {value!r}. Give the name of a column, or a list of names.")
+    return tuple(dict.fromkeys(name.lower() for name in names))
 
 
 def changed_settings(wanted: Mapping[str, str], had: Mapping[str, str]) -> list[str]:

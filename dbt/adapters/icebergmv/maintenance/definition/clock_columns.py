@@ -1,0 +1,57 @@
+"""Calls of the clock in columns that say nothing of the rows of a view: when these move, no row is another one.
+
+Such a column is read by nothing (see unread_columns.py), or it says when its row was written: the user names it in
+`written_at_columns`, and it is made of the clock and constants alone. A refresh gives it to the rows that it computes,
+and no row that is kept has another one for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+from sqlglot import exp
+from sqlglot.tokens import Token
+
+from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
+from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
+from dbt.adapters.icebergmv.maintenance.definition.rules.unlisted import passes_on
+from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
+from dbt.adapters.icebergmv.maintenance.definition.wrapping import query_behind
+
+_OF_ROWS = (exp.Column, exp.Query, exp.Window, exp.Star, exp.Lambda)
+
+
+def written_at_items(parsed: ParsedSql, names: Collection[str]) -> Mapping[str, Sequence[Token]]:
+    """Return the tokens of the items of the view's list that say when a row was written, by the names of the columns.
+
+    `names` are those that the user names, in lower case.
+    """
+    select, found = listing(parsed.tree) if names else None, dict[str, Sequence[Token]]()
+    if select is None:
+        return found
+    of_tokens = select_items(parsed.tokens)
+    for item in select.expressions:
+        alias = item.args.get("alias") if isinstance(item, exp.Alias) else None
+        if not isinstance(alias, exp.Identifier) or alias.name.lower() not in names or not _is_of_no_row(item.this):
+            continue
+        name, tokens = alias.name.lower(), of_tokens.get(int(alias.meta.get("start", -1)), ())
+        if tokens and tokens[-1].start == alias.meta["start"] and not _is_read(name, select):
+            found[name] = tokens
+    return found
+
+
+def listing(tree: exp.Expr) -> exp.Select | None:
+    """Return the SELECT whose list is that of the view: the outermost, or what `SELECT * FROM x` lists."""
+    query: exp.Expr | None = tree
+    while isinstance(query, exp.Select) and passes_on(query):
+        query = query_behind(query.args["from_"].this, tree)
+    return query if isinstance(query, exp.Select) else None
+
+
+def _is_of_no_row(value: exp.Expr) -> bool:
+    return not any(isinstance(node, _OF_ROWS) or is_aggregate(node) for node in value.walk())
+
+
+def _is_read(name: str, select: exp.Select) -> bool:
+    """Return whether another part of the whole text may read a column of the list by its alias."""
+    return any(column.parts[-1].name.lower() == name for column in select.root().find_all(exp.Column))
