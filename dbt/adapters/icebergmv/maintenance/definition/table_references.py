@@ -117,9 +117,9 @@ def cte_of(table: exp.Table) -> exp.CTE | None:
 
 @dataclass(frozen=True)
 class TextEdit:
-    """A part of a text, end exclusive, and what is there instead.
+    """A part of a text, end exclusive, and what is there instead: the text, and the text `behind` it.
 
-    With `copied` that is the text, a copy of another part as the other edits leave it, and the text `behind` it.
+    With `copied` a copy of another part, as the other edits leave it, is between the two.
     """
 
     start: int
@@ -159,6 +159,7 @@ def _edited(sql: str, start: int, end: int, edits: Sequence[TextEdit]) -> str:
             continue
         pieces += [sql[position : edit.start], edit.text]
         if edit.copied is not None:
-            pieces += [_edited(sql, *edit.copied, edits), edit.behind]
+            pieces.append(_edited(sql, *edit.copied, edits))
+        pieces.append(edit.behind)
         position = edit.end
     return "".join([*pieces, sql[position:end]])
