@@ -146,7 +146,7 @@ class ViewDefinition:
         """Return the definition with its clock functions, which give readers another value at every moment."""
         return self if self.clock is None else self.clock.written
 
-    @property
+    @cached_property
     def full_when_clock_moves(self) -> bool:
         """Return whether a clock that moved always asks for a full refresh."""
         return self.clock is not None and self.asked_since(self.clock.values) is None
