@@ -18,6 +18,7 @@ _BEHIND = {
     *(TokenType.ORDER_BY, TokenType.SORT_BY, TokenType.CLUSTER_BY, TokenType.DISTRIBUTE_BY, TokenType.SEMICOLON),
     *SET_OPERATIONS,
 }
+_BEHIND_BRANCH = _BEHIND - {TokenType.GROUP_BY, TokenType.HAVING, TokenType.QUALIFY, TokenType.WINDOW}
 _BEHIND_ON = {
     *(TokenType.JOIN, TokenType.INNER, TokenType.LEFT, TokenType.RIGHT, TokenType.FULL, TokenType.CROSS),
     *(TokenType.NATURAL, TokenType.SEMI, TokenType.ANTI, TokenType.LATERAL, TokenType.COMMA, TokenType.WHERE),
@@ -119,6 +120,11 @@ def terms_of(condition: Span, tokens: Sequence[Token]) -> Iterator[Span]:
         return
     for first, behind in zip([start, *(i + 1 for i in ands)], [*ands, end], strict=True):
         yield from terms_of(Span(first, behind), tokens)
+
+
+def end_of_branch(select: int, tokens: Sequence[Token]) -> int:
+    """Return the token behind a branch of a set operation, given by its SELECT: what sorts or limits is behind it."""
+    return _end(select + 1, _BEHIND_BRANCH, tokens)
 
 
 def parentheses_around(query: exp.Query, within: Span, tokens: Sequence[Token]) -> Span | None:

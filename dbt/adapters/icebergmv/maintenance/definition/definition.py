@@ -29,10 +29,10 @@ from dbt.adapters.icebergmv.maintenance.definition.merging import merging_of
 from dbt.adapters.icebergmv.maintenance.definition.moved_clock import asked_of_clock
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
+from dbt.adapters.icebergmv.maintenance.definition.query_facts import is_joined_by_where, needs_tables
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import RowsBelow
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.constants import without_literals
-from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows, is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_uses import occurrences_in
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Filter,
@@ -152,7 +152,7 @@ class ViewDefinition:
         """Return the columns, in lower case, that say when their row was written."""
         return frozenset() if self.clock is None else self.clock.written_at
 
-    @property
+    @cached_property
     def full_when_clock_moves(self) -> bool:
         """Return whether a clock that moved always asks for a full refresh."""
         return self.clock is not None and self.asked_since(self.clock.values) is None
@@ -291,11 +291,11 @@ def analyse(
         mentions=words,
         reads_by_shape=reads_by_shape(nodes),
         rewritable=not any(names_schema(column, references.tables) for column in nodes.of(exp.Column)),
-        needs_tables=_needs_tables(nodes),
+        needs_tables=needs_tables(nodes),
         ansi_matters=ansi_matters(nodes, known.types, words),
         reads_unnamed=unnamed,
         read_in_full=None if unnamed else read_in_full(nodes),
-        joins_by_where=any(map(_is_joined_by_where, nodes.of(exp.Select))),
+        joins_by_where=any(map(is_joined_by_where, nodes.of(exp.Select))),
         merging=merging_of(parsed, sql, relation, references.tables, known),
         group_keys=group_keys(parsed, sql, relation, references.tables, known),
         selects_subquery=any(item.find(exp.Query) for s in nodes.of(exp.Select) for item in s.expressions),
@@ -306,55 +306,6 @@ def analyse(
         filters=dynamic_filters(parsed, sql, [f for f in relation.findings if isinstance(f, Filter)]),
         static_filters=tuple(f for f in relation.findings if isinstance(f, StaticFilter)),
     )
-
-
-def _is_joined_by_where(select: exp.Select) -> bool:
-    """Return whether a join of FROM leaves its condition to WHERE, and another join follows it.
-
-    Of the last one the condition of WHERE becomes its own.
-    """
-    return any(map(_has_no_condition, (select.args.get("joins") or [])[:-1]))
-
-
-def _has_no_condition(join: exp.Join) -> bool:
-    """Return whether a join has no condition of its own. The parser puts ON TRUE where a JOIN has no ON."""
-    return join.args.get("on") == exp.true() or not any(map(join.args.get, ("on", "using", "method")))
-
-
-def _needs_tables(nodes: Nodes) -> bool:
-    """Return whether every output row comes from rows of tables, so that over empty tables the query is empty.
-
-    Not so a SELECT without FROM, an aggregate without GROUP BY, VALUES and functions in FROM. What is in an
-    expression, such as a scalar subquery, adds no rows.
-    """
-    if nodes.have(exp.Values, exp.Pivot, exp.Unnest, exp.TableFromRows):
-        return False
-    if any(not isinstance(table.this, exp.Identifier) for table in nodes.of(exp.Table)):
-        return False
-    return all(_follows_its_rows(select) for select in nodes.of(exp.Select) if not _is_in_expression(select))
-
-
-def _is_in_expression(select: exp.Select) -> bool:
-    place = select.parent
-    while isinstance(place, (exp.Subquery, exp.SetOperation)):
-        place = place.parent
-    return not isinstance(place, (exp.From, exp.Join, exp.CTE, type(None)))
-
-
-def _follows_its_rows(select: exp.Select) -> bool:
-    if select.args.get("from_") is None:
-        return False
-    if select.args.get("group") is not None:
-        return True
-    return not aggregates_all_rows(select) and not any(_aggregates(item) for item in select.expressions)
-
-
-def _aggregates(item: exp.Expr) -> bool:
-    """Return whether an item of a SELECT list is, or may be, an aggregate of all rows; a window function is none."""
-    for node in item.walk(prune=lambda n: isinstance(n, exp.Query)):
-        if isinstance(node, exp.Anonymous) or is_aggregate(node):
-            return True
-    return False
 
 
 def _additive(

@@ -78,8 +78,10 @@ def _keys_of(definition: ViewDefinition, use: Occurrence, partitions: Collection
     found = [_narrowest([c for c in candidates if c[1].column == column]) for column in partitions]
     if not any(found) and not any(_is_join_key(column, use) for column in definition.columns or ()):
         found = [_narrowest([(u, track) for u, track in candidates if _is_join_key(u.column, use)])]
-    if not any(found) and use in definition.obstacles and not definition.asked.names_some(use.index):
-        found = [_narrowest([(u, track) for u, track in candidates if use in u.key_of and _can_be_listed(u)])]
+    if not any(found) and use in definition.obstacles:
+        key = _narrowest([(u, track) for u, track in candidates if use in u.key_of and _can_be_listed(u)])
+        # To find out what can be asked takes longer than all the rest.
+        found = [key if key is not None and not definition.asked.names_some(use.index) else None]
     return [text for text in found if text is not None]
 
 

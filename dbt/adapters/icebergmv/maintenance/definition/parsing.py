@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import cached_property, lru_cache, reduce
 from itertools import pairwise
 from typing import ClassVar
 
@@ -46,6 +46,16 @@ class ParsedSql:
 
     tree: exp.Expr
     tokens: Sequence[Token]
+
+    @cached_property
+    def nodes(self) -> Sequence[exp.Expr]:
+        """Return the nodes of the tree in the order of a walk, found once: it must not change any more."""
+        return tuple(self.tree.walk())
+
+    @cached_property
+    def numbers(self) -> Mapping[int, int]:
+        """Return the place of each node among the nodes, by its id()."""
+        return {id(node): number for number, node in enumerate(self.nodes)}
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ with the same edits, or there is no question.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
@@ -26,6 +26,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clauses import (
     parentheses_around,
     terms_of,
 )
+from dbt.adapters.icebergmv.maintenance.definition.outlines import outline_around
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse, parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts, term_around
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Edit, EditKind
@@ -48,14 +49,15 @@ _LATER: Mapping[EditKind, int] = {"some row": 1, "union": 2, "where exists": 3, 
 
 
 _COPIES = ("where exists", "where in")
+_LOCAL = frozenset(["all rows", "some row", "union", "semi join", *_JOINS])
+"""What leaves every query, and so every name of a relation, where it is."""
 
 
 def text_edits(parsed: ParsedSql, sql: str, edits: Collection[Edit]) -> tuple[TextEdit, ...] | None:
     """Return the edits of a parsed text as places in it; None when one of them cannot be found for certain."""
     if not edits:
         return ()
-    nodes = list(parsed.tree.walk())
-    numbers = {id(node): number for number, node in enumerate(nodes)}
+    nodes, numbers = parsed.nodes, parsed.numbers
     wanted = sorted((numbers[e.node], e.kind) for e in edits)
     found: list[TextEdit] = []
     for number, kind in wanted:
@@ -64,21 +66,49 @@ def text_edits(parsed: ParsedSql, sql: str, edits: Collection[Edit]) -> tuple[Te
             return None
         found += places
     found.sort(key=lambda edit: (edit.start, _PLACES.get(edit.text) or order_of(edit)))
-    again = parse(with_edits(sql, found))
-    is_same = isinstance(again, ParsedSql) and again.tree == _edited(parsed.tree, wanted)
+    is_same = _is_same_by_outline(parsed, sql, wanted, found) or _is_same(parsed, sql, wanted, found)
     return tuple(found) if is_same else None
 
 
-def _edited(tree: exp.Expr, edits: Sequence[tuple[int, EditKind]]) -> exp.Expr:
-    """Return a copy of the tree with the edits; nodes are given by their number in a walk.
+def _is_same(parsed: ParsedSql, sql: str, wanted: Sequence[tuple[int, EditKind]], found: Sequence[TextEdit]) -> bool:
+    """Return whether the edited text parses to the edited tree; nodes are given by their number in a walk."""
+    again = parse(with_edits(sql, found))
+    copy = exp.Paren(this=parsed.tree.copy())
+    nodes = list(copy.this.walk())
+    edits = [(nodes[number], kind) for number, kind in _order(wanted)]
+    return isinstance(again, ParsedSql) and again.tree == _edited(copy, edits)
+
+
+def _is_same_by_outline(
+    parsed: ParsedSql, sql: str, wanted: Sequence[tuple[int, EditKind]], found: Sequence[TextEdit]
+) -> bool:
+    """Return whether the outline of the edited text shows that it parses to the edited tree; it may not.
+
+    Edits that drop or copy a query leave the text with other names in scope, so for these the whole text is parsed.
+    """
+    if not all(kind in _LOCAL for _, kind in wanted):
+        return False
+    outline = outline_around(parsed, [parsed.nodes[number] for number, _ in wanted])
+    if outline is None or not outline.edits:
+        return False
+    again = parse(with_edits(sql, [*found, *outline.edits]))
+    edits = [(outline.copies[id(parsed.nodes[number])], kind) for number, kind in _order(wanted)]
+    return isinstance(again, ParsedSql) and again.tree == _edited(outline.tree, edits)
+
+
+def _order(edits: Sequence[tuple[int, EditKind]]) -> list[tuple[int, EditKind]]:
+    """Return edits as they are made.
 
     Conditions come first, then what is put around them; a set operation, whose node goes, comes later. Copies come
     last, the inner ones before those of what is around them.
     """
-    copy = exp.Paren(this=tree.copy())
-    nodes = list(copy.this.walk())
-    for number, kind in sorted(edits, key=lambda e: (_LATER.get(e[1], 0), -e[0] if e[1] in _COPIES else e[0])):
-        _edit(kind, nodes[number])
+    return sorted(edits, key=lambda e: (_LATER.get(e[1], 0), -e[0] if e[1] in _COPIES else e[0]))
+
+
+def _edited(copy: exp.Paren, edits: Iterable[tuple[exp.Expr, EditKind]]) -> exp.Expr:
+    """Return what is in parentheses after some edits of its nodes."""
+    for node, kind in edits:
+        _edit(kind, node)
     return copy.this  # type: ignore[no-any-return]
 
 

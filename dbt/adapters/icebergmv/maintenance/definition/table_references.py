@@ -125,9 +125,9 @@ def names_schema(column: exp.Column, tables: Sequence[TableReference]) -> bool:
 
 @dataclass(frozen=True)
 class TextEdit:
-    """A part of a text, end exclusive, and what is there instead.
+    """A part of a text, end exclusive, and what is there instead: the text, and the text `behind` it.
 
-    That is the text, a copy of another part as the other edits leave it, if any, and the text `behind` it.
+    With `copied` a copy of another part, as the other edits leave it, is between the two.
     """
 
     start: int

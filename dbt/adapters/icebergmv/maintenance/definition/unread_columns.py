@@ -57,10 +57,12 @@ def hash_of_read_columns(sql: str) -> str:
     return definition_hash(sql) if text is None else hash_of_tokens([*_read_tokens(text)])
 
 
+@lru_cache(maxsize=64)
 def words_of_read_columns(sql: str) -> frozenset[str] | None:
     """Return the words of a SELECT in lower case, but for those of columns that nothing reads.
 
-    None where queries read those in their FROM other than by names: any column may be read then.
+    None where queries read those in their FROM other than by names: any column may be read then. Each window of a text
+    asks for its words, so they are kept.
     """
     text = _text(sql)
     return None if text is None else _words(text.tokens, text.unread)

@@ -16,8 +16,11 @@ def with_ctes(query: exp.Expr, scope: Scope, track: Callable[[exp.Expr, Scope], 
     with_ = query.args.get("with_")
     if with_ is None:
         return scope
+    known = scope.tracked if query.parent is None else {}
     for cte in with_.expressions:
-        scope = scope.with_cte(cte.alias, _tracked(cte, scope, track, bool(with_.recursive)))
+        if id(cte) not in known:
+            known[id(cte)] = _tracked(cte, scope, track, bool(with_.recursive))
+        scope = scope.with_cte(cte.alias, known[id(cte)])
     return scope
 
 

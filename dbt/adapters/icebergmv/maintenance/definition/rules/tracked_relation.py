@@ -353,6 +353,7 @@ class Scope:
     parser shows columns, abbreviations and literals alike, so this is read off the text.
     `outer_names` are the columns and the relations in FROM of the queries around a subquery, in lower case.
     `moved` is the term of a WHERE that holds for the rows which another value of the clock may let pass, or not.
+    `tracked` holds the relations of the expressions in the WITH of the whole text, by their id(), as they become known.
     """
 
     columns: Mapping[int, tuple[ColumnInfo, ...] | None]
@@ -363,6 +364,7 @@ class Scope:
     ctes: Mapping[str, TrackedRelation] = field(default_factory=dict)
     outer_names: frozenset[str] = frozenset()
     moved: exp.Expr | None = None
+    tracked: dict[int, TrackedRelation] = field(default_factory=dict)
 
     @property
     def has_plain_literals(self) -> bool:
