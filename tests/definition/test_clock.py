@@ -92,8 +92,9 @@ def test_the_definition_is_that_of_the_moment() -> None:
 )
 def test_other_values_that_are_new_at_every_run_are_not_the_clock(sql: str) -> None:
     written = analyse(sql, "ns", lambda _: T, session_is_utc=True)
-    assert at_moment(written, lambda _: T, CLOCK) is written
-    assert written.always_full is not None
+    found = at_moment(written, lambda _: T, CLOCK)
+    assert (found.clock, found.sql) == (None, sql)
+    assert found.always_full is not None and "current_date" not in found.always_full
 
 
 def test_without_a_clock_it_stays_as_it_is() -> None:

@@ -23,7 +23,8 @@ LIMIT = (
 AGED = replace(ROWS, sql="SELECT id, region, datediff(current_date, day) AS amount FROM orders")
 CLOCK = (
     "lake.ns.sales is refreshed in full when the clock moves: not only conditions on rows read it. "
-    "Compare it with a column, in a WHERE for example, or leave it so: other changes are followed."
+    "Compare it with a column, in a WHERE for example, name a column that only says when its row was written in "
+    "written_at_columns, or leave it so: other changes are followed."
 )
 LOADED = Model("SELECT id, unix_micros(now()) AS at FROM orders", (("id", "bigint"), ("at", "bigint")))
 NOT_STITCHED = (

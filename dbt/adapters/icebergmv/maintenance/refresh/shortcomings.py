@@ -48,7 +48,10 @@ def _full_refreshes(view: Inspection) -> Iterator[str]:
         shows_time = definition.clock is not None and definition.clock.values.keys() != {"date"}
         when = "at every run, as the clock moves" if shows_time else "when the clock moves"
         reason = "not only conditions on rows read it"
-        mend = "Compare it with a column, in a WHERE for example, or leave it so: other changes are followed."
+        mend = (
+            "Compare it with a column, in a WHERE for example, name a column that only says when its row was written "
+            "in written_at_columns, or leave it so: other changes are followed."
+        )
     else:
         return
     yield f"{view.request.name} is refreshed in full {when}: {reason}. {mend}"
