@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
 from dbt.adapters.icebergmv.maintenance.status.view_config import (
     ConfigurationChanges,
     ViewConfig,
     configuration_changes,
     recorded_view_config,
+    written_at_columns,
 )
 
 STORAGE = ("lake", "ns", "s")
@@ -86,6 +88,7 @@ def test_a_former_partitioning_is_shown() -> None:
             definition_below_rows=0,
             cluster_by=("id",),
             keep_versions=3,
+            written_at_columns=("loaded_at",),
         ),
         ViewConfig("h", STORAGE, partition_by=(), layout="table"),
     ],
@@ -98,3 +101,15 @@ def test_a_view_is_asked_for_as_it_was_recorded(config: ViewConfig) -> None:
 
 def test_a_view_of_a_former_version_is_asked_for_as_it_was_built() -> None:
     assert recorded_view_config(replace(STATE, settings={}, config={})) == ViewConfig("h", STORAGE)
+
+
+def test_the_columns_that_say_when_a_row_was_written() -> None:
+    assert written_at_columns(None) == written_at_columns([]) == ()
+    assert written_at_columns("Loaded_At") == ("loaded_at",)
+    assert written_at_columns(["loaded_at", "LOADED_AT", "by"]) == ("loaded_at", "by")
+    for bad in (3, {"a": 1}, ["a", 1], [""]):
+        with pytest.raises(InvalidConfig, match="Give the name of a column, or a list of names"):
+            written_at_columns(bad)
+    state = replace(STATE, config=HAD.recorded())
+    changes = configuration_changes(replace(HAD, written_at_columns=("loaded_at",)), state)
+    assert changes.alter == ("written_at_columns is loaded_at, and was not set",)
