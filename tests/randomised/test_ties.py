@@ -12,7 +12,7 @@ from tests.randomised.mutants import view
 from tests.randomised.planners import RIGHT
 from tests.randomised.soak import refreshes_of
 from tests.randomised.tables import DAYS, Change, Row, Spec
-from tests.randomised.tie_views import CARRIED, NUMBERED, SHOWN
+from tests.randomised.tie_views import CARRIED, NUMBERED, SHOWN, SORTED
 from tests.randomised.ties import TiesAtRandom
 from tests.support.shares import one_of
 
@@ -29,6 +29,12 @@ def test_other_rows_follow_from_one_value(name: str, ties: TiesAtRandom) -> None
     assert found.keys() == {"full", "none"}, found
 
 
+@pytest.mark.parametrize("name", one_of(2, SORTED))
+def test_what_is_sorted_is_one_value_wherever_it_is(name: str, ties: TiesAtRandom) -> None:
+    found = refreshes_of(SORTED[name], ties, 8, breaks_ties=False)
+    assert found["overwrite"] > found["full"], found
+
+
 @pytest.mark.parametrize("name", one_of(5, NUMBERED))
 def test_rows_that_tie_in_a_window_follow_one_order(name: str, ties: TiesAtRandom) -> None:
     found = refreshes_of(NUMBERED[name], ties, 15, breaks_ties=False)
@@ -36,9 +42,9 @@ def test_rows_that_tie_in_a_window_follow_one_order(name: str, ties: TiesAtRando
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [*SHOWN, *CARRIED, *NUMBERED])
+@pytest.mark.parametrize("name", [*SHOWN, *CARRIED, *NUMBERED, *SORTED])
 def test_in_many_histories(name: str, ties: TiesAtRandom) -> None:
-    refreshes_of({**SHOWN, **CARRIED, **NUMBERED}[name], ties, 150, breaks_ties=False)
+    refreshes_of({**SHOWN, **CARRIED, **NUMBERED, **SORTED}[name], ties, 150, breaks_ties=False)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +124,7 @@ def test_the_clock_beside_the_first_of_rows_that_tie(
 def test_each_statement_has_orders_of_its_own(ties: TiesAtRandom) -> None:
     rows = "(SELECT 1 AS k, v, v AS w, 0 AS o FROM range(5) AS r(v))"
     ties.begin("a history")
-    calls = ("any_value(v)", "first(v)", "max_by(v, o)")
+    calls = ("any_value(v)", "first(v)", "max_by(v, o)", "array_agg(v)[1]")
     for call in calls:
         sql = f"SELECT {call} AS l FROM {rows} q"
         assert {row for _ in range(20) for row in ties.run(sql)} == {(0,), (4,)}

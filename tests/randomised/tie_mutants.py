@@ -7,12 +7,14 @@ from dataclasses import replace
 from functools import lru_cache
 from unittest.mock import patch
 
+from sqlglot import exp
+
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
-from dbt.adapters.icebergmv.maintenance.definition.rules import order_of_rows, window_orders
+from dbt.adapters.icebergmv.maintenance.definition.rules import collected_lists, order_of_rows, window_orders
 from tests.randomised.mutants import Mutant, view
 from tests.randomised.planners import Planner
 from tests.randomised.tables import COLUMN_INFOS
-from tests.randomised.tie_views import CARRIED, NUMBERED
+from tests.randomised.tie_views import CARRIED, NUMBERED, SORTED
 from tests.randomised.untied_views import AGGREGATES, OTHERS
 
 
@@ -56,7 +58,21 @@ def _analysed_in_order(sql: str, is_utc: bool, keys: tuple[str, ...]) -> ViewDef
     return found
 
 
+def sorted_as_they_are(definition: ViewDefinition) -> ViewDefinition:
+    """Claim that lists are sorted that are not."""
+    return _analysed_as_sorted(definition.sql, definition.known.session_is_utc, definition.keys)
+
+
+@lru_cache(maxsize=64)
+def _analysed_as_sorted(sql: str, is_utc: bool, keys: tuple[str, ...]) -> ViewDefinition:
+    with patch.object(collected_lists, "collected", lambda item: item if isinstance(item, exp.ArrayAgg) else None):
+        found = analyse(sql, "ns", lambda _: COLUMN_INFOS, is_utc, keys)
+        assert found.asked
+    return found
+
+
 LESS_COMPARED, ONE_ORDER = Planner(definition=less_compared), Planner(definition=one_order)
+SORTED_ALREADY = Planner(definition=sorted_as_they_are)
 SHOWN_ALONE, NAMED = Planner(definition=shown_alone), Planner(definition=named_by_regions)
 
 TIE_MUTANTS: dict[str, Mutant] = {
@@ -68,6 +84,11 @@ TIE_MUTANTS: dict[str, Mutant] = {
     ),
     "a region names a number of some order": Mutant(
         (NUMBERED["numbers beside a join"],), NAMED, first=7, ties=True, as_written=True
+    ),
+    "a list is sorted as it is": Mutant(
+        (view(SORTED["a list beside a left join"].sql.replace("array_sort(", "("), "id"),),
+        SORTED_ALREADY,
+        ties=True,
     ),
     "a column that is read does not break ties": Mutant(
         tuple(view(AGGREGATES[name], "id") for name in ("a count", "a sum by a dimension")), LESS_COMPARED, ties=True

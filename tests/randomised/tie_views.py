@@ -58,6 +58,17 @@ _NUMBERS = {
     "numbers beside a join": f"SELECT CAST(1000 * q.w + b.w AS double) AS k, q.n FROM ({_NUMBERED}) q "
     "JOIN t1 b ON q.id = b.id",
 }
+_LIST = "SELECT region, array_sort(array_agg(DISTINCT v)) AS l FROM t0 GROUP BY region"
+_SORTED = {
+    "a list beside a join": f"SELECT b.id, a.region, a.l FROM ({_LIST}) a JOIN t1 b ON a.region = b.region",
+    "a list beside a left join": f"WITH g AS ({_LIST}) SELECT b.region, b.id, b.v, g.l FROM t1 b "
+    "LEFT JOIN g ON g.region = b.region",
+    "a list that is grouped by": f"SELECT a.region, a.l, count(*) AS c FROM ({_LIST}) a JOIN t1 b "
+    "ON a.region = b.region GROUP BY a.region, a.l",
+    "a list that is filtered by": f"SELECT region, l[2] AS n FROM ({_LIST}) q WHERE l[1] > 0",
+    "lists that are compared": f"SELECT a.region, b.id FROM ({_LIST}) a JOIN t1 b ON a.region = b.region "
+    "AND a.l[1] <= b.v",
+}
 
 
 def _views(texts: Mapping[str, str]) -> Mapping[str, View]:
@@ -68,5 +79,7 @@ SHOWN = _views(_SHOWN)
 """Each row shows one group, and nothing else depends on the value."""
 CARRIED = _views(_CARRIED)
 """Other rows, or the clock, depend on the value: full when a row changed."""
+SORTED = _views(_SORTED)
+"""Lists that are sorted: wherever they are, they are one value."""
 NUMBERED = _views(_NUMBERS)
 """Windows in whose order rows tie: a partition is refreshed as a whole."""

@@ -9,11 +9,16 @@ value, and what the clock reaches would depend on which value is found.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.determinism import order_dependent_calls, picks_rows
+from dbt.adapters.icebergmv.maintenance.definition.determinism import (
+    dependence_of,
+    order_dependence,
+    order_dependent_calls,
+    picks_rows,
+)
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows
@@ -21,18 +26,38 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import is
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 
 _PASSING = frozenset(["expressions", "from_", "where", "with_", "order", "hint"])
+_COLLECTING = frozenset(["collect_list", "collect_set", "array_agg", "listagg", "string_agg"])
+"""Whose values may be sorted."""
+
 _GROUPING = _PASSING | {"group", "having", "joins", "laterals"}
 
 
-def are_shown_alone(parsed: ParsedSql) -> bool:
-    """Return whether all that depends on an order of rows are values of groups, each in a row of its own."""
+def are_shown_alone(parsed: ParsedSql, settled: Collection[int] = ()) -> bool:
+    """Return whether all that depends on an order of rows are values of groups, each in a row of its own.
+
+    Nothing of the `settled` nodes, by their id(), does.
+    """
     if picks_rows(parsed.tree):
         return False
     dependent = [node for node in parsed.tree.walk() if is_dependent(node)]
     grouped = _shown_groups(parsed.tree, _ctes_used_once(parsed.tree))
-    shown = {id(node) for select in grouped or () for item in select.expressions for node in item.walk()}
+    shown = {id(node) for select in grouped or () for item in select.expressions for node in item.walk()}.union(settled)
     # The parser may make something else of a call that is found in the text.
     return len(dependent) == len(order_dependent_calls(parsed.tokens)) and all(id(node) in shown for node in dependent)
+
+
+def dependence_left(parsed: ParsedSql, settled: Collection[int]) -> str | None:
+    """Return what depends on the order in which rows are read, but for `settled` nodes; None when nothing does."""
+    depends = order_dependence(parsed.tree, parsed.tokens)
+    if depends is None or not settled or picks_rows(parsed.tree):
+        return depends
+    calls = order_dependent_calls(parsed.tokens)
+    dependent = [node for node in parsed.tree.walk() if isinstance(node, exp.Func) and is_dependent(node)]
+    if len(dependent) != len(calls):
+        return depends
+    if all(id(node) in settled for node in dependent):
+        return None
+    return dependence_of(next((call for call in calls if call not in _COLLECTING), calls[0]))
 
 
 def _shown_groups(query: exp.Expr, ctes: Mapping[str, exp.Expr]) -> list[exp.Select] | None:

@@ -15,6 +15,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.answers import Made, generated, with_questions
+from dbt.adapters.icebergmv.maintenance.definition.rules.collected_lists import settled_calls
 from dbt.adapters.icebergmv.maintenance.definition.rules.computed_keys import computed_key, grouped_key
 from dbt.adapters.icebergmv.maintenance.definition.rules.constants import literal_column
 from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
@@ -51,6 +52,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     Additive,
     Deltas,
     EditKind,
+    Finding,
     Grouped,
     Occurrence,
     Scope,
@@ -58,7 +60,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     TrackedRelation,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.unlisted import unlisted
-from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import settled_windows, window_orders
+from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import settled_nodes, window_orders
 from dbt.adapters.icebergmv.maintenance.definition.rules.windows import (
     behind_windows,
     partitions_of_windows,
@@ -81,8 +83,8 @@ def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> Tracked
     """Return what the output of a SELECT tracks."""
     scope = with_ctes(select, scope, track)
     names = Names(_answering(select, sources_below(select, scope, track), scope), scope)
-    orders = window_orders(select, names)
-    settled = settled_windows((*orders, *names.sources.relation.findings))
+    orders: tuple[Finding, ...] = (*window_orders(select, names), *settled_calls(select, names))
+    settled = settled_nodes((*orders, *names.sources.relation.findings))
     names = replace(names, sources=replace(names.sources, settled=settled))
     columns = _project(select, names)
     below = names.sources.relation

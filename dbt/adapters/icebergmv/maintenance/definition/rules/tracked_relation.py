@@ -260,7 +260,14 @@ class WindowOrder:
     more: tuple[str, ...]
 
 
-Finding: TypeAlias = Filter | StaticFilter | WindowOrder
+@dataclass(frozen=True)
+class SettledCall:
+    """An aggregate, by the id() of its node, whose value is sorted, so that no order of rows decides it."""
+
+    node: int
+
+
+Finding: TypeAlias = Filter | StaticFilter | WindowOrder | SettledCall
 """What a SELECT says besides what its columns track."""
 
 
