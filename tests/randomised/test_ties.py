@@ -12,7 +12,7 @@ from tests.randomised.mutants import view
 from tests.randomised.planners import RIGHT
 from tests.randomised.soak import refreshes_of
 from tests.randomised.tables import DAYS, Change, Row, Spec
-from tests.randomised.tie_views import CARRIED, NUMBERED, SHOWN, SORTED
+from tests.randomised.tie_views import CARRIED, NUMBERED, SHOWN, SORTED, TOGETHER
 from tests.randomised.ties import TiesAtRandom
 from tests.support.shares import one_of
 
@@ -20,6 +20,12 @@ from tests.support.shares import one_of
 @pytest.mark.parametrize("name", one_of(5, SHOWN))
 def test_a_value_that_is_only_shown_is_one_of_its_group(name: str, ties: TiesAtRandom) -> None:
     found = refreshes_of(SHOWN[name], ties, 6, breaks_ties=False)
+    assert found["overwrite"] > found["full"], found
+
+
+@pytest.mark.parametrize("name", one_of(4, TOGETHER))
+def test_rows_that_show_one_group_show_one_value(name: str, ties: TiesAtRandom) -> None:
+    found = refreshes_of(TOGETHER[name], ties, 12, breaks_ties=False)
     assert found["overwrite"] > found["full"], found
 
 
@@ -42,9 +48,9 @@ def test_rows_that_tie_in_a_window_follow_one_order(name: str, ties: TiesAtRando
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [*SHOWN, *CARRIED, *NUMBERED, *SORTED])
+@pytest.mark.parametrize("name", [*SHOWN, *CARRIED, *NUMBERED, *SORTED, *TOGETHER])
 def test_in_many_histories(name: str, ties: TiesAtRandom) -> None:
-    refreshes_of({**SHOWN, **CARRIED, **NUMBERED, **SORTED}[name], ties, 150, breaks_ties=False)
+    refreshes_of({**SHOWN, **CARRIED, **NUMBERED, **SORTED, **TOGETHER}[name], ties, 150, breaks_ties=False)
 
 
 @pytest.mark.parametrize(

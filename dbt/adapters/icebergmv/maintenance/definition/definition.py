@@ -43,8 +43,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     TrackedRelation,
     Unlisted,
 )
-from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import settled_nodes
-from dbt.adapters.icebergmv.maintenance.definition.shown_values import are_shown_alone, dependence_left
+from dbt.adapters.icebergmv.maintenance.definition.shown_values import shown_values
 from dbt.adapters.icebergmv.maintenance.definition.sorted_lists import SortedLists, sorted_lists
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
@@ -258,10 +257,9 @@ def analyse(
     overlooked = occurrences_in(query) - relation.occurrences
     relation = relation.blocked(overlooked, "a place that is not analysed")
     check_names([c.name for c in (relation.columns or ())][: -len(keys) or None])
-    followed, nodes = without_literals(relation), Nodes(query)
-    settled = settled_nodes(relation.findings)
-    unnamed, depends = reads_unnamed(nodes, words), dependence_left(parsed, settled)
-    shown_alone = depends is not None and are_shown_alone(parsed, settled)
+    shown = shown_values(parsed, relation)
+    followed, nodes = without_literals(shown.relation), Nodes(query)
+    unnamed, depends, shown_alone = reads_unnamed(nodes, words), shown.depends, shown.are_only_shown
     return ViewDefinition(
         sql=sql,
         references=references.tables,
