@@ -73,6 +73,8 @@ TIED: tuple[Row, ...] = ((1, None, DAYS[0], "a", 0, 0.5, 1), (2, None, DAYS[2], 
 NUMBERED_ROWS = "(SELECT id, region, d, w, row_number() OVER (PARTITION BY region ORDER BY v) AS n FROM t0)"
 FIRST_OF_TIED = {
     "a number is joined by": f"SELECT q.w AS k, b.w AS x, b.v FROM {NUMBERED_ROWS} q JOIN t1 b ON q.n = b.id",
+    "a number is joined by USING": f"SELECT q.w AS k, b.w AS x, b.v FROM (SELECT w, n AS id FROM {NUMBERED_ROWS} p) q "
+    "JOIN t1 b USING (id)",
     "the first, by its own key": f"SELECT q.w AS k, b.v FROM {NUMBERED_ROWS} q JOIN t1 b ON q.id = b.id WHERE q.n = 1",
     "the first, by its region": f"SELECT q.w AS k, q.region, b.v FROM {NUMBERED_ROWS} q JOIN t1 b "
     "ON q.region = b.region WHERE q.n = 1",

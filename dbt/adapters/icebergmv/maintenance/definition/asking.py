@@ -33,7 +33,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import settled_nodes
 from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
 from dbt.adapters.icebergmv.maintenance.definition.shared_ctes import TABLE, SharedText, shared_texts
-from dbt.adapters.icebergmv.maintenance.definition.shown_values import shown_values
+from dbt.adapters.icebergmv.maintenance.definition.shown_values import as_asked
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
     TableReference,
     TextEdit,
@@ -168,7 +168,7 @@ def asked(sql: str, references: tuple[TableReference, ...], known: Known) -> Ask
         return Asked(sql)
     columns = {r.index: known.columns.get(origins[r.index]) for r in found}
     relation = track(parsed.tree, scope_of(parsed, copies.sql, replace(known, columns=columns)))
-    relation = shown_values(parsed, relation).relation
+    relation = as_asked(parsed, relation)
     reach, ruled_out = reach_of(relation, found, parsed, copies.sql), frozenset(o.index for o in relation.ruled_out)
     scopes = NameScopes(columns)
     settled = settled_nodes(relation.findings)

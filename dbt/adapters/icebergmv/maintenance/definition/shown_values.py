@@ -3,8 +3,12 @@
 Whichever value of several a refresh finds for a group is right. Where each row of the view shows one group, and no
 other row depends on that value, a group of which no row changed may keep what is stored: a full refresh could find the
 same. So these views are refreshed as others are, because groups are always replaced whole, and no region names the
-value (rules/order_of_rows.py). Not where the SELECT reads the clock: a term above the groups may compare it with the
-value, and what the clock reaches would depend on which value is found.
+value (rules/order_of_rows.py). Where a join shows one group in several rows, two of these must not show what two
+evaluations found. So regions name only columns by which all rows of a group are replaced, or none of them
+(rules/shown_groups.py). Let a group keep the value that is stored if no row of it is replaced, and take the one that
+the refresh finds if they all are: some evaluation of the whole SELECT gives just these rows. None of that is done where
+the SELECT reads the clock: a term above the groups may compare it with the value, and what the clock reaches would
+depend on which value is found.
 """
 
 from __future__ import annotations
@@ -79,12 +83,22 @@ def shown_values(parsed: ParsedSql, relation: TrackedRelation) -> ShownValues:
     return ShownValues(depends, True, replaced_together(relation))
 
 
+def as_asked(parsed: ParsedSql, relation: TrackedRelation) -> TrackedRelation:
+    """Return what a parsed text tracks, with what its questions may name: with less, where that is not for certain."""
+    settled = settled_nodes(relation.findings)
+    is_as_tracked = dependence_left(parsed, settled) is None or are_shown_alone(parsed, settled)
+    return relation if is_as_tracked else replaced_together(relation)
+
+
 def replaced_together(relation: TrackedRelation) -> TrackedRelation:
-    """Return a relation of which regions name only columns that have one value in all rows of each group it shows."""
-    shown = _groups_shown(relation)
+    """Return a relation of which regions name only columns that have one value in all rows of each group it shows.
+
+    Where it is not known which groups these are, regions name none.
+    """
+    shown, is_known = _groups_shown(relation), _are_groups_known(relation)
 
     def kept(column: TrackedColumn) -> TrackedColumn:
-        return column if shown <= column.one_in else replace(column, is_unsettled=True)
+        return column if is_known and shown <= column.one_in else replace(column, is_unsettled=True)
 
     columns = relation.columns and tuple(map(kept, relation.columns))
     unlisted = tuple(one for one in relation.unlisted if _has_one_value(one.column, shown))
@@ -112,8 +126,12 @@ def _are_shown_together(parsed: ParsedSql, relation: TrackedRelation, settled: C
         return False
     shown = _groups_shown(relation)
     have_one = [*relation.columns, *(one.column for one in relation.unlisted)]
-    is_known = all(column.tied_to for column in relation.columns if column.has_ties)
-    return is_known and any(_has_one_value(column, shown) for column in have_one)
+    return _are_groups_known(relation) and any(_has_one_value(column, shown) for column in have_one)
+
+
+def _are_groups_known(relation: TrackedRelation) -> bool:
+    """Return whether it is known of each value that depends on an order of rows of which groups it is."""
+    return all(column.tied_to for column in relation.columns or () if column.has_ties)
 
 
 def _has_one_value(column: TrackedColumn, shown: frozenset[int]) -> bool:

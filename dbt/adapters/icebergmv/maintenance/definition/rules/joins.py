@@ -123,7 +123,8 @@ def _that_must_match(left: Sources, right: Sources, side: str, kind: str) -> ran
 
 def _terms(pairs: list[Equality], join: exp.Join, names: Names) -> list[JoinTerm]:
     """Return what USING or ON compares."""
-    using = [JoinTerm(frozenset({e.left, e.right})) for e in pairs]
+    tied = {i for i, slot in enumerate(names.sources.slots) if slot.column.has_ties}
+    using = [JoinTerm(frozenset({e.left, e.right}), has_ties=bool({e.left, e.right} & tied)) for e in pairs]
     return [*using, *(term_of_join(term, names) for term in conjuncts(join.args.get("on")))]
 
 
