@@ -8,7 +8,8 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
 from dbt.adapters.icebergmv.maintenance.definition.sorted_lists import SortedLists
 
-COLUMNS = (ColumnInfo("k", "int", None), ColumnInfo("x", "int", None), ColumnInfo("y", "double", None))
+COLUMNS = (ColumnInfo("k", "int", None), ColumnInfo("x", "a type", None), ColumnInfo("y", "double", None))
+"""Of `x` nothing is known; see test_collected_lists.py for lists of which the tables show the type."""
 ORDER = "{}() depends on the order in which rows are read"
 
 

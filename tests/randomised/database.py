@@ -173,6 +173,8 @@ def _positive_zero(value: object) -> object:
 
 def _spark_type(duckdb_type: str) -> str:
     """Return the type that Spark would give. Sums of whole numbers are of a larger type here."""
+    if duckdb_type.endswith("[]"):
+        return f"array<{_spark_type(duckdb_type.removesuffix('[]'))}>"
     return duckdb_type.lower() if duckdb_type.startswith("DECIMAL(") else _SPARK_OF.get(duckdb_type, "bigint")
 
 

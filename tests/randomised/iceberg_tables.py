@@ -13,6 +13,7 @@ from pyiceberg.types import (
     DoubleType,
     IcebergType,
     IntegerType,
+    ListType,
     LongType,
     StringType,
     TimestampType,
@@ -39,6 +40,8 @@ _SAID_ROWS = {"t0": 200}
 """How many rows tables say they have, so that others are small beside the first."""
 
 _FEW_ROWS = 40
+_ELEMENT = 1000
+"""The id of the elements of lists."""
 
 
 @cache
@@ -49,6 +52,8 @@ def base_table(name: str, spec: Spec) -> Table:
 
 
 def _type_of(spark_type: str) -> IcebergType:
+    if spark_type.startswith("array<"):
+        return ListType(_ELEMENT, _type_of(spark_type.removeprefix("array<").removesuffix(">")), element_required=False)
     if not spark_type.startswith("decimal("):
         return _TYPES[spark_type]
     precision, scale = spark_type.removeprefix("decimal(").removesuffix(")").split(",")

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 import pytest
 
 from tests.randomised.clocks import MOMENTS
-from tests.randomised.histories import Case, Refreshed, run
+from tests.randomised.histories import Case, Refreshed, hidden_keys, run
 from tests.randomised.mutants import view
 from tests.randomised.planners import RIGHT
 from tests.randomised.soak import refreshes_of
 from tests.randomised.tables import DAYS, Change, Row, Spec
-from tests.randomised.tie_views import CARRIED, NUMBERED, SHOWN
+from tests.randomised.tie_views import CARRIED, NUMBERED, SHOWN, SORTED, TOGETHER
 from tests.randomised.ties import TiesAtRandom
 from tests.support.shares import one_of
 
@@ -23,10 +23,33 @@ def test_a_value_that_is_only_shown_is_one_of_its_group(name: str, ties: TiesAtR
     assert found["overwrite"] > found["full"], found
 
 
+@pytest.mark.parametrize("name", one_of(4, TOGETHER))
+def test_rows_that_show_one_group_show_one_value(name: str, ties: TiesAtRandom) -> None:
+    found = refreshes_of(TOGETHER[name], ties, 12, breaks_ties=False)
+    assert found["overwrite"] > found["full"], found
+
+
+def test_rows_of_a_group_go_together_by_a_key_that_is_stored_besides(ties: TiesAtRandom) -> None:
+    """No region names a column with a subquery in it, so the key is not among those that are listed."""
+    sql = (
+        "SELECT CASE WHEN (SELECT count(*) FROM t1 c) >= 0 THEN b.region END AS k, b.id, b.v, g.l FROM t1 b LEFT JOIN "
+        "(SELECT region, any_value(v) AS l FROM t0 GROUP BY region) g ON g.region = b.region"
+    )
+    assert hidden_keys(view(sql), dict.fromkeys(("t0", "t1"), Spec((("identity", "id"),)))) == ("`b`.`region`",)
+    found = refreshes_of(view(sql, "id"), ties, 20, breaks_ties=False)
+    assert found["overwrite"] > 3, found
+
+
 @pytest.mark.parametrize("name", one_of(5, CARRIED))
 def test_other_rows_follow_from_one_value(name: str, ties: TiesAtRandom) -> None:
     found = refreshes_of(CARRIED[name], ties, 6, breaks_ties=False)
     assert found.keys() == {"full", "none"}, found
+
+
+@pytest.mark.parametrize("name", one_of(2, SORTED))
+def test_what_is_sorted_is_one_value_wherever_it_is(name: str, ties: TiesAtRandom) -> None:
+    found = refreshes_of(SORTED[name], ties, 8, breaks_ties=False)
+    assert found["overwrite"] > found["full"], found
 
 
 @pytest.mark.parametrize("name", one_of(5, NUMBERED))
@@ -36,9 +59,9 @@ def test_rows_that_tie_in_a_window_follow_one_order(name: str, ties: TiesAtRando
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", [*SHOWN, *CARRIED, *NUMBERED])
+@pytest.mark.parametrize("name", [*SHOWN, *CARRIED, *NUMBERED, *SORTED, *TOGETHER])
 def test_in_many_histories(name: str, ties: TiesAtRandom) -> None:
-    refreshes_of({**SHOWN, **CARRIED, **NUMBERED}[name], ties, 150, breaks_ties=False)
+    refreshes_of({**SHOWN, **CARRIED, **NUMBERED, **SORTED, **TOGETHER}[name], ties, 150, breaks_ties=False)
 
 
 @pytest.mark.parametrize(
@@ -61,6 +84,8 @@ TIED: tuple[Row, ...] = ((1, None, DAYS[0], "a", 0, 0.5, 1), (2, None, DAYS[2], 
 NUMBERED_ROWS = "(SELECT id, region, d, w, row_number() OVER (PARTITION BY region ORDER BY v) AS n FROM t0)"
 FIRST_OF_TIED = {
     "a number is joined by": f"SELECT q.w AS k, b.w AS x, b.v FROM {NUMBERED_ROWS} q JOIN t1 b ON q.n = b.id",
+    "a number is joined by USING": f"SELECT q.w AS k, b.w AS x, b.v FROM (SELECT w, n AS id FROM {NUMBERED_ROWS} p) q "
+    "JOIN t1 b USING (id)",
     "the first, by its own key": f"SELECT q.w AS k, b.v FROM {NUMBERED_ROWS} q JOIN t1 b ON q.id = b.id WHERE q.n = 1",
     "the first, by its region": f"SELECT q.w AS k, q.region, b.v FROM {NUMBERED_ROWS} q JOIN t1 b "
     "ON q.region = b.region WHERE q.n = 1",
@@ -118,7 +143,7 @@ def test_the_clock_beside_the_first_of_rows_that_tie(
 def test_each_statement_has_orders_of_its_own(ties: TiesAtRandom) -> None:
     rows = "(SELECT 1 AS k, v, v AS w, 0 AS o FROM range(5) AS r(v))"
     ties.begin("a history")
-    calls = ("any_value(v)", "first(v)", "max_by(v, o)")
+    calls = ("any_value(v)", "first(v)", "max_by(v, o)", "array_agg(v)[1]")
     for call in calls:
         sql = f"SELECT {call} AS l FROM {rows} q"
         assert {row for _ in range(20) for row in ties.run(sql)} == {(0,), (4,)}

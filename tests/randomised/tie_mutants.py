@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 from unittest.mock import patch
 
+from sqlglot import exp
+
+from dbt.adapters.icebergmv.maintenance.definition import shown_values
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
-from dbt.adapters.icebergmv.maintenance.definition.rules import order_of_rows, window_orders
+from dbt.adapters.icebergmv.maintenance.definition.rules import (
+    collected_lists,
+    joins,
+    order_of_rows,
+    shown_groups,
+    window_orders,
+)
+from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Equality, Sources
 from tests.randomised.mutants import Mutant, view
 from tests.randomised.planners import Planner
 from tests.randomised.tables import COLUMN_INFOS
-from tests.randomised.tie_views import CARRIED, NUMBERED
+from tests.randomised.tie_views import CARRIED, NUMBERED, SORTED, TOGETHER
 from tests.randomised.untied_views import AGGREGATES, OTHERS
 
 
@@ -56,7 +67,51 @@ def _analysed_in_order(sql: str, is_utc: bool, keys: tuple[str, ...]) -> ViewDef
     return found
 
 
+def sorted_as_they_are(definition: ViewDefinition) -> ViewDefinition:
+    """Claim that lists are sorted that are not."""
+    return _analysed_as_sorted(definition.sql, definition.known.session_is_utc, definition.keys)
+
+
+@lru_cache(maxsize=64)
+def _analysed_as_sorted(sql: str, is_utc: bool, keys: tuple[str, ...]) -> ViewDefinition:
+    with patch.object(collected_lists, "collected", lambda item: item if isinstance(item, exp.ArrayAgg) else None):
+        found = analyse(sql, "ns", lambda _: COLUMN_INFOS, is_utc, keys)
+        assert found.asked
+    return found
+
+
+def replaced_apart(definition: ViewDefinition) -> ViewDefinition:
+    """Claim that rows which show one group need not be replaced together."""
+    return _analysed_apart(definition.sql, definition.known.session_is_utc, definition.keys)
+
+
+@lru_cache(maxsize=64)
+def _analysed_apart(sql: str, is_utc: bool, keys: tuple[str, ...]) -> ViewDefinition:
+    with patch.object(shown_values, "replaced_together", lambda relation: relation):
+        found = analyse(sql, "ns", lambda _: COLUMN_INFOS, is_utc, keys)
+        assert found.asked
+    return found
+
+
+def never_missing(definition: ViewDefinition) -> ViewDefinition:
+    """Claim that what an outer join puts beside a row of a group is beside all of them."""
+    return _analysed_never_missing(definition.sql, definition.known.session_is_utc, definition.keys)
+
+
+@lru_cache(maxsize=64)
+def _analysed_never_missing(sql: str, is_utc: bool, keys: tuple[str, ...]) -> ViewDefinition:
+    def of_inner_join(both: Sources, found: Sequence[Equality], offset: int, _: str) -> Sources:
+        return shown_groups.with_joined_groups(both, found, offset, "")
+
+    with patch.object(joins, "with_joined_groups", of_inner_join):
+        found = analyse(sql, "ns", lambda _: COLUMN_INFOS, is_utc, keys)
+        assert found.asked
+    return found
+
+
 LESS_COMPARED, ONE_ORDER = Planner(definition=less_compared), Planner(definition=one_order)
+APART, NEVER_MISSING = Planner(definition=replaced_apart), Planner(definition=never_missing)
+SORTED_ALREADY = Planner(definition=sorted_as_they_are)
 SHOWN_ALONE, NAMED = Planner(definition=shown_alone), Planner(definition=named_by_regions)
 
 TIE_MUTANTS: dict[str, Mutant] = {
@@ -68,6 +123,21 @@ TIE_MUTANTS: dict[str, Mutant] = {
     ),
     "a region names a number of some order": Mutant(
         (NUMBERED["numbers beside a join"],), NAMED, first=7, ties=True, as_written=True
+    ),
+    "rows of one group are replaced apart": Mutant(
+        tuple(TOGETHER[name] for name in ("a left join, by v", "an inner join, by id", "a list, by v")),
+        APART,
+        first=57,
+        ties=True,
+    ),
+    "what may be missing beside a group is in all of its rows": Mutant(
+        (TOGETHER["rows that find a partner or none, by id"],), NEVER_MISSING, first=170, ties=True
+    ),
+    "a list is sorted as it is": Mutant(
+        (view(SORTED["a list beside a left join"].sql.replace("array_sort(", "("), "id"),),
+        SORTED_ALREADY,
+        first=68,
+        ties=True,
     ),
     "a column that is read does not break ties": Mutant(
         tuple(view(AGGREGATES[name], "id") for name in ("a count", "a sum by a dimension")), LESS_COMPARED, ties=True

@@ -18,6 +18,7 @@ from tests.randomised.database import Bag, Database, Judge
 
 _ORDERED = re.compile(
     r"\b(?:any_value|first)\((?P<value>[\w.]+)\)"
+    r"|\barray_agg\((?P<listed>(?:DISTINCT )?(?P<each>[\w.]+))\)"
     r"|\bmax_by\((?P<shown>[\w.]+), (?P<largest>[\w.]+)\)"
     r"|(?P<window>\b(?:row_number|lag|first_value)\(\w*\) OVER \(PARTITION BY [\w.]+ ORDER BY "
     r"(?:[^()]|\([^()]*\))+)(?=\))"
@@ -89,6 +90,8 @@ def _ordered(statement: str, directions: Iterator[str]) -> str:
         direction = next(directions)
         if call["value"] is not None:
             return f"first({call['value']} ORDER BY {call['value']} {direction})"
+        if call["listed"] is not None:
+            return f"array_agg({call['listed']} ORDER BY {call['each']} {direction})"
         if call["shown"] is not None:
             order = f"{call['largest']} DESC, {call['shown']} {direction}"
             return f"first({call['shown']} ORDER BY {order}) FILTER (WHERE {call['largest']} IS NOT NULL)"

@@ -10,7 +10,7 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.definition.asking import scope_of
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
-from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import is_of_rows, numbers_rows, settled_windows
+from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import is_of_rows, numbers_rows, settled_nodes
 from dbt.adapters.icebergmv.maintenance.definition.table_references import find_references, with_edits
 from tests.randomised.planners import analysed
 
@@ -33,7 +33,7 @@ def may_tie(sql: str) -> bool:
     parsed = parse(sql)
     assert isinstance(parsed, ParsedSql)
     find_references(parsed.tree, "ns")
-    settled = settled_windows(track(parsed.tree, scope_of(parsed, sql, analysed(sql).known)).findings)
+    settled = settled_nodes(track(parsed.tree, scope_of(parsed, sql, analysed(sql).known)).findings)
     windows = (window for window in parsed.tree.find_all(exp.Window) if id(window) not in settled)
     return any(numbers_rows(window) or is_of_rows(window) for window in windows)
 

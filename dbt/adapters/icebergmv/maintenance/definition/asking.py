@@ -30,9 +30,10 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     Track,
     TrackedRelation,
 )
-from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import settled_windows
+from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import settled_nodes
 from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
 from dbt.adapters.icebergmv.maintenance.definition.shared_ctes import TABLE, SharedText, shared_texts
+from dbt.adapters.icebergmv.maintenance.definition.shown_values import as_asked
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
     TableReference,
     TextEdit,
@@ -167,9 +168,10 @@ def asked(sql: str, references: tuple[TableReference, ...], known: Known) -> Ask
         return Asked(sql)
     columns = {r.index: known.columns.get(origins[r.index]) for r in found}
     relation = track(parsed.tree, scope_of(parsed, copies.sql, replace(known, columns=columns)))
+    relation = as_asked(parsed, relation)
     reach, ruled_out = reach_of(relation, found, parsed, copies.sql), frozenset(o.index for o in relation.ruled_out)
     scopes = NameScopes(columns)
-    settled = settled_windows(relation.findings)
+    settled = settled_nodes(relation.findings)
     scalars = scalar_subqueries(parsed, found, scopes, settled)
     blocks = blocks_of(parsed, copies.sql, scopes, settled)
     questions = {o.index: question for o, question in relation.questions.items() if not o.uses}

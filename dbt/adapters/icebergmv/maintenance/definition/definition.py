@@ -20,7 +20,7 @@ from dbt.adapters.icebergmv.maintenance.definition.ansi_mode import ansi_matters
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Known, asked, scope_of
 from dbt.adapters.icebergmv.maintenance.definition.clock import CLOCK_TYPES, Clock, at_clock
 from dbt.adapters.icebergmv.maintenance.definition.column_lists import read_in_full, reads_by_shape
-from dbt.adapters.icebergmv.maintenance.definition.determinism import order_dependence, volatility
+from dbt.adapters.icebergmv.maintenance.definition.determinism import volatility
 from dbt.adapters.icebergmv.maintenance.definition.dynamic_filters import DynamicFilter, dynamic_filters
 from dbt.adapters.icebergmv.maintenance.definition.group_keys import GroupKeys, group_keys
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
@@ -43,7 +43,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     TrackedRelation,
     Unlisted,
 )
-from dbt.adapters.icebergmv.maintenance.definition.shown_values import are_shown_alone
+from dbt.adapters.icebergmv.maintenance.definition.shown_values import shown_values
 from dbt.adapters.icebergmv.maintenance.definition.sorted_lists import SortedLists, sorted_lists
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
@@ -273,9 +273,9 @@ def analyse(
     overlooked = occurrences_in(query) - relation.occurrences
     relation = relation.blocked(overlooked, "a place that is not analysed")
     check_names([c.name for c in (relation.columns or ())][: -len(keys) or None])
-    followed, nodes = without_literals(relation), Nodes(query)
-    unnamed, depends = reads_unnamed(nodes, words), order_dependence(query, tokens)
-    shown_alone = depends is not None and are_shown_alone(parsed)
+    shown = shown_values(parsed, relation)
+    followed, nodes = without_literals(shown.relation), Nodes(query)
+    unnamed, depends, shown_alone = reads_unnamed(nodes, words), shown.depends, shown.are_only_shown
     return ViewDefinition(
         sql=sql,
         references=references.tables,

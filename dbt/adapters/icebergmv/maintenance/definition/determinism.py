@@ -75,7 +75,12 @@ def order_dependence(query: exp.Expr, tokens: Sequence[Token]) -> str | None:
     if picks_rows(query):
         return "LIMIT may pick other rows at the next evaluation"
     calls = order_dependent_calls(tokens)
-    return f"{calls[0]}() depends on the order in which rows are read" if calls else None
+    return dependence_of(calls[0]) if calls else None
+
+
+def dependence_of(call: str) -> str:
+    """Return what depends on the order of rows where a function of this name does."""
+    return f"{call}() depends on the order in which rows are read"
 
 
 def picks_rows(query: exp.Expr) -> bool:

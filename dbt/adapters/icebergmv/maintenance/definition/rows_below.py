@@ -25,7 +25,7 @@ from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, Par
 from dbt.adapters.icebergmv.maintenance.definition.repeatable import Averaged, repeatable
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedRelation
-from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import settled_windows
+from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import settled_nodes
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, find_references, with_edits
 from dbt.adapters.icebergmv.maintenance.definition.unread_columns import words_of_read_columns
 from dbt.adapters.icebergmv.maintenance.sql.rendering import enclosed
@@ -102,7 +102,7 @@ def _settled(rows: ParsedSql, sql: str, select: exp.Select, known: Known) -> fro
     names, others = ([(r.catalog, r.namespace, r.name) for r in found] for found in tables)
     if names != others or not rows.tree.find(exp.Window):
         return frozenset()
-    return settled_windows(track(rows.tree, scope_of(rows, sql, known)).findings)
+    return settled_nodes(track(rows.tree, scope_of(rows, sql, known)).findings)
 
 
 def _where(select: exp.Select, behind: int, tokens: Sequence[Token]) -> tuple[int, int]:

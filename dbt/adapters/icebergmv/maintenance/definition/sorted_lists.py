@@ -1,7 +1,8 @@
-"""Lists that a SELECT collects and sorts: they are the same in whatever order rows are read.
+"""Lists that a SELECT collects and sorts as output columns: they are the same in whatever order rows are read.
 
-That is so where equal values cannot be told apart. Which type the values have is known of a list that is an output
-column by itself: Spark gives the type of the column. So does the storage table, but for a collation, which Iceberg does
+That is so where equal values cannot be told apart. Where the columns of tables do not show of which type the values are
+(rules/collected_lists.py), it is known all the same of a list that is an output column by itself: Spark gives the type
+of the column. So does the storage table, but for a collation, which Iceberg does
 not keep; a SELECT that names one has no such lists.
 """
 
@@ -19,10 +20,10 @@ from dbt.adapters.icebergmv.maintenance.definition.determinism import (
     picks_rows,
 )
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
+from dbt.adapters.icebergmv.maintenance.definition.rules.collected_lists import collected
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import is_exact
 
 _COLLECTING = frozenset(["collect_set", "collect_list", "array_agg"])
-_COLLECTED = (exp.ArrayUniqueAgg, exp.ArrayAgg)
 _LIST = re.compile(r"array<(.*)>")
 
 
@@ -52,16 +53,7 @@ def sorted_lists(parsed: ParsedSql, depends: str) -> SortedLists | None:
     if not isinstance(query, exp.Select) or picks_rows(parsed.tree) or names_collation(parsed.tokens):
         return None
     calls = order_dependent_calls(parsed.tokens)
-    lists = [item.alias.lower() for item in query.selects if isinstance(item, exp.Alias) and _is_sorted(item.this)]
+    lists = [item.alias.lower() for item in query.selects if isinstance(item, exp.Alias) and collected(item.this)]
     # There is a call in each list. If there are as many calls as lists, there is none elsewhere.
     is_all = len(calls) == len(lists) > 0 and {*calls} <= _COLLECTING
     return SortedLists(frozenset(lists), depends) if is_all else None
-
-
-def _is_sorted(item: exp.Expr) -> bool:
-    """Return whether an item is a list that is sorted by its values alone."""
-    if not isinstance(item, exp.ArraySort) or item.expression:
-        return False
-    direction = item.args.get("asc")
-    collected = item.this.this if isinstance(item.this, exp.Filter) else item.this
-    return isinstance(collected, _COLLECTED) and (direction is None or isinstance(direction, exp.Boolean))

@@ -68,7 +68,8 @@ def without_literals(relation: TrackedRelation) -> TrackedRelation:
 
 def _without_literals(column: TrackedColumn) -> TrackedColumn:
     kept = () if column.is_unsettled else (t for t in column.tracks if not t.is_of_literal)
-    return replace(column, tracks=frozenset(kept))
+    # The nodes of a tree mean nothing to who has not got it.
+    return replace(column, tracks=frozenset(kept), tied_to=frozenset(), one_in=frozenset())
 
 
 def _literal(expression: exp.Expr, scope: Scope) -> Constant | None:

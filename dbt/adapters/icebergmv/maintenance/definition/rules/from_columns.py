@@ -59,7 +59,8 @@ class Sources:
 
     `star` are the slots that `*` shows, in order. `equalities` hold on every row. `merged` gives, for two slots, the
     slot that coalesce of them equals. `unknown` are the aliases, in lower case, of relations whose columns are not
-    known. `settled` are the windows over them, by the id() of their nodes, whose rows do not tie (window_orders.py).
+    known. `settled` are the windows and aggregates over them, by the id() of their nodes, that no order of rows decides
+    (window_orders.py, collected_lists.py).
     `listed` are the occurrences in subqueries of the SELECT list that a question is asked of.
     """
 

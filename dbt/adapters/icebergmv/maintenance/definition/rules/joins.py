@@ -33,6 +33,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import (
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import all_edits, reads_ties
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
+from dbt.adapters.icebergmv.maintenance.definition.rules.shown_groups import with_joined_groups
 from dbt.adapters.icebergmv.maintenance.definition.rules.static_filters import filters_of_join
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Deltas,
@@ -70,7 +71,8 @@ def joined(left: Sources, right: Sources, join: exp.Join, scope: Scope) -> Sourc
     names = Names(both, scope)
     found = [*_comparable(pairs, both), *equalities(join.args.get("on"), names)]
     answered, questions = joined_answers(left, right, join, _terms(pairs, join, names))
-    both, offset = with_answers(_with_ties(left, right, both, join), answered, questions), len(left.slots)
+    both, offset = with_answers(_with_ties(left, right, both, join, pairs), answered, questions), len(left.slots)
+    both = with_joined_groups(both, found, offset, side)
     if scope.moved is not None and scope.moved in conjuncts(join.args.get("on")):
         both = asked_about_join(both, offset, join)
     across = [_left_first(e, offset) for e in found if (e.left < offset) != (e.right < offset)]
@@ -83,22 +85,23 @@ def joined(left: Sources, right: Sources, join: exp.Join, scope: Scope) -> Sourc
     return _merge_columns(_outer(left, right, both, across, side), pairs, side)
 
 
-def _with_ties(left: Sources, right: Sources, both: Sources, join: exp.Join) -> Sources:
-    """Return both sides with what the order of rows has to do with which rows are joined.
+def _with_ties(left: Sources, right: Sources, both: Sources, join: exp.Join, pairs: list[Equality]) -> Sources:
+    """Return both sides with what the order of rows has to do with which rows are joined, by ON or the pairs of USING.
 
     What a row is joined to may be another row, or none, where that depends on it.
     """
     side, kind = side_and_kind(join)
     terms = [term for term in conjuncts(join.args.get("on")) if reads_ties(term, both)]
     tied = [s.relation for s in (left, right) if s.relation.has_ties]
-    if not terms and not tied:
+    is_used = any(both.slots[slot].column.has_ties for e in pairs for slot in (e.left, e.right))
+    if not terms and not tied and not is_used:
         return both
     supplied = {"LEFT": right, "RIGHT": left}.get(side)
-    if supplied is not None and (terms or supplied.relation.has_ties):
+    if supplied is not None and (terms or is_used or supplied.relation.has_ties):
         first = 0 if supplied is left else len(left.slots)
         shown = range(first, first + len(supplied.slots))
         both = replace(both, slots=tuple(_with_tie(s) if i in shown else s for i, s in enumerate(both.slots)))
-    is_lost = side == "FULL" or (kind == "ANTI" and bool(terms or right.relation.has_ties))
+    is_lost = is_used or side == "FULL" or (kind == "ANTI" and bool(terms or right.relation.has_ties))
     edits = [frozenset(Edit("all rows", id(term)) for term in terms), *(relation.loosened for relation in tied)]
     loosened = None if is_lost else all_edits(edits)
     return replace(both, relation=replace(both.relation, has_ties=True, loosened=loosened))
@@ -120,7 +123,8 @@ def _that_must_match(left: Sources, right: Sources, side: str, kind: str) -> ran
 
 def _terms(pairs: list[Equality], join: exp.Join, names: Names) -> list[JoinTerm]:
     """Return what USING or ON compares."""
-    using = [JoinTerm(frozenset({e.left, e.right})) for e in pairs]
+    tied = {i for i, slot in enumerate(names.sources.slots) if slot.column.has_ties}
+    using = [JoinTerm(frozenset({e.left, e.right}), has_ties=bool({e.left, e.right} & tied)) for e in pairs]
     return [*using, *(term_of_join(term, names) for term in conjuncts(join.args.get("on")))]
 
 

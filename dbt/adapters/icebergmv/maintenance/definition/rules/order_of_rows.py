@@ -39,9 +39,10 @@ def is_dependent(node: exp.Expr) -> bool:
 def depends_on_order(expression: exp.Expr, settled: Collection[int] = ()) -> bool:
     """Return whether such an aggregate is a part of an expression, or a window function that ties may change.
 
-    `settled` are windows whose rows do not tie, by the id() of their nodes (window_orders.py).
+    `settled` are nodes that no order of rows decides, by their id() (window_orders.py, collected_lists.py).
     """
-    return any(is_dependent(node) or (id(node) not in settled and _may_tie(node)) for node in expression.walk())
+    nodes = (node for node in expression.walk() if id(node) not in settled)
+    return any(is_dependent(node) or _may_tie(node) for node in nodes)
 
 
 def reads_ties(node: exp.Expr, sources: Sources) -> bool:

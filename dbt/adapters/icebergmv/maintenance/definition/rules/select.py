@@ -15,6 +15,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.answers import Made, generated, with_questions
+from dbt.adapters.icebergmv.maintenance.definition.rules.collected_lists import settled_calls
 from dbt.adapters.icebergmv.maintenance.definition.rules.computed_keys import computed_key, grouped_key
 from dbt.adapters.icebergmv.maintenance.definition.rules.constants import literal_column
 from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
@@ -46,11 +47,13 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import (
     tied_below,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
+from dbt.adapters.icebergmv.maintenance.definition.rules.shown_groups import only_shown, with_groups
 from dbt.adapters.icebergmv.maintenance.definition.rules.static_filters import static_filters
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Additive,
     Deltas,
     EditKind,
+    Finding,
     Grouped,
     Occurrence,
     Scope,
@@ -58,7 +61,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     TrackedRelation,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.unlisted import unlisted
-from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import settled_windows, window_orders
+from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import settled_nodes, window_orders
 from dbt.adapters.icebergmv.maintenance.definition.rules.windows import (
     behind_windows,
     partitions_of_windows,
@@ -81,8 +84,8 @@ def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> Tracked
     """Return what the output of a SELECT tracks."""
     scope = with_ctes(select, scope, track)
     names = Names(_answering(select, sources_below(select, scope, track), scope), scope)
-    orders = window_orders(select, names)
-    settled = settled_windows((*orders, *names.sources.relation.findings))
+    orders: tuple[Finding, ...] = (*window_orders(select, names), *settled_calls(select, names))
+    settled = settled_nodes((*orders, *names.sources.relation.findings))
     names = replace(names, sources=replace(names.sources, settled=settled))
     columns = _project(select, names)
     below = names.sources.relation
@@ -94,10 +97,11 @@ def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> Tracked
     result = TrackedRelation(
         columns, below.occurrences, obstacles, deltas, below.questions, unlisted(select, names), below.ruled_out
     )
-    result = replace(result, findings=(*filters_of(select, names), *static_filters(select, names), *orders))
     result = rows_by_ties(select, names.sources, result)
     if columns is None and depends_on_order(select, names.sources.settled):
         result = replace(result, has_ties=True, loosened=None)
+    shown = only_shown(select, names, result)
+    result = replace(result, findings=(*filters_of(select, names), *static_filters(select, names), *orders, *shown))
     reason = _cut_reason(select)
     if reason is not None:
         return result.cut(reason)
@@ -141,7 +145,7 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
         column = replace(column, answered=frozenset() if has_ties else answered, kind=kind, has_ties=has_ties)
         column = replace(column, tied_below=tied_below(expression, names.sources))
         column = replace(column, is_unsettled=has_ties or _is_unsettled(expression, names))
-        columns.append(literal or column)
+        columns.append(literal or with_groups(column, expression, select, names))
         if isinstance(expression, exp.Alias):
             names = replace(names, aliases={expression.alias.lower(): None if hidden else key, **names.aliases})
     return tuple(columns)

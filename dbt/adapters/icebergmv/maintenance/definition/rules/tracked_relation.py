@@ -70,7 +70,8 @@ class TrackedColumn:
     `answered` holds the occurrences whose question (see Question) this column is an answer to. `kind` is that of its
     values, as far as it is known (see exactness.py). `has_ties`: a value that depends on the order of rows is a part of
     it, so that it answers nothing; `tied_below` are the occurrences among whose rows it is. `is_unsettled`: that, or a
-    subquery in a SELECT list, is a part of it, so that no region may name it.
+    subquery in a SELECT list, is a part of it, so that no region may name it. `tied_to` are the SELECTs whose groups
+    such a value is of, by their id() (none: not known); in all rows of a group of those in `one_in` it is one value.
     """
 
     name: str
@@ -82,6 +83,8 @@ class TrackedColumn:
     is_unsettled: bool = False
     has_ties: bool = False
     tied_below: frozenset[Occurrence] = frozenset()
+    tied_to: frozenset[int] = frozenset()
+    one_in: frozenset[int] = frozenset()
 
     @property
     def exact(self) -> bool:
@@ -260,7 +263,21 @@ class WindowOrder:
     more: tuple[str, ...]
 
 
-Finding: TypeAlias = Filter | StaticFilter | WindowOrder
+@dataclass(frozen=True)
+class SettledCall:
+    """An aggregate, by the id() of its node, whose value is sorted, so that no order of rows decides it."""
+
+    node: int
+
+
+@dataclass(frozen=True)
+class OnlyShown:
+    """A SELECT, by the id() of its node, that only shows values which depend on an order (see shown_groups.py)."""
+
+    node: int
+
+
+Finding: TypeAlias = Filter | StaticFilter | WindowOrder | SettledCall | OnlyShown
 """What a SELECT says besides what its columns track."""
 
 
@@ -314,6 +331,11 @@ class TrackedRelation:
         def moved_all(tracks: Tracks) -> Tracks:
             return frozenset(replace(t, occurrence=moved(t.occurrence)) for t in tracks)
 
+        def moved_column(column: TrackedColumn) -> TrackedColumn:
+            # Each use may show another value of a group.
+            column = replace(column, tied_to=frozenset(), one_in=frozenset())
+            return replace(column, tracks=moved_all(column.tracks), answered=frozenset())
+
         def moved_finding(one: Finding) -> Finding:
             match one:
                 case Filter():
@@ -325,7 +347,7 @@ class TrackedRelation:
         # Nothing is asked of these occurrences, so no edit is made for them.
         emptied_by = None if self.deltas.emptied_with else self.deltas.emptied_by
         return TrackedRelation(
-            self.columns and tuple(replace(c, tracks=moved_all(c.tracks), answered=frozenset()) for c in self.columns),
+            self.columns and tuple(map(moved_column, self.columns)),
             frozenset(map(moved, self.occurrences)),
             {moved(o): reason for o, reason in self.obstacles.items()},
             Deltas(

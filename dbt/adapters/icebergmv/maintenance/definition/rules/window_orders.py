@@ -21,6 +21,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggrega
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Finding,
+    SettledCall,
     TrackedColumn,
     WindowOrder,
 )
@@ -55,9 +56,10 @@ def window_orders(select: exp.Select, names: Names) -> tuple[WindowOrder, ...]:
     return tuple(WindowOrder(id(window), more) for window, more in orders if more is not None)
 
 
-def settled_windows(found: Iterable[Finding]) -> frozenset[int]:
-    """Return the windows, of some findings, that have one value for every row as they are."""
-    return frozenset(one.node for one in found if isinstance(one, WindowOrder) and not one.more)
+def settled_nodes(found: Iterable[Finding]) -> frozenset[int]:
+    """Return the nodes, of some findings, whose values no order of rows decides: windows as they are, sorted lists."""
+    settled = (one for one in found if isinstance(one, SettledCall) or (isinstance(one, WindowOrder) and not one.more))
+    return frozenset(one.node for one in settled)
 
 
 def numbers_rows(window: exp.Window) -> bool:
