@@ -153,20 +153,10 @@ class Deltas:
         return replace(self.not_additive(), emptied_with=self.emptied_with | edits)
 
 
-EditKind = Literal[
-    "all rows",
-    "no term",
-    "some row",
-    "exists",
-    "in",
-    "where exists",
-    "where in",
-    "inner join",
-    "left join",
-    "right join",
-    "semi join",
-    "union",
-]
+EditKind: TypeAlias = (
+    Literal["all rows", "no term", "some row", "exists", "in", "where exists", "where in"]
+    | Literal["inner join", "left join", "right join", "semi join", "union"]
+)
 
 
 @dataclass(frozen=True)
