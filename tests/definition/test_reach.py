@@ -486,6 +486,24 @@ def literals_of(sql: str) -> dict[int, tuple[str, ...]]:
     return {index: reach.literals for index, reach in analysed(sql).asked.reach.items()}
 
 
+_PLACES = "(SELECT id, v, row_number() OVER w AS place FROM t WINDOW w AS (PARTITION BY id ORDER BY region))"
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        *[f"SELECT place, max(v) AS c FROM {_PLACES} z GROUP BY {group}" for group in ("place", "1", "ALL")],
+        f"SELECT place AS p, max(v) AS c FROM {_PLACES} z GROUP BY p",
+        f"SELECT DISTINCT * FROM (SELECT place, v AS c FROM {_PLACES} y) z",
+        f"SELECT DISTINCT z.* FROM (SELECT place, v AS c FROM {_PLACES} y) z",
+    ],
+)
+def test_groups_of_rows_that_tie_are_others_at_every_look(rows: str) -> None:
+    """What is joined to them may have been joined to other groups, so that nothing is asked of it."""
+    sql = f"SELECT b.d, max(q.c) AS m FROM ({rows}) q JOIN u b ON b.w = q.c GROUP BY b.d"
+    assert dict(analysed(sql).asked.reach) == {}
+
+
 @pytest.mark.parametrize("sql", REACHES)
 def test_what_the_changed_rows_of_each_reference_reach(sql: str) -> None:
     definition = analysed(sql)

@@ -82,11 +82,9 @@ def rows_by_ties(select: exp.Select, sources: Sources, relation: TrackedRelation
     below = sources.relation
     if not below.has_ties and not chosen_by_ties(select, sources):
         return relation
-    where, having, qualify, group = (select.args.get(a) for a in ("where", "having", "qualify", "group"))
-    compared = select.expressions if select.args.get("distinct") else []
-    is_put_together = any(reads_ties(node, sources) for node in (group, *compared) if node is not None)
+    where, having, qualify = (select.args.get(a) for a in ("where", "having", "qualify"))
     edits = below.loosened if below.has_ties else frozenset()
-    if edits is None or is_put_together:
+    if edits is None or _puts_ties_together(select, sources):
         return replace(relation, has_ties=True, loosened=None)
     terms = [term for term in conjuncts(where and where.this) if reads_ties(term, sources)]
     # What HAVING and QUALIFY say of groups and partitions depends on which rows are in these.
@@ -97,9 +95,28 @@ def rows_by_ties(select: exp.Select, sources: Sources, relation: TrackedRelation
 
 def chosen_by_ties(select: exp.Select, sources: Sources) -> bool:
     """Return whether which rows a SELECT has, of those of its FROM, depends on the order of rows."""
-    clauses = [select.args.get(a) for a in ("where", "group", "having", "qualify")]
-    distinct = select.expressions if select.args.get("distinct") else []
-    return any(reads_ties(clause, sources) for clause in (*clauses, *distinct) if clause is not None)
+    clauses = (select.args.get(a) for a in ("where", "having", "qualify"))
+    is_chosen = any(reads_ties(clause, sources) for clause in clauses if clause is not None)
+    return is_chosen or _puts_ties_together(select, sources)
+
+
+def _puts_ties_together(select: exp.Select, sources: Sources) -> bool:
+    """Return whether GROUP BY or DISTINCT compares rows by what depends on their order.
+
+    GROUP BY may name items of the list by their places or aliases, or ALL of them: any are taken for that but what is
+    made of groups.
+    """
+    group, distinct = select.args.get("group"), select.args.get("distinct")
+    if group is None and not distinct:
+        return False
+    listed = [item for item in select.expressions if distinct or not any(map(_is_of_group, item.walk()))]
+    has_ties = any(slot.column.has_ties for slot in sources.slots)
+    nodes = [*listed, *([] if group is None else [group])]
+    return any(reads_ties(node, sources) or (node.is_star and has_ties) for node in nodes)
+
+
+def _is_of_group(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Window) or is_aggregate(node)
 
 
 def _may_tie(node: exp.Expr) -> bool:
