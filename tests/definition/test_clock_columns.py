@@ -23,6 +23,18 @@ OF_NO_ROW = {
     # Nothing reads it.
     "WITH x AS (SELECT id, d, current_timestamp() AS seen FROM t) SELECT id, d FROM x": "",
     "SELECT id FROM (SELECT *, now() AS loaded_at FROM t) x": "",
+    "SELECT trunc(d, 'MM') AS m, sum(v) AS s, now() AS loaded_at FROM t GROUP BY trunc(d, 'MM')": "loaded_at",
+    # Rows are compared by it, without its name.
+    "SELECT region, now() AS loaded_at, sum(v) AS s FROM t GROUP BY ALL": None,
+    "SELECT region, now() AS loaded_at, sum(v) AS s FROM t GROUP BY 1, 2": None,
+    "SELECT region, v, now() AS loaded_at, count(*) AS c FROM t GROUP BY region, CUBE (v, 3)": None,
+    "SELECT DISTINCT region, now() AS loaded_at FROM t": None,
+    "WITH f AS (SELECT region, now() AS loaded_at FROM t) SELECT DISTINCT * FROM f": None,
+    "WITH f AS (SELECT region, now() AS loaded_at FROM t) SELECT * FROM f GROUP BY ALL": None,
+    # It makes rows.
+    "SELECT id, explode(IF(current_date > DATE '2026-11-22', array(1), array())) AS loaded_at FROM t": None,
+    "SELECT id, explode(array(now())) AS loaded_at FROM t": None,
+    "SELECT id, my_function(now()) AS loaded_at FROM t": None,
     # It is more than the clock, or is read.
     "SELECT id, greatest(ts, current_timestamp()) AS loaded_at FROM t": None,
     "SELECT id, max(now()) AS loaded_at FROM t GROUP BY id": None,
@@ -73,5 +85,5 @@ def test_the_list_of_a_view() -> None:
     assert isinstance(parsed, ParsedSql)
     select = listing(parsed.tree)
     assert select is not None and select.expressions[0].alias == "x"
-    assert written_at_items(parsed, ["x"]).keys() == {"x"}
-    assert written_at_items(parsed, ()) == {}
+    assert written_at_items(parsed, ["x"], ()).keys() == {"x"}
+    assert written_at_items(parsed, (), ()) == {}

@@ -413,6 +413,31 @@ REACHES = {
         0: ("region", "", "{sql}"),
         1: ("region", "", "{sql}"),
     },
+    "SELECT q.k FROM (SELECT region AS k, max(s) AS s FROM t GROUP BY region) q "
+    "WHERE EXISTS (SELECT 1 FROM u WHERE u.id = s.d.x)": {
+        0: (
+            "k",
+            "",
+            "SELECT q.k FROM (SELECT region AS k, max(s) AS s FROM t GROUP BY region) q "
+            "WHERE (true OR EXISTS (SELECT 1 FROM u WHERE u.id = s.d.x))",
+        ),
+        1: (
+            "k",
+            "",
+            "SELECT q.k FROM (SELECT region AS k, max(s) AS s FROM t GROUP BY region) q "
+            "WHERE EXISTS (SELECT 1 FROM u WHERE (true OR u.id = s.d.x))",
+        ),
+    },
+    "SELECT u.w FROM u WHERE EXISTS (SELECT 1 FROM (SELECT id AS i, min(s) AS u FROM t GROUP BY id) b "
+    "WHERE b.i = id AND b.u.d.x > 1)": {
+        0: ("w", "", "{sql}"),
+        1: (
+            "w",
+            "",
+            "SELECT u.w FROM u WHERE EXISTS (SELECT 1 FROM (SELECT id AS i, min(s) AS u FROM t GROUP BY id) b "
+            "WHERE b.i = id AND (true OR b.u.d.x > 1))",
+        ),
+    },
     # An alias of the list is no name behind a point.
     "SELECT region, EXISTS (SELECT 1 FROM u WHERE u.id = t.id) AS id, sum(v) AS w FROM t GROUP BY region, t.id": {
         0: (

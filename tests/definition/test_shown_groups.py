@@ -78,6 +78,15 @@ def test_a_region_names_what_is_one_in_all_rows_of_a_group(sql: str, columns: se
     [
         f"SELECT o.region, g.l FROM o FULL JOIN {G} g ON o.region = g.region",
         f"SELECT o.region, g.l FROM o JOIN {G} g ON o.region = g.region WHERE g.l > 1",
+        # Spark takes the alias for meant in HAVING.
+        "SELECT o.id, o.region FROM o JOIN (SELECT region, max_by(v, ts) AS v FROM t GROUP BY region HAVING v > 1) g "
+        "ON g.region = o.region",
+        "SELECT o.region, g.v FROM o LEFT JOIN (SELECT region, any_value(v) AS v FROM t GROUP BY region "
+        "HAVING v IN (SELECT u.v FROM u)) g ON g.region = o.region",
+        # Rows are counted by count(*) alone.
+        f"SELECT o.region, count(g.*, 1) OVER (PARTITION BY o.d) AS c FROM o LEFT JOIN {G} g ON o.region = g.region",
+        f"SELECT o.region, count(*, 1) OVER (PARTITION BY o.d) AS c FROM o LEFT JOIN {G} g ON o.region = g.region",
+        f"SELECT o.region, window(g.l, '10 minutes').start AS s FROM o JOIN {G} g ON o.region = g.region",
         f"SELECT o.region, g.l FROM o JOIN {G} g ON o.region = g.region AND g.l > o.v",
         f"SELECT o.region, g.l FROM o JOIN {G} g ON o.region = g.region ORDER BY o.region LIMIT 3",
         f"SELECT DISTINCT o.region, g.l FROM o JOIN {G} g ON o.region = g.region",

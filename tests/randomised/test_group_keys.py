@@ -29,13 +29,13 @@ VIEWS = {
     "GROUP BY q.region",
     "a common table expression": f"WITH q AS {_TOTALS} SELECT n, bool_or(s > 0) AS b FROM q "
     "WHERE r IS NOT NULL GROUP BY n",
-    "a key that is left out": "SELECT max(v) AS m, count(*) AS c FROM t0 GROUP BY id HAVING count(*) > 0",
     "one of two keys that are left out": "SELECT region, sum(v) AS s, bool_or(v > 0) AS b FROM t0 GROUP BY id, region",
     "keys of both sides left out": "SELECT count(*) AS c, min(b.v) AS m FROM t0 a JOIN t1 b ON a.id = b.id "
     "GROUP BY a.id, b.region",
     "a key that is listed last": f"SELECT bool_or(s > 3) AS b, n FROM {_TOTALS} q GROUP BY n HAVING count(*) < 3",
 }
 OTHERS = {
+    "a key that is left out": "SELECT max(v) AS m, count(*) AS c FROM t0 GROUP BY id HAVING count(*) > 0",
     "sessions": "SELECT max(v) AS m, count(*) AS c FROM (SELECT *, sum(w) OVER (PARTITION BY id ORDER BY d "
     "RANGE UNBOUNDED PRECEDING) AS n FROM t0) q GROUP BY id, n",
     "a key of a subquery": f"SELECT n, bool_or(s > 3) AS b FROM {_TOTALS} q GROUP BY n "

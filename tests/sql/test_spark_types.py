@@ -15,7 +15,7 @@ OTHERS = [
     *("map<string,int>", "array<double>", "struct<a:float>", "struct<a:int,b:struct<c:array<double>>>", "variant"),
     *("array<map<int,int>>", "struct<a:map<int,string>,b:int>", "struct<a>", "array<", "time", "struct<a:int,b>"),
     # Names that look like types make no type of them.
-    *("struct<a:int,b:x:double>", "struct<int:double>"),
+    *("struct<a:int,b:x:double>", "struct<int:double>", "struct<x:decimal(:float>"),
 ]
 
 

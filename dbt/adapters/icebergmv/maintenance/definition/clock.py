@@ -79,7 +79,7 @@ def at_clock(
     calls = clock_calls(parsed.tokens)
     if not calls or _may_mean_columns(parsed, tables) or any(_makes_a_name(n) for n, _ in clock_nodes(parsed.tree)):
         return None
-    items = written_at_items(parsed, written_at)
+    items = written_at_items(parsed, written_at, CLOCK_TYPES)
     of_no_row = unread_places(sql) | {token.start for tokens in items.values() for token in tokens}
     followed, others = ([c for c in calls if (c.start in of_no_row) is other] for other in (False, True))
     if any(call.type not in clock for call in followed):

@@ -13,26 +13,38 @@ from sqlglot import exp
 from sqlglot.tokens import Token
 
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
+from dbt.adapters.icebergmv.maintenance.definition.rules.answers import is_of_one_row
+from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.rules.unlisted import passes_on
 from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
+from dbt.adapters.icebergmv.maintenance.definition.spark_functions import written_name
 from dbt.adapters.icebergmv.maintenance.definition.wrapping import query_behind
 
-_OF_ROWS = (exp.Column, exp.Query, exp.Window, exp.Star, exp.Lambda)
+_OF_KEYS = (exp.Group, exp.Tuple, exp.Paren, exp.Rollup, exp.Cube, exp.GroupingSets)
+_OF_ROWS = (exp.Column, exp.Query, exp.Window, exp.Star, exp.Lambda, exp.UDTF)
 
 
-def written_at_items(parsed: ParsedSql, names: Collection[str]) -> Mapping[str, Sequence[Token]]:
+def written_at_items(
+    parsed: ParsedSql, names: Collection[str], clocks: Collection[str]
+) -> Mapping[str, Sequence[Token]]:
     """Return the tokens of the items of the view's list that say when a row was written, by the names of the columns.
 
-    `names` are those that the user names, in lower case.
+    `names` are those that the user names, and `clocks` the names of clock functions, in lower case.
     """
     select, found = listing(parsed.tree) if names else None, dict[str, Sequence[Token]]()
     if select is None:
         return found
+    if any(map(_compares_items, _lists_of(parsed.tree))):
+        return found
     of_tokens = select_items(parsed.tokens)
     for item in select.expressions:
         alias = item.args.get("alias") if isinstance(item, exp.Alias) else None
-        if not isinstance(alias, exp.Identifier) or alias.name.lower() not in names or not _is_of_no_row(item.this):
+        if (
+            not isinstance(alias, exp.Identifier)
+            or alias.name.lower() not in names
+            or not _is_of_no_row(item.this, clocks)
+        ):
             continue
         name, tokens = alias.name.lower(), of_tokens.get(int(alias.meta.get("start", -1)), ())
         if tokens and tokens[-1].start == alias.meta["start"] and not _is_read(name, select):
@@ -42,14 +54,31 @@ def written_at_items(parsed: ParsedSql, names: Collection[str]) -> Mapping[str, 
 
 def listing(tree: exp.Expr) -> exp.Select | None:
     """Return the SELECT whose list is that of the view: the outermost, or what `SELECT * FROM x` lists."""
-    query: exp.Expr | None = tree
-    while isinstance(query, exp.Select) and passes_on(query):
-        query = query_behind(query.args["from_"].this, tree)
-    return query if isinstance(query, exp.Select) else None
+    *_, last = _lists_of(tree)
+    return last if isinstance(last, exp.Select) and not passes_on(last) else None
 
 
-def _is_of_no_row(value: exp.Expr) -> bool:
-    return not any(isinstance(node, _OF_ROWS) or is_aggregate(node) for node in value.walk())
+def _lists_of(tree: exp.Expr) -> list[exp.Expr | None]:
+    """Return the outermost query and, while it passes on the list of another one, that one."""
+    found: list[exp.Expr | None] = [tree]
+    while isinstance(found[-1], exp.Select) and passes_on(found[-1]):
+        found.append(query_behind(found[-1].args["from_"].this, tree))
+    return found
+
+
+def _compares_items(query: exp.Expr | None) -> bool:
+    """Return whether a query may compare rows by an item of its list that it does not name: by its place, or by ALL."""
+    if not isinstance(query, exp.Select):
+        return True
+    group = query.args.get("group")
+    places = () if group is None else (n for n in group.find_all(exp.Literal) if isinstance(n.parent, _OF_KEYS))
+    return bool(any(places) or (group is not None and group.args.get("all")) or query.args.get("distinct"))
+
+
+def _is_of_no_row(value: exp.Expr, clocks: Collection[str]) -> bool:
+    calls = (node for node in value.walk() if isinstance(node, exp.Func) and written_name(node) not in clocks)
+    is_known = not is_generator(value) and all(map(is_of_one_row, calls))
+    return is_known and not any(isinstance(node, _OF_ROWS) or is_aggregate(node) for node in value.walk())
 
 
 def _is_read(name: str, select: exp.Select) -> bool:

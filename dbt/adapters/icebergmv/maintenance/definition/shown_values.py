@@ -113,7 +113,7 @@ def _are_shown_together(parsed: ParsedSql, relation: TrackedRelation, settled: C
     if picks_rows(parsed.tree) or relation.columns is None or relation.has_ties:
         return False
     nodes = list(parsed.tree.walk())
-    if any(isinstance(node, _OF_OTHER_ROWS) or is_generator(node) for node in nodes if isinstance(node, exp.Expr)):
+    if any(isinstance(node, _OF_OTHER_ROWS) or is_generator(node) or _is_time_window(node) for node in nodes):
         return False
     texts = (token.text for token in parsed.tokens)
     if any(map(COLLATION.search, texts)) or any(
@@ -186,7 +186,12 @@ def _groups_of_select(select: exp.Select, ctes: Mapping[str, exp.Expr]) -> list[
 
 
 def _gives_several_rows(item: exp.Expr) -> bool:
-    return is_generator(item) or any(known_of(written_name(call)).time_window for call in item.find_all(exp.Func))
+    """Return whether an item makes several rows of one."""
+    return is_generator(item) or any(map(_is_time_window, item.walk()))
+
+
+def _is_time_window(node: exp.Expr) -> bool:
+    return isinstance(node, exp.Func) and known_of(written_name(node)).time_window
 
 
 def _others(node: exp.Expr, known: frozenset[str]) -> bool:

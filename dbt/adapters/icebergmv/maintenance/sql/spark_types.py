@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from pyiceberg.types import (
@@ -53,6 +54,7 @@ AVERAGED_AS_DOUBLES = 11
 """The precision of decimals up to which Spark averages the digits as doubles (DecimalAggregates)."""
 
 _FLOATS = frozenset(["float", "double"])
+_DECIMAL = re.compile(r"decimal\(\d+, ?\d+\)")
 _COMPARABLE = frozenset(
     ["boolean", "int", "bigint", "string", "binary", "date", "timestamp", "timestamp_ntz", *_FLOATS]
 )
@@ -66,7 +68,7 @@ def is_float(spark_type: str) -> bool:
 
 def is_primitive(spark_type: str) -> bool:
     """Return whether a type of Iceberg tables is one of single values that can be compared."""
-    return spark_type in _COMPARABLE or spark_type.startswith("decimal(")
+    return spark_type in _COMPARABLE or _DECIMAL.fullmatch(spark_type) is not None
 
 
 def is_comparable(spark_type: str) -> bool:

@@ -79,7 +79,7 @@ def _slots(expression: exp.Expr, names: Names) -> frozenset[int] | None:
         return frozenset({slot}) if slot is not None else frozenset() if names.is_outer(expression) else None
     if isinstance(expression, _TAKES_A_UNIT) and not names.scope.units_are_literals:
         return None  # A column that gives the unit is not in the tree.
-    if isinstance(expression, _NOT_OF_ONE_ROW) or (isinstance(expression, exp.Func) and not _is_of_one_row(expression)):
+    if isinstance(expression, _NOT_OF_ONE_ROW) or (isinstance(expression, exp.Func) and not is_of_one_row(expression)):
         return None
     return _union(_slots(part, names) for part in expression.iter_expressions())
 
@@ -109,13 +109,14 @@ def _slots_inside(query: exp.Query, names: Names) -> frozenset[int] | None:
     slots: set[int] = set()
     aliases = {slot.alias for slot in names.sources.slots}
     for column in query.find_all(exp.Column):
-        name, qualifier = column.name.lower(), column.table.lower()
+        *around, name = [part.name.lower() for part in column.parts]
+        qualifier = column.table.lower()
         is_star_of_slots = isinstance(column.this, exp.Star) and qualifier in aliases
         if is_star_of_slots or column.parts[0].name.lower() in names.aliases:
             return None  # An alias can only be meant by the first part of a name.
         for i, slot in enumerate(names.sources.slots):
             of_slot = slot.column.name.lower()
-            if of_slot == qualifier or (of_slot == name and qualifier in ("", slot.alias)):
+            if of_slot in around or (of_slot == name and qualifier in ("", slot.alias)):
                 slots.add(i)
     return frozenset(slots)
 
@@ -375,7 +376,7 @@ def set_questions(node: exp.SetOperation, left: TrackedRelation, right: TrackedR
     return questions
 
 
-def _is_of_one_row(call: exp.Func) -> bool:
+def is_of_one_row(call: exp.Func) -> bool:
     """Return whether a call gives one value for the columns of a row alone, as far as is known of the function."""
     if isinstance(call, exp.Connector):
         return True

@@ -97,7 +97,20 @@ def chosen_by_ties(select: exp.Select, sources: Sources) -> bool:
     """Return whether which rows a SELECT has, of those of its FROM, depends on the order of rows."""
     clauses = (select.args.get(a) for a in ("where", "having", "qualify"))
     is_chosen = any(reads_ties(clause, sources) for clause in clauses if clause is not None)
-    return is_chosen or _puts_ties_together(select, sources)
+    return is_chosen or _names_tied_alias(select, sources) or _puts_ties_together(select, sources)
+
+
+def _names_tied_alias(select: exp.Select, sources: Sources) -> bool:
+    """Return whether HAVING or QUALIFY names what depends on the order of rows by the alias that the list gives it.
+
+    Spark takes that for meant where a column of FROM with the name is nothing that rows are grouped by.
+    """
+    clauses = [clause for a in ("having", "qualify") if (clause := select.args.get(a)) is not None]
+    if not clauses:
+        return False
+    tied = {i.alias.lower() for i in select.expressions if isinstance(i, exp.Alias) and reads_ties(i, sources)}
+    named = (column for clause in clauses for column in clause.find_all(exp.Column))
+    return any(column.parts[0].name.lower() in tied for column in named)
 
 
 def _puts_ties_together(select: exp.Select, sources: Sources) -> bool:

@@ -54,10 +54,12 @@ class Names:
 
     def is_outer(self, column: exp.Column) -> bool:
         """Return whether a name in a subquery means a column of a query around it: names mean inner columns first."""
-        name = (column.table or column.name).lower()
+        parts = [part.name.lower() for part in column.parts]
+        # Of `t.s.f` any but the last may be what the name begins with, behind a schema.
+        names = {*parts[:-1]} or {*parts}
         inner = {n for s in self.sources.slots for n in (s.column.name.lower(), s.alias)} | self.aliases.keys()
-        unknown = name in self.sources.unknown if column.table else self.sources.unknown
-        return not unknown and name not in inner and name in self.scope.outer_names
+        unknown = names & self.sources.unknown if column.table else self.sources.unknown
+        return not unknown and names.isdisjoint(inner) and not names.isdisjoint(self.scope.outer_names)
 
 
 def key_of(expression: exp.Expr, names: Names) -> Key | None:

@@ -114,9 +114,13 @@ def _may_name_one(select: exp.Select, names: Names, shown: Sequence[TrackedColum
 
 
 def _is_item_or_counted(star: exp.Star) -> bool:
-    """Return whether a star stands for columns of a SELECT list, or for rows that are counted."""
+    """Return whether a star stands for columns of a SELECT list, or for rows that are counted.
+
+    Spark counts rows for `count(*)` alone; beside other arguments, and behind a name, it stands for columns.
+    """
     node = star.parent if isinstance(star.parent, exp.Column) else star
-    return isinstance(node.parent, (exp.Select, exp.Count))
+    counts_rows = isinstance(star.parent, exp.Count) and not star.parent.expressions and not any(star.args.values())
+    return isinstance(node.parent, exp.Select) or counts_rows
 
 
 def _both_ways(equalities: Iterable[Equality]) -> Iterator[tuple[int, int]]:
