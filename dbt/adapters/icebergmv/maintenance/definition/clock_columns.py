@@ -32,10 +32,9 @@ def written_at_items(
 
     `names` are those that the user names, and `clocks` the names of clock functions, in lower case.
     """
-    select, found = listing(parsed.tree) if names else None, dict[str, Sequence[Token]]()
-    if select is None:
-        return found
-    if any(map(_compares_items, _lists_of(parsed.tree))):
+    queries, found = _lists_of(parsed.tree) if names else [], dict[str, Sequence[Token]]()
+    select = queries[-1] if queries else None
+    if not isinstance(select, exp.Select) or any(map(_compares_items, queries)):
         return found
     of_tokens = select_items(parsed.tokens)
     for item in select.expressions:
@@ -55,7 +54,7 @@ def written_at_items(
 def listing(tree: exp.Expr) -> exp.Select | None:
     """Return the SELECT whose list is that of the view: the outermost, or what `SELECT * FROM x` lists."""
     *_, last = _lists_of(tree)
-    return last if isinstance(last, exp.Select) and not passes_on(last) else None
+    return last if isinstance(last, exp.Select) else None
 
 
 def _lists_of(tree: exp.Expr) -> list[exp.Expr | None]:

@@ -74,6 +74,7 @@ def unread_places(sql: str) -> frozenset[int]:
     return frozenset() if text is None else frozenset(_places(text.unread))
 
 
+@lru_cache(maxsize=64)
 def _text(sql: str) -> _Text | None:
     """Return the text of a SELECT in which all queries read those in their FROM by names alone; None for others."""
     parsed = parse(sql)

@@ -89,9 +89,11 @@ def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: 
     use, place = _use_of(query), None if _has_grouping_sets(select, query) else _place_of(query, select)
     limited = not isinstance(use, exp.Exists) and bool(query.args.get("limit") or query.args.get("offset"))
     gained: dict[int, Tracks] = {}
+    own: Names | None = None
     if place is not None and isinstance(query, exp.Select) and not limited:
+        own = _names_of(query, scope, track)
         aliases = _aliases(select) if place in ("having", "qualify") else frozenset[str]()
-        links = [*_correlated(query, _names_of(query, scope, track), names, aliases)]
+        links = [*_correlated(query, own, names, aliases)]
         if isinstance(use, exp.In) and _is_list_of(use, query) and not _names_alias(use.this, aliases):
             links += _in(use, inside.columns, names, only_filters=_only_filters(use))
         for slot, tracks in links:
@@ -111,8 +113,10 @@ def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: 
     rows = _listed(query, use, inside, names)
     if place == "where":
         return filtered_by(found, query, inside, rows)
-    if place == "expressions" and isinstance(query, exp.Select) and _is_known_in_where(query, use, select, names):
-        reads_row = _reads_row(query, _names_of(query, scope, track), names)
+    if place != "expressions" or not isinstance(query, exp.Select) or own is None:
+        return found
+    if _is_known_in_where(query, use, select, names):
+        reads_row = _reads_row(query, own, names)
         asked = {o: question for o, question in inside.questions.items() if reads_row or o in rows}
         return listed_by(found, query, asked, rows)
     return found
