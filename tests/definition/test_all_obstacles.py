@@ -51,7 +51,14 @@ def test_obstacles_of_a_table(sql: str, of_t: tuple[str, ...]) -> None:
             (
                 "uuid() gives a new value at every run",
                 "collect_list() depends on the order in which rows are read",
-                "my_own() is a user-defined function, which may give a new value at every run",
+                "my_own() is a user-defined function, and deterministic_functions does not name it",
+            ),
+        ),
+        (
+            "SELECT d, x.y.my_own(v) AS m, rand() AS r FROM t",
+            (
+                "rand() gives a new value at every run",
+                "x.y.my_own() is a user-defined function, and deterministic_functions does not name it",
             ),
         ),
         ("SELECT d FROM t TABLESAMPLE (10 PERCENT)", ("TABLESAMPLE picks other rows at every run",)),

@@ -61,7 +61,7 @@ def test_what_the_parser_takes_for_an_aggregate_is_one() -> None:
 
 def test_a_function_that_is_not_spark_s_has_no_facts() -> None:
     assert known_of("my_function") == SparkFunction("")
-    reason = "my_function() is a user-defined function, which may give a new value at every run"
+    reason = "my_function() is a user-defined function, and deterministic_functions does not name it"
     assert analysed("SELECT d, my_function(v) AS x FROM t").always_full == reason
 
 

@@ -89,6 +89,7 @@ def test_a_former_partitioning_is_shown() -> None:
             cluster_by=("id",),
             keep_versions=3,
             written_at_columns=("loaded_at",),
+            deterministic_functions=("cents",),
         ),
         ViewConfig("h", STORAGE, partition_by=(), layout="table"),
     ],
@@ -113,3 +114,11 @@ def test_the_columns_that_say_when_a_row_was_written() -> None:
     state = replace(STATE, config=HAD.recorded())
     changes = configuration_changes(replace(HAD, written_at_columns=("loaded_at",)), state)
     assert changes.alter == ("written_at_columns is loaded_at, and was not set",)
+
+
+def test_functions_that_are_named_or_not_need_no_new_rows() -> None:
+    named = replace(HAD, deterministic_functions=("cents", "tools.f"))
+    changes = configuration_changes(HAD, replace(STATE, config=named.recorded()))
+    assert changes.rebuild == ()
+    assert changes.alter == ("deterministic_functions is not set, and was cents, tools.f",)
+    assert named.given("ns").deterministic_functions == {"cents", "tools.f"}

@@ -85,6 +85,7 @@ class IcebergMVConfig(SparkConfig):
     cluster_by: str | list[str] | None = None
     keep_versions: int | None = None
     written_at_columns: str | list[str] | None = None
+    deterministic_functions: str | list[str] | None = None
 
 
 class IcebergMVAdapter(

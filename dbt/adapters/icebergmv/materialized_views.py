@@ -20,6 +20,7 @@ from dbt.adapters.icebergmv.debug import OLD_JDBC, without_views
 from dbt.adapters.icebergmv.invocation import partial_inputs
 from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash, single_statement
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import partition_by_texts
+from dbt.adapters.icebergmv.maintenance.definition.user_functions import deterministic_functions
 from dbt.adapters.icebergmv.maintenance.errors import (
     CatalogUnavailable,
     InvalidConfig,
@@ -221,6 +222,7 @@ class MaterializedViewMixin(metaclass=AdapterMeta):
                 cluster_by=cluster_by_texts(config.get("cluster_by")),
                 keep_versions=_keep_versions(config, chosen),
                 written_at_columns=written_at_columns(config.get("written_at_columns")),
+                deterministic_functions=deterministic_functions(config.get("deterministic_functions")),
             ),
             owner=_user(),
             rebuild=_why_rebuilt(config) if full_refresh else None,

@@ -17,6 +17,7 @@ from dbt.adapters.spark.impl import SparkConfig
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import partition_by_texts
+from dbt.adapters.icebergmv.maintenance.definition.user_functions import deterministic_functions
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.status.clustering import cluster_by_texts
 from dbt.adapters.icebergmv.maintenance.status.config_words import true_or_false
@@ -50,6 +51,7 @@ CHECKS: Mapping[str, Callable[[Any], object]] = {
     "cluster_by": cluster_by_texts,
     "keep_versions": keep_versions,
     "written_at_columns": written_at_columns,
+    "deterministic_functions": deterministic_functions,
 }
 """What reads the value of a setting; it raises InvalidConfig for one that is not allowed."""
 

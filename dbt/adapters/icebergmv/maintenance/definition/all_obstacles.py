@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse_as
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows, is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
@@ -23,7 +23,7 @@ from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 ColumnsOf = Callable[[TableReference], tuple[ColumnInfo, ...] | None]
 
 _MOST_STEPS = 12
-_CALLED = re.compile(r"(\w+)\(\) ")
+_CALLED = re.compile(r"(?:.*\.)?(\S+)\(\) ")
 
 
 @dataclass
@@ -55,7 +55,7 @@ def all_obstacles(definition: ViewDefinition, columns_of: ColumnsOf, catalog: st
             break
         try:
             text = parsed.tree.sql(dialect=DIALECT, normalize_functions=False)
-            current = analyse(text, known.default_namespace, columns_of, known.session_is_utc)
+            current = analyse_as(known, text, columns_of)
         except InvalidDefinition:
             break
     return Obstacles(_shortest_first(whole), {name: _shortest_first(found) for name, found in of_table.items()})
@@ -106,7 +106,7 @@ def _call(tree: exp.Expr, reason: str) -> bool:
     name = "" if called is None else called[1].lower()
     found = [n for n in tree.find_all(exp.Func) if name in {_name(n), *(s.lower() for s in type(n).sql_names())}]
     for node in found:
-        place = node.parent if isinstance(node.parent, exp.Filter | exp.Window) else node
+        place = node.parent if isinstance(node.parent, exp.Filter | exp.Window | exp.Dot) else node
         place.replace(exp.null())
     return bool(found)
 

@@ -44,11 +44,16 @@ from dbt.adapters.icebergmv.maintenance.predicates.key_functions import keeps_va
 
 @dataclass(frozen=True)
 class Known:
-    """What the analysis of a text was given besides it; `columns` are those of each reference."""
+    """What the analysis of a text was given besides it; `columns` are those of each reference.
+
+    `deterministic_functions` are user-defined functions, as they are called, in lower case: each gives one value for
+    one row, and always the same for the same arguments.
+    """
 
     default_namespace: str = ""
     columns: Mapping[int, tuple[ColumnInfo, ...] | None] = field(default_factory=dict)
     session_is_utc: bool = False
+    deterministic_functions: frozenset[str] = frozenset()
 
     @property
     def types(self) -> dict[str, list[str | None]]:

@@ -54,6 +54,7 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import (
 )
 from dbt.adapters.icebergmv.maintenance.definition.tie_breaking import tie_breaking
 from dbt.adapters.icebergmv.maintenance.definition.unread_columns import words_of_read_columns
+from dbt.adapters.icebergmv.maintenance.definition.user_functions import calls_user_functions
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import is_computed, preimage
@@ -76,7 +77,8 @@ class ViewDefinition:
     may take the places of the references, because no column is named with a schema, as in `s.t.c`.
     `mentions` are the words of the SQL in lower case. `reads_by_shape`: columns that it does not name may matter too.
     `needs_tables`: every output row comes from rows of tables. `selects_subquery`: a SELECT list holds a subquery.
-    `ansi_matters`: its values may be others in ANSI mode. `reads_unnamed`: it reads columns by no name.
+    `ansi_matters`: its values may be others in ANSI mode. `calls_user_functions`: it calls functions that are not
+    Spark's own. `reads_unnamed`: it reads columns by no name.
     `read_in_full` holds the references of which columns that it does not name may matter too, by `*` or by their place
     (None: all). `joins_by_where`: behind a join that leaves its condition to WHERE (comma, CROSS JOIN) it joins more.
     `merging` says how its groups are merged, if they can be; `group_keys` which they are, of what rows below are
@@ -104,6 +106,7 @@ class ViewDefinition:
     needs_tables: bool = False
     selects_subquery: bool = False
     ansi_matters: bool = True
+    calls_user_functions: bool = False
     reads_unnamed: bool = True
     read_in_full: frozenset[int] | None = None
     joins_by_where: bool = False
@@ -235,7 +238,7 @@ def at_moment(
     if found is None:
         return written
     known = written.known
-    definition = analyse(found.sql, known.default_namespace, columns_of, known.session_is_utc, written.keys)
+    definition = analyse_as(known, found.sql, columns_of, written.keys)
     if definition.always_full is not None:
         # Something else than the clock is the reason.
         return replace(written, always_full=definition.always_full)
@@ -257,6 +260,16 @@ def analyse(
     `columns_of` returns the columns of a referenced table, or None when it is not an Iceberg table of the catalog.
     Raises InvalidDefinition for output that a table cannot hold: unnamed or duplicate columns.
     """
+    return analyse_as(Known(default_namespace, session_is_utc=session_is_utc), sql, columns_of, keys)
+
+
+def analyse_as(
+    given: Known,
+    sql: str,
+    columns_of: Callable[[TableReference], tuple[ColumnInfo, ...] | None],
+    keys: tuple[str, ...] = (),
+) -> ViewDefinition:
+    """Analyse a text as `analyse` does, with all that is known besides it but the columns, which are looked up."""
     parsed = parse(sql)
     if isinstance(parsed, NotParsed):
         return ViewDefinition(sql, (), None, always_full=f"its SQL cannot be analysed ({parsed.reason})")
@@ -265,9 +278,9 @@ def analyse(
         return ViewDefinition(sql, (), None, always_full="its SQL is not one SELECT statement")
     if any(t.text == "|>" for t in tokens):
         return ViewDefinition(sql, (), None, always_full="pipe syntax is not analysed")
-    references = find_references(query, default_namespace)
+    references = find_references(query, given.default_namespace)
     _check_named(query)
-    known = Known(default_namespace, {r.index: columns_of(r) for r in references.tables}, session_is_utc)
+    known = replace(given, columns={r.index: columns_of(r) for r in references.tables})
     words = frozenset(t.text.lower() for t in tokens)
     relation = track(query, scope_of(parsed, sql, known))
     overlooked = occurrences_in(query) - relation.occurrences
@@ -280,7 +293,7 @@ def analyse(
         sql=sql,
         references=references.tables,
         columns=followed.columns,
-        always_full=references.opaque or volatility(nodes, tokens, known.columns),
+        always_full=references.opaque or volatility(nodes, tokens, known.columns, known.deterministic_functions),
         full_when_changed=None if shown_alone else depends,
         depends_on_order=depends,
         shown_alone=shown_alone,
@@ -293,6 +306,7 @@ def analyse(
         rewritable=not any(names_schema(column, references.tables) for column in nodes.of(exp.Column)),
         needs_tables=needs_tables(nodes),
         ansi_matters=ansi_matters(nodes, known.types, words),
+        calls_user_functions=calls_user_functions(nodes),
         reads_unnamed=unnamed,
         read_in_full=None if unnamed else read_in_full(nodes),
         joins_by_where=any(map(is_joined_by_where, nodes.of(exp.Select))),

@@ -14,10 +14,10 @@ from dbt.adapters.icebergmv.maintenance.definition.name_scopes import NameScopes
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import FUNCTIONS, known_of
+from dbt.adapters.icebergmv.maintenance.definition.user_functions import unknown_function
 
 # Cast to a date or a timestamp, also by comparison, these texts are clocks; a zone may follow.
 _CLOCK_TEXT = re.compile(r"\s*(now|today|yesterday|tomorrow)(\s+\S+)?\s*$", re.IGNORECASE)
-_ICEBERG_FUNCTIONS = frozenset(["bucket", "truncate", "years", "months", "days", "hours", "iceberg_version"])
 _METADATA_COLUMNS = frozenset(
     ["_file", "_pos", "_partition", "_spec_id", "_deleted", "_row_id", "_last_updated_sequence_number", "_metadata"]
 )
@@ -44,11 +44,14 @@ _GRAMMAR = frozenset(_GRAMMAR_WORDS.split())
 
 
 def volatility(
-    nodes: Nodes, tokens: Sequence[Token], tables: Mapping[int, tuple[ColumnInfo, ...] | None]
+    nodes: Nodes,
+    tokens: Sequence[Token],
+    tables: Mapping[int, tuple[ColumnInfo, ...] | None],
+    deterministic: Collection[str] = (),
 ) -> str | None:
     """Return why a new evaluation may differ although no table changed, or None when it cannot.
 
-    `tables` are the columns of each reference.
+    `tables` are the columns of each reference, `deterministic` user-defined functions as in asking.Known.
     """
     scopes = NameScopes(tables)
     columns = {c.name.lower() for table in tables.values() for c in table or ()}
@@ -67,7 +70,11 @@ def volatility(
                 return f"the metadata column {name} changes when files are rewritten"
     if nodes.have(exp.TableSample):
         return "TABLESAMPLE picks other rows at every run"
-    return unknown_function(nodes, tokens) or _variable(nodes, scopes, tables.values())
+    return (
+        unknown_function(nodes, deterministic)
+        or function_of_others(tokens)
+        or _variable(nodes, scopes, tables.values())
+    )
 
 
 def order_dependence(query: exp.Expr, tokens: Sequence[Token]) -> str | None:
@@ -151,22 +158,11 @@ def _names(tokens: Sequence[Token]) -> Iterator[tuple[str, bool]]:
             yield name, True
 
 
-def unknown_function(nodes: Nodes, tokens: Sequence[Token]) -> str | None:
-    """Return which function is not one of Spark's own, or None."""
-    for call in nodes.of(exp.Anonymous, exp.AnonymousAggFunc):
-        name = str(call.this).lower()
-        if call.find_ancestor(exp.Hint):
-            continue
-        if isinstance(call.parent, exp.Dot) and call.parent.expression is call:
-            if name in _ICEBERG_FUNCTIONS and call.parent.this.sql().lower().split(".")[-1].strip('`"') == "system":
-                continue
-        elif name in FUNCTIONS:
-            continue
-        return _user_defined(str(call.this))
-    # Functions of other databases that the parser knows and Spark does not: here they can only be user-defined.
+def function_of_others(tokens: Sequence[Token]) -> str | None:
+    """Return which function of other databases the parser knows, and Spark does not: it can only be user-defined."""
     for name, _ in _names(tokens):
         if name.upper() in exp.FUNCTION_BY_NAME and name not in FUNCTIONS and name not in _GRAMMAR:
-            return _user_defined(name)
+            return f"{name}() is a user-defined function with the name of one that other databases have"
     return None
 
 
@@ -201,7 +197,3 @@ def _is_nowhere(column: exp.Column, offered: set[str]) -> bool:
     outermost = column.parts[0].name.lower()
     is_alone = len(column.parts) == 1 or outermost in ("session", "system")
     return is_alone and outermost not in offered and not _GENERATED.match(outermost)
-
-
-def _user_defined(name: str) -> str:
-    return f"{name}() is a user-defined function, which may give a new value at every run"

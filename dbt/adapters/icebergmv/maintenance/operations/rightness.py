@@ -77,9 +77,9 @@ def _definition_then(
     changed = redefined(expanded.views, state)
     if changed is not None:
         raise NotReadable(f"{changed} since. Refresh it.")
-    written_at = recorded_view_config(state).written_at_columns
-    text = without_wrapping(expanded.sql)
-    analysis = Analysis(text, view[1], bases, utc, state.clock, state.tie_breakers, written_at)
+    config, text = recorded_view_config(state), without_wrapping(expanded.sql)
+    given, written_at = config.given(view[1]), config.written_at_columns
+    analysis = Analysis(text, bases, given, state.clock, state.tie_breakers, written_at)
     definition = analysis.definition("stored", stored.table).with_types(stored.types)
     _refuse_other_rows(definition)
     return definition

@@ -12,8 +12,9 @@ from typing import Literal
 
 from pyiceberg.table import Table
 
+from dbt.adapters.icebergmv.maintenance.definition.asking import Known
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse, at_moment
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse_as, at_moment
 from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import wanted_keys, with_keys
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_key, key_name
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
@@ -31,16 +32,15 @@ KeyChoice = Literal["stored", "wanted", "none"]
 
 @dataclass(frozen=True)
 class Analysis:
-    """A SELECT to analyse, where its names mean tables, and what the clock says (None: nobody knows).
+    """A SELECT to analyse, its tables, what is known besides it, and what the clock says (None: nobody knows).
 
-    `is_utc`: the session's time zone is. `tie_breakers` are those by which the stored rows were numbered; None where
-    they are computed anew. `written_at` as in definition/clock_columns.py.
+    `tie_breakers` are those by which the stored rows were numbered; None where they are computed anew. `written_at` as
+    in definition/clock_columns.py.
     """
 
     sql: str
-    default_namespace: str
     bases: BaseTables
-    is_utc: bool
+    given: Known
     clock: Clock | None
     tie_breakers: tuple[str, ...] | None = None
     written_at: tuple[str, ...] = ()
@@ -79,7 +79,7 @@ class Analysis:
         return replace(found, tie_breakers=texts) if self.tie_breakers in (None, texts) else written
 
     def _as_given(self, sql: str, keys: tuple[str, ...]) -> ViewDefinition:
-        return analyse(sql, self.default_namespace, self.bases.columns_of, self.is_utc, keys)
+        return analyse_as(self.given, sql, self.bases.columns_of, keys)
 
 
 def keys_of_today(definition: ViewDefinition, bases: BaseTables) -> tuple[str, ...]:

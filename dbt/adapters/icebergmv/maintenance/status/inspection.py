@@ -217,7 +217,8 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
     kept = state if storage is not None and _is_kept(request, state) else None
     tie_breakers = None if kept is None or text.keys != "stored" else kept.tie_breakers
     select, written_at = without_wrapping(expanded.sql), request.config.written_at_columns
-    analysis = Analysis(select, request.default_namespace, bases, utc, clock, tie_breakers, written_at)
+    given = request.config.given(request.default_namespace)
+    analysis = Analysis(select, bases, given, clock, tie_breakers, written_at)
     keys = text.keys if request.config.keeps_hidden_columns else "none"
     definition = analysis.definition(keys, None if kept is None else storage)
     setting = not_understood(request.config.settings)

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from dbt.adapters.icebergmv.maintenance.definition.asking import Known
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.config_words import one_of
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
+from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
     DEFINITION_BELOW_ROWS,
     StaleReadBehavior,
@@ -31,6 +33,7 @@ _MOST_VERSIONS = 1_000
 _LAYOUT_KEY = "layout"
 _KEEP_VERSIONS_KEY = "keep-versions"
 _WRITTEN_AT_KEY = "written-at-columns"
+_DETERMINISTIC_KEY = "deterministic-functions"
 _BEFORE = {"stale-read-behavior": "use_data_table"}
 """What states of former versions, which did not record it, were built with."""
 
@@ -46,7 +49,8 @@ class ViewConfig:
     are to get current rows get the definition where the base tables have fewer rows than `definition_below_rows` on
     average.
     `cluster_by` is the write order of the storage table, a column a text. `written_at_columns` are names in lower case
-    of columns that say when their row was written (definition/clock_columns.py).
+    of columns that say when their row was written (definition/clock_columns.py), `deterministic_functions` those of
+    user-defined functions (definition/user_functions.py).
     A run leaves rows alone that are younger than `target_lag` seconds (resting.py).
     Without `incremental` every refresh is a full one, whatever the policy. With the layout `table` the storage table
     has the name of the view, and is what people read. Else the view keeps its last `keep_versions` versions, and the
@@ -71,6 +75,7 @@ class ViewConfig:
     cluster_by: tuple[str, ...] = ()
     keep_versions: int = KEEP_VERSIONS
     written_at_columns: tuple[str, ...] = ()
+    deterministic_functions: tuple[str, ...] = ()
 
     def recorded(self) -> dict[str, object]:
         """Return the part that is kept in the state to be compared with the next run's."""
@@ -90,8 +95,14 @@ class ViewConfig:
             "cluster-by": ([*self.cluster_by], []),
             _KEEP_VERSIONS_KEY: (self.keep_versions, KEEP_VERSIONS),
             _WRITTEN_AT_KEY: ([*self.written_at_columns], []),
+            _DETERMINISTIC_KEY: ([*self.deterministic_functions], []),
         }
         return {**shown, **{key: value for key, (value, default) in others.items() if value != default}}
+
+    def given(self, default_namespace: str) -> Known:
+        """Return what the analysis of the SELECT is given besides it."""
+        functions = frozenset(self.deterministic_functions)
+        return Known(default_namespace, session_is_utc=is_utc(self.settings), deterministic_functions=functions)
 
     @property
     def keeps_hidden_columns(self) -> bool:
@@ -122,6 +133,7 @@ def recorded_view_config(state: ViewState) -> ViewConfig:
         cluster_by=tuple(had.get("cluster-by", ())),
         keep_versions=had.get(_KEEP_VERSIONS_KEY, KEEP_VERSIONS),
         written_at_columns=tuple(had.get(_WRITTEN_AT_KEY, ())),
+        deterministic_functions=tuple(had.get(_DETERMINISTIC_KEY, ())),
     )
 
 
@@ -160,11 +172,9 @@ def _altered(wanted: Mapping[str, object], had: Mapping[str, object]) -> Iterato
             yield f"{words} changed ({', '.join(names)})"
     if wanted["comment"] != had.get("comment"):
         yield "the description changed"
-    if wanted.get("cluster-by") != had.get("cluster-by"):
-        yield f"cluster_by is {_texts(wanted.get('cluster-by'))}, and was {_texts(had.get('cluster-by'))}"
-    if wanted.get(_WRITTEN_AT_KEY) != had.get(_WRITTEN_AT_KEY):
-        now, before = (_texts(recorded.get(_WRITTEN_AT_KEY)) for recorded in (wanted, had))
-        yield f"written_at_columns is {now}, and was {before}"
+    for key in ("cluster-by", _WRITTEN_AT_KEY, _DETERMINISTIC_KEY):
+        if wanted.get(key) != had.get(key):
+            yield f"{key.replace('-', '_')} is {_texts(wanted.get(key))}, and was {_texts(had.get(key))}"
     now_kept, had_kept = (values.get(_KEEP_VERSIONS_KEY, KEEP_VERSIONS) for values in (wanted, had))
     if now_kept != had_kept:
         yield f"keep_versions is {now_kept}, and was {had_kept}"

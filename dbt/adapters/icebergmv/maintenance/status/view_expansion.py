@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
 from dbt.adapters.icebergmv.maintenance.definition.date_units import units_are_literals
-from dbt.adapters.icebergmv.maintenance.definition.determinism import unknown_function
+from dbt.adapters.icebergmv.maintenance.definition.determinism import function_of_others
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import VIEW_ALIAS
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import (
@@ -35,6 +35,7 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import (
     find_references,
     splice,
 )
+from dbt.adapters.icebergmv.maintenance.definition.user_functions import unknown_function
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified
 from dbt.adapters.icebergmv.maintenance.sql.type_checks import all_or_error, keeps_its_value
@@ -168,7 +169,7 @@ def _subquery(name: TableName, view: ViewInfo, expansion: _Expansion, path: tupl
     query = parse_query(sql)
     if query is None:
         raise _StaysAName("its SQL cannot be analysed")
-    function = unknown_function(Nodes(query), tokens_of(sql) or ())
+    function = unknown_function(Nodes(query)) or function_of_others(tokens_of(sql) or ())
     if function is not None:
         raise _StaysAName(function)
     replacements: dict[TableReference, str] = {}

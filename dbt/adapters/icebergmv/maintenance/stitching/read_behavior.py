@@ -77,6 +77,8 @@ def read_plan(inspection: Inspection) -> ReadPlan:
         return ReadPlan(wanted)
     if reason is None and not definition.rewritable:
         reason = "its SELECT names columns with a schema"
+    if reason is None and definition.calls_user_functions:
+        reason = "its SELECT calls user-defined functions"
     if reason is None and definition.selects_subquery:
         reason = "Spark fails to plan a subquery in a SELECT list where its table is read in parts"
     if reason is None and len({bases.of(r).name for r in definition.references}) > _MOST_TABLES:

@@ -33,10 +33,10 @@ def session_guard(
     `keys_fail`: in ANSI mode the keys may, on rows that the SELECT never sees.
     """
     conditions = []
-    if _reads_the_zone(definition, list(sources)):
+    if definition.calls_user_functions or _reads_the_zone(definition, list(sources)):
         zones = sorted(UTC_ZONES) if is_utc(settings) else [settings.get(TIME_ZONE, "")]
         conditions.append(f"current_timezone() IN ({', '.join(string_literal(z) for z in zones)})")
-    if definition.ansi_matters or keys_fail:
+    if definition.calls_user_functions or definition.ansi_matters or keys_fail:
         # A number and a text add up to another type in each mode.
         expected = "bigint" if is_ansi(settings) else "double"
         conditions.append(f"typeof(1 + '1') = '{expected}'")

@@ -44,7 +44,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     Questions,
     TrackedRelation,
 )
-from dbt.adapters.icebergmv.maintenance.definition.spark_functions import FUNCTIONS, known_of, written_name
+from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 
 _NOT_OF_ONE_ROW = (exp.AggFunc, exp.Window, exp.UDTF, exp.Star, exp.Lambda)
 _TAKES_A_UNIT = (exp.DateTrunc, exp.TimestampTrunc)
@@ -377,13 +377,13 @@ def set_questions(node: exp.SetOperation, left: TrackedRelation, right: TrackedR
 
 
 def is_of_one_row(call: exp.Func) -> bool:
-    """Return whether a call gives one value for the columns of a row alone, as far as is known of the function."""
+    """Return whether a call gives one value for the columns of a row alone.
+
+    A user-defined function does, or the view is refreshed in full at every run (user_functions.py).
+    """
     if isinstance(call, exp.Connector):
         return True
-    name = written_name(call)
-    known = known_of(name)
-    if isinstance(call, exp.Anonymous) and name not in FUNCTIONS:
-        return False
+    known = known_of(written_name(call))
     return not (known.aggregate or known.generator or known.volatile or known.time_window or known.order_dependent)
 
 
