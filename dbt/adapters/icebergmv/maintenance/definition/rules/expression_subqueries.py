@@ -231,18 +231,9 @@ def _correlated(query: exp.Select, inner: Names, outer: Names, aliases: frozense
 
 
 def _outer_key(expression: exp.Expr, inner: Names, outer: Names, aliases: frozenset[str]) -> Key | None:
-    """Return the key of an expression that names outer columns only; names mean inner columns first."""
-    sources = inner.sources
-    for column in expression.find_all(exp.Column):
-        qualifier, name = column.table.lower(), column.name.lower()
-        if qualifier:
-            if qualifier in sources.unknown or any(qualifier == s.alias for s in sources.slots):
-                return None
-            if any(s.column.name.lower() == qualifier for s in sources.slots):
-                return None
-        elif name in aliases or sources.unknown or any(s.column.name.lower() == name for s in sources.slots):
-            return None
-    return key_of(expression, outer)
+    """Return the key of an expression that names outer columns only; names mean inner columns first, or aliases."""
+    names = replace(inner, aliases=dict.fromkeys(aliases))
+    return key_of(expression, outer) if all(map(names.is_outer, expression.find_all(exp.Column))) else None
 
 
 def _follows(inner: Key, outer: Key) -> bool:
