@@ -47,6 +47,12 @@ class Rows:
     query: str
     where: str | None = None
 
+    @property
+    def sql(self) -> str:
+        """Return the query of the rows that are wanted."""
+        query = select_from(self.query, column_list(self.columns))
+        return query if self.where is None else f"{query} WHERE {self.where}"
+
 
 @dataclass(frozen=True)
 class AddRows:
@@ -223,19 +229,13 @@ def _with_others(rows: Rows, region: Sequence[TupleDomain], start: StoredRows) -
     """Return all rows of the storage, given those that replace the stored ones of a region."""
     columns, stored = column_list(rows.columns), view_query(start.name, rows.columns, start.snapshot_id)
     others = f"{select_from(stored, columns)} WHERE ({start.where(region)}) IS NOT TRUE"
-    return Rows(rows.columns, f"{others}\nUNION ALL\n{_wanted(rows)}")
+    return Rows(rows.columns, f"{others}\nUNION ALL\n{rows.sql}")
 
 
 def _with_added(rows: Rows, settled: Settled, plan: Overwrite, types: Mapping[str, str]) -> Rows:
     """Return the rows of a region, and those that the deltas of the plan add outside of it."""
     added = Rows(rows.columns, added_query(settled, plan), outside_in_query(settled, plan, types))
-    return Rows(rows.columns, f"{_wanted(rows)}\nUNION ALL\n{_wanted(added)}")
-
-
-def _wanted(rows: Rows) -> str:
-    """Return the query of the rows that are wanted of what another gives."""
-    query = select_from(rows.query, column_list(rows.columns))
-    return query if rows.where is None else f"{query} WHERE {rows.where}"
+    return Rows(rows.columns, f"{rows.sql}\nUNION ALL\n{added.sql}")
 
 
 def _delete_mode(view: Inspection, plan: Overwrite, start: StoredRows) -> DeleteMode | None:

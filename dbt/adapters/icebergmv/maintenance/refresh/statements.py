@@ -20,7 +20,6 @@ from dbt.adapters.icebergmv.maintenance.planning.write import (
     Write,
 )
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
-from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified, string_literal
 from dbt.adapters.icebergmv.maintenance.status.clustering import SortColumn
 
@@ -58,13 +57,10 @@ def create_table(
     table: TableName, rows: Rows, partitioning: Sequence[PartitionField], tblproperties: Mapping[str, str]
 ) -> str:
     """Return the statement that makes a table of rows, in place of another one if there is one. It is one commit."""
-    select = select_from(rows.query, column_list(rows.columns))
-    if rows.where is not None:
-        select = f"{select} WHERE {rows.where}"
     partitioned = f" PARTITIONED BY ({', '.join(f.ddl() for f in partitioning)})" if partitioning else ""
     return (
         f"CREATE OR REPLACE TABLE {qualified(*table)} USING iceberg{partitioned}"
-        f" TBLPROPERTIES ({_properties(tblproperties)}) AS {select}"
+        f" TBLPROPERTIES ({_properties(tblproperties)}) AS {rows.sql}"
     )
 
 
@@ -155,9 +151,7 @@ def write_rows(storage: TableName, branch: str, write: Write, write_options: Map
     target = qualified(*storage, f"branch_{branch}")
     options = ", ".join(f"{identifier(key)} = {string_literal(value)}" for key, value in write_options.items())
     insert = f"INSERT INTO {target} WITH ({options})"
-    rows = select_from(write.rows.query, column_list(write.rows.columns))
-    if write.rows.where is not None:
-        rows = f"{rows} WHERE {write.rows.where}"
+    rows = write.rows.sql
     match write:
         case AddRows():
             return [f"{insert} {rows}"]
