@@ -1,4 +1,7 @@
-"""Names that are ours: of columns that a view does not show, and within the texts of queries."""
+"""Names that are ours: of columns that a view does not show, and of what texts of several modules name.
+
+Other such names begin with `icebergmv_`, too, and are in the modules that write them.
+"""
 
 from __future__ import annotations
 

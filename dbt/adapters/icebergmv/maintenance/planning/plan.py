@@ -39,8 +39,9 @@ class Delta:
 class ReachedRows:
     """The definition over those rows below its aggregate that changes reach: as they are now, and as they were.
 
-    `region` covers these rows; it is over the columns of `Merging.below`, whose types are `types`. For those that were,
-    references in `before` are read at the snapshot given there. References in `base_filters` need not be read beyond.
+    `region` covers these rows; it is over the columns of `ViewDefinition.rows_below`, whose types are `types`. For
+    those that were, references in `before` are read at the snapshot given there. References in `base_filters` need not
+    be read beyond.
     """
 
     region: tuple[TupleDomain, ...]

@@ -1,4 +1,7 @@
-"""The completeness rules: bottom-up, which output column tracks which base column. One operator a file."""
+"""The completeness rules: bottom-up, which output column tracks which base column.
+
+Operators, one a file, and what they pass to each other.
+"""
 
 from __future__ import annotations
 

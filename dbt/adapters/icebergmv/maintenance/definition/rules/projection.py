@@ -42,7 +42,10 @@ class Key:
 
 @dataclass(frozen=True)
 class Names:
-    """What an expression can name: the columns of FROM, and earlier aliases of the same SELECT list."""
+    """What an expression can name: the columns of FROM, and aliases of the same SELECT list.
+
+    An alias whose key is None hides a name, and is followed by nothing.
+    """
 
     sources: Sources
     scope: Scope
