@@ -146,8 +146,8 @@ def told_apart(expression: exp.Expr, names: Names) -> frozenset[int]:
         return frozenset()
     if _keeps_equal(expression, names):
         return frozenset(slot for part in expression.iter_expressions() for slot in told_apart(part, names))
-    found = (names.sources.read_by(column) for column in expression.find_all(exp.Column))
-    return frozenset(slot for slot in found if slot is not None and not names.sources.slots[slot].column.exact)
+    read = names.sources.slots_in(expression)
+    return frozenset(slot for slot in read if not names.sources.slots[slot].column.exact)
 
 
 def _keeps_equal(expression: exp.Expr, names: Names) -> bool:

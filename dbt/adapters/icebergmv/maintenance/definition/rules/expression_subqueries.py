@@ -149,10 +149,8 @@ def _is_test(use: exp.Expr | None) -> bool:
 
 def _names_ties(query: exp.Query, use: exp.Expr | None, outer: Sources) -> bool:
     """Return whether what a subquery is compared with, or may read around it, depends on the order of rows."""
-    compared = use.this if isinstance(use, exp.In) else None
-    columns = [c for node in (query, compared) if node is not None for c in node.find_all(exp.Column)]
-    slots = (outer.read_by(column) for column in columns)
-    return any(outer.slots[slot].column.has_ties for slot in slots if slot is not None)
+    compared = [use.this] if isinstance(use, exp.In) else []
+    return any(outer.slots[slot].column.has_ties for slot in outer.slots_in(query, *compared))
 
 
 def _names_in(sources: Sources) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -97,6 +97,13 @@ class Sources:
         if found is not None or not column.table or self.unknown or any(s.alias == first.lower() for s in self.slots):
             return found
         return self.resolve(exp.column(first))
+
+    def slots_in(self, *nodes: exp.Expr) -> Iterator[int]:
+        """Yield the slots that the columns in some nodes read."""
+        for column in (column for node in nodes for column in node.find_all(exp.Column)):
+            slot = self.read_by(column)
+            if slot is not None:
+                yield slot
 
     def same(self, slot: int) -> int:
         """Return the first of the slots that hold the same value on every row."""

@@ -183,8 +183,7 @@ def is_kept(key: Key | None, groups: Sequence[Key]) -> bool:
 
 def _slots(expression: exp.Expr, names: Names) -> set[int]:
     """Return the columns of FROM that the expression names, the first of equal ones for all of them."""
-    found = (names.sources.read_by(c) for c in expression.find_all(exp.Column))
-    return {names.sources.same(slot) for slot in found if slot is not None}
+    return {names.sources.same(slot) for slot in names.sources.slots_in(expression)}
 
 
 def _members_of_all(group: exp.Group) -> list[exp.Expr]:

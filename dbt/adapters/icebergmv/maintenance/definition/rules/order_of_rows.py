@@ -47,10 +47,8 @@ def depends_on_order(expression: exp.Expr, settled: Collection[int] = ()) -> boo
 
 def reads_ties(node: exp.Expr, sources: Sources) -> bool:
     """Return whether what an expression says depends on the order of rows, or on a column of FROM that does."""
-    slots = (sources.read_by(column) for column in node.find_all(exp.Column))
-    return depends_on_order(node, sources.settled) or any(
-        sources.slots[slot].column.has_ties for slot in slots if slot is not None
-    )
+    slots = sources.slots_in(node)
+    return depends_on_order(node, sources.settled) or any(sources.slots[slot].column.has_ties for slot in slots)
 
 
 def tied_below(node: exp.Expr, sources: Sources) -> frozenset[Occurrence]:
@@ -58,9 +56,8 @@ def tied_below(node: exp.Expr, sources: Sources) -> frozenset[Occurrence]:
 
     A question of one of them answers for whole partitions of the window; of another it would name single rows.
     """
-    slots = (sources.read_by(column) for column in node.find_all(exp.Column))
-    tied = [sources.slots[slot].column for slot in slots if slot is not None]
-    below = [column.tied_below for column in tied if column.has_ties]
+    read = [sources.slots[slot].column for slot in sources.slots_in(node)]
+    below = [column.tied_below for column in read if column.has_ties]
     if depends_on_order(node, sources.settled):
         below.append(sources.relation.occurrences | frozenset(sources.relation.questions))
     return frozenset.intersection(*below) if below else frozenset()

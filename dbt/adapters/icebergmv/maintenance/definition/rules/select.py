@@ -159,8 +159,7 @@ def _is_unsettled(item: exp.Expr, names: Names) -> bool:
     """Return whether a subquery is a part of an item, or of a column in it."""
     if item.find(exp.Query) is not None:
         return True
-    slots = (names.sources.read_by(column) for column in item.find_all(exp.Column))
-    return any(names.sources.slots[slot].column.is_unsettled for slot in slots if slot is not None)
+    return any(names.sources.slots[slot].column.is_unsettled for slot in names.sources.slots_in(item))
 
 
 def _answering(select: exp.Select, sources: Sources, scope: Scope) -> Sources:
