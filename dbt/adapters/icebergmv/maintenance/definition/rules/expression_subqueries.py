@@ -84,7 +84,7 @@ def _is_relation(query: exp.Query) -> bool:
 
 def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: Scope, track: TrackQuery) -> Sources:
     names = Names(outer, scope)
-    scope = replace(scope, outer_names=scope.outer_names | _names_in(outer))
+    scope = replace(scope, outer_names=scope.outer_names | outer.relation_names | outer.column_names)
     inside = track(query, scope)
     use, place = _use_of(query), None if _has_grouping_sets(select, query) else _place_of(query, select)
     limited = not isinstance(use, exp.Exists) and bool(query.args.get("limit") or query.args.get("offset"))
@@ -127,7 +127,7 @@ def _is_known_in_where(query: exp.Select, use: exp.Expr | None, select: exp.Sele
 
     An alias of the list, and an aggregate of its rows, is nothing there.
     """
-    names = replace(outer, aliases=dict.fromkeys(_aliases(select)))
+    names = outer.with_aliases_of(select)
     read = [slots_read(node, names) for node in (query, *([use.this] if isinstance(use, exp.In) else []))]
     return None not in read and not any(map(is_aggregate, _in_conditions(query)))
 
@@ -151,10 +151,6 @@ def _names_ties(query: exp.Query, use: exp.Expr | None, outer: Sources) -> bool:
     """Return whether what a subquery is compared with, or may read around it, depends on the order of rows."""
     compared = [use.this] if isinstance(use, exp.In) else []
     return any(outer.slots[slot].column.has_ties for slot in outer.slots_in(query, *compared))
-
-
-def _names_in(sources: Sources) -> frozenset[str]:
-    return frozenset(name for s in sources.slots for name in (s.alias, s.column.name.lower()))
 
 
 def _listed(query: exp.Query, use: exp.Expr | None, inside: TrackedRelation, outer: Names) -> frozenset[Occurrence]:

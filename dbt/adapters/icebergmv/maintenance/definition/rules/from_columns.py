@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from sqlglot import exp
 
@@ -73,11 +74,21 @@ class Sources:
     settled: frozenset[int] = frozenset()
     listed: frozenset[Occurrence] = frozenset()
 
+    @cached_property
+    def column_names(self) -> frozenset[str]:
+        """Return the names of the columns that are known, in lower case."""
+        return frozenset(slot.column.name.lower() for slot in self.slots)
+
+    @cached_property
+    def relation_names(self) -> frozenset[str]:
+        """Return the names that known columns are qualified with, in lower case; empty for what USING made."""
+        return frozenset(slot.alias for slot in self.slots)
+
     def resolve(self, column: exp.Column) -> int | None:
         """Return the slot that a name means; None when it means something else or more than one."""
         name, qualifier = column.name.lower(), column.table.lower()
         namespace = column.db.lower()
-        if namespace and (column.catalog or any(namespace in (s.alias, s.column.name.lower()) for s in self.slots)):
+        if namespace and (column.catalog or namespace in self.relation_names | self.column_names):
             return None  # x.t.c may be a field of the struct t of the relation x, or of the struct x.
         found = [
             i
@@ -94,7 +105,7 @@ class Sources:
         The first part of a name is a column where no relation has its name.
         """
         found, first = self.resolve(column), column.parts[0].name
-        if found is not None or not column.table or self.unknown or any(s.alias == first.lower() for s in self.slots):
+        if found is not None or not column.table or self.unknown or first.lower() in self.relation_names:
             return found
         return self.resolve(exp.column(first))
 

@@ -225,7 +225,7 @@ def _resolved(expression: exp.Expr, select: exp.Select, names: Names) -> exp.Exp
         return select.expressions[position] if 0 <= position < len(select.expressions) else expression
     if isinstance(expression, exp.Column) and not expression.table:
         named = expression.name.lower()
-        if all(s.column.name.lower() != named for s in names.sources.slots):
+        if named not in names.sources.column_names:
             aliased = [e for e in select.expressions if isinstance(e, exp.Alias) and e.alias.lower() == named]
             return aliased[0] if len(aliased) == 1 else expression
     return expression

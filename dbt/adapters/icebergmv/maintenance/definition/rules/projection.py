@@ -8,7 +8,7 @@ evaluate on the values in question. Everything else tracks nothing, which is saf
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
@@ -55,12 +55,17 @@ class Names:
         """Return what a column with this expression tracks."""
         return frozenset(t.then(key.steps) for t in self.sources.slots[key.slot].column.tracks)
 
+    def with_aliases_of(self, select: exp.Select) -> Names:
+        """Return the names as an item of a list sees them: an alias of another one hides a column of a query around."""
+        aliases = (item.alias.lower() for item in select.expressions if isinstance(item, exp.Alias))
+        return replace(self, aliases=dict.fromkeys(aliases))
+
     def is_outer(self, column: exp.Column) -> bool:
         """Return whether a name in a subquery means a column of a query around it: names mean inner columns first."""
         parts = [part.name.lower() for part in column.parts]
         # Of `t.s.f` any but the last may be what the name begins with, behind a schema.
         names = {*parts[:-1]} or {*parts}
-        inner = {n for s in self.sources.slots for n in (s.column.name.lower(), s.alias)} | self.aliases.keys()
+        inner = self.sources.relation_names | self.sources.column_names | self.aliases.keys()
         unknown = names & self.sources.unknown if column.table else self.sources.unknown
         return not unknown and names.isdisjoint(inner) and not names.isdisjoint(self.scope.outer_names)
 
@@ -117,8 +122,9 @@ def _date_function(function: exp.Func) -> Monotone | None:
 def _column(column: exp.Column, names: Names) -> Key | None:
     slot = names.sources.resolve(column)
     if slot is None:
-        known = any(s.column.name.lower() == column.name.lower() for s in names.sources.slots)
-        return None if column.table or known or names.sources.unknown else names.aliases.get(column.name.lower())
+        name = column.name.lower()
+        known = name in names.sources.column_names
+        return None if column.table or known or names.sources.unknown else names.aliases.get(name)
     return Key(names.sources.same(slot), (), names.sources.slots[slot].column.type)
 
 

@@ -167,7 +167,7 @@ def _answering(select: exp.Select, sources: Sources, scope: Scope) -> Sources:
     for expression in select.expressions:
         if is_generator(expression):
             call = expression.this if isinstance(expression, exp.Aliases) else expression.unalias()
-            sources = generated(sources, call, _with_aliases(Names(sources, scope), select))
+            sources = generated(sources, call, Names(sources, scope).with_aliases_of(select))
     questions = dict(sources.relation.questions)
     clauses = (clause for clause in (select.args.get("having"), select.args.get("qualify")) if clause is not None)
     edits: list[tuple[EditKind, exp.Expr]] = [("all rows", clause.this) for clause in clauses]
@@ -178,16 +178,10 @@ def _answering(select: exp.Select, sources: Sources, scope: Scope) -> Sources:
     return with_questions(sources, questions)
 
 
-def _with_aliases(names: Names, select: exp.Select) -> Names:
-    """Return the names as an item sees them: an alias of another item hides a column of a query around."""
-    aliases = (e.alias.lower() for e in select.expressions if isinstance(e, exp.Alias))
-    return replace(names, aliases=dict.fromkeys(aliases))
-
-
 def _made(select: exp.Select, names: Names, grouping: Grouping | None) -> Made:
     together: list[tuple[exp.Expr, ...]] = [()] if aggregates_all_rows(select) else []
     grouped = together if grouping is None else [(*grouping.always, *grouping.sometimes)]
-    return Made(_with_aliases(names, select), (*grouped, *map(tuple, partitions_of_windows(select))))
+    return Made(names.with_aliases_of(select), (*grouped, *map(tuple, partitions_of_windows(select))))
 
 
 def _grouping_keys(grouping: Grouping, names: Names) -> list[Key]:
@@ -202,7 +196,7 @@ def _expand(star: exp.Expr, sources: Sources) -> list[tuple[int, TrackedColumn]]
         return None
     if isinstance(star, exp.Column):
         alias = star.table.lower()
-        if alias in sources.unknown or star.args.get("db") or all(s.alias != alias for s in sources.slots):
+        if alias in sources.unknown or star.args.get("db") or alias not in sources.relation_names:
             return None
         # Columns that USING merged are hidden from `*`, and come first in `t.*`.
         hidden = [i for i, s in enumerate(sources.slots) if s.alias == alias and i not in sources.star]
