@@ -27,7 +27,7 @@ def reads_by_shape(nodes: Nodes) -> bool:
 
 
 def _compares_all(nodes: Nodes) -> bool:
-    if nodes.have(exp.Pivot) or any(str(j.args.get("method")).upper() == "NATURAL" for j in nodes.of(exp.Join)):
+    if _looks_at_every_name(nodes):
         return True
     renamed = [a for a in nodes.of(exp.TableAlias) if a.columns]
     if any(isinstance(a.parent, exp.Table) for a in renamed):
@@ -39,6 +39,11 @@ def _compares_all(nodes: Nodes) -> bool:
         return True
     distinct = any(select.args.get("distinct") for select in nodes.of(exp.Select))
     return bool(stars) and bool(renamed or distinct or nodes.have(exp.SetOperation))
+
+
+def _looks_at_every_name(nodes: Nodes) -> bool:
+    """Return whether NATURAL JOIN or PIVOT looks at all columns of what it reads."""
+    return nodes.have(exp.Pivot) or any(join.method == "NATURAL" for join in nodes.of(exp.Join))
 
 
 def reads_every_column(nodes: Nodes) -> bool:
@@ -65,7 +70,7 @@ def read_in_full(nodes: Nodes) -> frozenset[int] | None:
 
 def reads_by_name(nodes: Nodes) -> bool:
     """Return whether queries read those in their FROM by the names of columns alone, and `*` only hands them on."""
-    if nodes.have(exp.Pivot) or any(str(j.args.get("method")).upper() == "NATURAL" for j in nodes.of(exp.Join)):
+    if _looks_at_every_name(nodes):
         return False
     if any(a.columns and not isinstance(a.parent, exp.Lateral) for a in nodes.of(exp.TableAlias)):
         return False

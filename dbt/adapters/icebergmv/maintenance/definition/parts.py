@@ -148,10 +148,9 @@ def _is_beside_a_row(select: exp.Select) -> bool:
 def _all_passes(table: exp.Table, select: exp.Select) -> bool:
     """Return whether every row that a SELECT makes of a table's rows is made of one of them."""
     for join in select.args.get("joins") or ():
-        side, kind, method = (str(join.args.get(a) or "").upper() for a in ("side", "kind", "method"))
-        if method or side not in ("", "LEFT") or kind not in _KINDS:
+        if join.method or join.side not in ("", "LEFT") or join.kind not in _KINDS:
             return False
-        if join.this is table and (side or kind not in _INNER):
+        if join.this is table and (join.side or join.kind not in _INNER):
             return False
     return True
 

@@ -208,12 +208,6 @@ def _listed_in(expressions: Iterable[exp.Expr], sources: Sources) -> frozenset[O
     return sources.listed if any(e.find(exp.Query) for e in expressions) else frozenset()
 
 
-def side_and_kind(join: exp.Join) -> tuple[str, str]:
-    """Return the side of a join (LEFT, RIGHT, FULL) and its kind (INNER, SEMI, ...), in capitals or empty."""
-    side, kind = (str(join.args.get(a) or "").upper() for a in ("side", "kind"))
-    return side, kind
-
-
 @dataclass(frozen=True)
 class JoinTerm:
     """A term of the condition of a join, and the slots that it reads (None: more than columns); USING has no `node`.
@@ -239,7 +233,7 @@ def joined_answers(
     left: Sources, right: Sources, join: exp.Join, terms: Sequence[JoinTerm]
 ) -> tuple[Answered, Questions]:
     """Return the answered slots of both sides of a join, left ones first, and the questions that are left."""
-    side, kind = side_and_kind(join)
+    side, kind = join.side, join.kind
     offset, width = len(left.slots), len(left.slots) + len(right.slots)
     lefts, rights = frozenset(range(offset)), frozenset(range(offset, width))
     answered: dict[Occurrence, frozenset[int]] = {}
@@ -291,7 +285,7 @@ def asked_about_join(both: Sources, offset: int, join: exp.Join) -> Sources:
     The term is read as the pairs that pass once. A row of a side that is kept changes when it is in such a pair; what
     else it shows is not known, so it answers itself alone. In a FULL join neither side does.
     """
-    side, kind = side_and_kind(join)
+    side, kind = join.side, join.kind
     if side == "FULL" or both.relation.has_ties:
         return both
     lefts, rights = range(offset), range(offset, len(both.slots))

@@ -98,7 +98,7 @@ def _is_null_supplied(table: exp.Table, select: exp.Select) -> bool:
     """Return whether an outer join of this FROM may show NULL in place of the columns of an item."""
     joins = select.args.get("joins") or []
     place = next((n for n, join in enumerate(joins, start=1) if join.this is table), 0)
-    sides = [str(join.args.get("side") or "").upper() for join in joins]
+    sides = [join.side for join in joins]
     return (place > 0 and sides[place - 1] in ("LEFT", "FULL")) or any(s in ("RIGHT", "FULL") for s in sides[place:])
 
 

@@ -32,10 +32,9 @@ def conditions_of(select: exp.Select) -> Iterator[exp.Expr]:
     where = select.args.get("where")
     yield from conjuncts(where.this if where is not None else None)
     for join in reversed(select.args.get("joins") or ()):
-        side, kind, method = (join.text(a).upper() for a in ("side", "kind", "method"))
-        if not side and not method and kind in ("", "INNER", "CROSS"):
+        if not join.side and not join.method and join.kind in ("", "INNER", "CROSS"):
             yield from conjuncts(join.args.get("on"))
-        if side in ("RIGHT", "FULL"):
+        if join.side in ("RIGHT", "FULL"):
             return
 
 

@@ -18,7 +18,6 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.answers import (
     answered_slots,
     asked_about_join,
     joined_answers,
-    side_and_kind,
     term_of_join,
     with_answers,
 )
@@ -52,7 +51,7 @@ _KNOWN_METHODS = frozenset(["", "NATURAL"])
 
 def joined(left: Sources, right: Sources, join: exp.Join, scope: Scope) -> Sources:
     """Return the sources after one more relation is joined."""
-    side, kind, method = (str(join.args.get(a) or "").upper() for a in ("side", "kind", "method"))
+    side, kind, method = join.side, join.kind, join.method
     both = _side_by_side(left, right)
     if join.args.get("pivots") or join.this.args.get("pivots"):
         # Spark pivots the whole join, and behind a comma the right side alone.
@@ -90,7 +89,7 @@ def _with_ties(left: Sources, right: Sources, both: Sources, join: exp.Join, pai
 
     What a row is joined to may be another row, or none, where that depends on it.
     """
-    side, kind = side_and_kind(join)
+    side, kind = join.side, join.kind
     terms = [term for term in conjuncts(join.args.get("on")) if reads_ties(term, both)]
     tied = [s.relation for s in (left, right) if s.relation.has_ties]
     is_used = any(both.slots[slot].column.has_ties for e in pairs for slot in (e.left, e.right))
