@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
+from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes, counts_rows, relations_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, cte_of
 
 _COUNTING = ("group", "having", "qualify", "limit", "offset")
@@ -95,7 +95,7 @@ def is_read_by_name(select: exp.Select) -> bool:
 
 def _stars(nodes: Nodes) -> Iterator[exp.Star]:
     """Yield every `*` whose values may matter."""
-    return (star for star in nodes.of(exp.Star) if not _counts_rows(star) and not _is_of_exists(star))
+    return (star for star in nodes.of(exp.Star) if not counts_rows(star) and not _is_of_exists(star))
 
 
 def _is_of_exists(star: exp.Star) -> bool:
@@ -110,13 +110,6 @@ def _is_of_exists(star: exp.Star) -> bool:
     return not any(select.args.get(clause) for clause in _COUNTING)
 
 
-def _counts_rows(star: exp.Star) -> bool:
-    """Return whether `*` is that of `count(*)`; with other arguments, or EXCEPT, it has values that are counted."""
-    count = star.parent
-    is_alone = isinstance(count, exp.Count) and count.this is star and not count.expressions
-    return is_alone and not any(star.args.values())
-
-
 def _read_by(star: exp.Star) -> frozenset[int] | None:
     """Return the references that an item `*` or `name.*` reads in full; None where that is not known."""
     select, qualifier = star.find_ancestor(exp.Select), None
@@ -124,10 +117,9 @@ def _read_by(star: exp.Star) -> frozenset[int] | None:
         qualifier = star.parent.table.lower()
         if star.parent.args.get("db"):
             return None
-    from_ = None if select is None else select.args.get("from_")
-    if select is None or from_ is None or select.args.get("laterals"):
+    if select is None or select.args.get("from_") is None or select.args.get("laterals"):
         return None
-    items = [from_.this, *(join.this for join in select.args.get("joins") or ())]
+    items = relations_of(select)
     if qualifier is not None:
         items = [item for item in items if item.alias_or_name.lower() == qualifier]
         if len(items) != 1:

@@ -13,6 +13,7 @@ from itertools import takewhile
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.definition.nodes import relations_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, cte_of
 
 
@@ -174,8 +175,7 @@ def _of_item(item: exp.Expr) -> Offered:
 
 
 def _relations(select: exp.Select) -> list[exp.Expr]:
-    clauses = (select.args.get("from_"), *(select.args.get("joins") or ()))
-    return [*(clause.this for clause in clauses if clause is not None), *(select.args.get("laterals") or ())]
+    return [*relations_of(select), *(select.args.get("laterals") or ())]
 
 
 def _is_relation(node: exp.Expr, clause: exp.Expr) -> bool:

@@ -1,4 +1,4 @@
-"""The nodes of a syntax tree, found in one walk where several kinds of them are looked for."""
+"""The nodes of a syntax tree, found in one walk where several kinds of them are looked for, and what some are."""
 
 from __future__ import annotations
 
@@ -28,3 +28,15 @@ class Nodes:
     def have(self, *types: type[exp.Expr]) -> bool:
         """Return whether there is a node of one of the types."""
         return any(isinstance(node, types) for node in self._all)
+
+
+def relations_of(select: exp.Select) -> list[exp.Expr]:
+    """Return the items of a FROM, joined ones among them; LATERAL VIEWs are none."""
+    clauses = (select.args.get("from_"), *(select.args.get("joins") or ()))
+    return [clause.this for clause in clauses if clause is not None]
+
+
+def counts_rows(star: exp.Star) -> bool:
+    """Return whether `*` is that of `count(*)`; with other arguments, or EXCEPT, it has values that are counted."""
+    count = star.parent
+    return isinstance(count, exp.Count) and not count.expressions and not any(star.args.values())

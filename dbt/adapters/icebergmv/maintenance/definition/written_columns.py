@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.nodes import counts_rows
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified
 
@@ -64,13 +65,8 @@ def _reads_only(slots: Collection[int], item: exp.Expr, sources: Sources) -> boo
     for node in item.walk():
         if isinstance(node, exp.Query):
             return False
-        if isinstance(node, exp.Star) and not _counts_rows(node):
+        if isinstance(node, exp.Star) and not counts_rows(node):
             return False
         if isinstance(node, exp.Column) and sources.read_by(node) not in slots:
             return False
     return True
-
-
-def _counts_rows(star: exp.Star) -> bool:
-    count = star.parent
-    return isinstance(count, exp.Count) and not count.args.get("expressions") and not any(star.args.values())

@@ -15,6 +15,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.nodes import relations_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conditions_of, conjuncts
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
@@ -104,8 +105,7 @@ def _is_null_supplied(table: exp.Table, select: exp.Select) -> bool:
 
 def _tables(select: exp.Select) -> list[exp.Table]:
     """Return the base tables that are items of FROM by themselves, each with a name of its own."""
-    from_ = select.args.get("from_")
-    items = [] if from_ is None else [from_.this, *(join.this for join in select.args.get("joins") or ())]
+    items = relations_of(select)
     names = [item.alias_or_name.lower() for item in items]
     return [
         item

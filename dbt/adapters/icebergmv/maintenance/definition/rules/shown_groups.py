@@ -16,6 +16,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.nodes import counts_rows
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Equality, Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows, has_grouping_sets
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import depends_on_order
@@ -119,8 +120,7 @@ def _is_item_or_counted(star: exp.Star) -> bool:
     Spark counts rows for `count(*)` alone; beside other arguments, and behind a name, it stands for columns.
     """
     node = star.parent if isinstance(star.parent, exp.Column) else star
-    counts_rows = isinstance(star.parent, exp.Count) and not star.parent.expressions and not any(star.args.values())
-    return isinstance(node.parent, exp.Select) or counts_rows
+    return isinstance(node.parent, exp.Select) or counts_rows(star)
 
 
 def _both_ways(equalities: Iterable[Equality]) -> Iterator[tuple[int, int]]:
