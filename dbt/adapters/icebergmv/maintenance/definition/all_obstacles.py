@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse_as
+from dbt.adapters.icebergmv.maintenance.definition.nodes import own_nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows, is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
@@ -134,7 +135,7 @@ def _aggregate(tree: exp.Expr, _: str) -> bool:
     for argument in ("group", "having"):
         innermost.set(argument, None)
     for item in innermost.expressions:
-        for call in [n for n in item.walk(prune=lambda n: isinstance(n, exp.Query)) if is_aggregate(n)]:
+        for call in [n for n in own_nodes(item) if is_aggregate(n)]:
             place = call.parent if isinstance(call.parent, exp.Filter) else call
             place.replace(exp.null())
     return _show_all(innermost)

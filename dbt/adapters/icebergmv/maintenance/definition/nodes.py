@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TypeVar
 
 from sqlglot import exp
@@ -28,6 +29,11 @@ class Nodes:
     def have(self, *types: type[exp.Expr]) -> bool:
         """Return whether there is a node of one of the types."""
         return any(isinstance(node, types) for node in self._all)
+
+
+def own_nodes(expression: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the nodes of an expression, itself first; of a query in it that alone, and nothing inside."""
+    return expression.walk(prune=lambda node: isinstance(node, exp.Query))
 
 
 def relations_of(select: exp.Select) -> list[exp.Expr]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
-from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows, is_aggregate
+from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes, own_nodes
+from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows
 
 
 def is_joined_by_where(select: exp.Select) -> bool:
@@ -46,12 +46,6 @@ def _follows_its_rows(select: exp.Select) -> bool:
         return False
     if select.args.get("group") is not None:
         return True
-    return not aggregates_all_rows(select) and not any(_aggregates(item) for item in select.expressions)
-
-
-def _aggregates(item: exp.Expr) -> bool:
-    """Return whether an item of a SELECT list is, or may be, an aggregate of all rows; a window function is none."""
-    for node in item.walk(prune=lambda n: isinstance(n, exp.Query)):
-        if isinstance(node, exp.Anonymous) or is_aggregate(node):
-            return True
-    return False
+    # A function that the parser does not know may be an aggregate, too.
+    may_aggregate = (isinstance(node, exp.Anonymous) for item in select.expressions for node in own_nodes(item))
+    return not aggregates_all_rows(select) and not any(may_aggregate)

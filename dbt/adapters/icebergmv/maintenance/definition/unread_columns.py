@@ -19,7 +19,7 @@ from sqlglot.tokens import Token, TokenType
 from dbt.adapters.icebergmv.maintenance.definition.clauses import closing
 from dbt.adapters.icebergmv.maintenance.definition.column_lists import is_read_by_name, reads_by_name
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import VIEW_ALIAS
-from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
+from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes, own_nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import (
     NotParsed,
     definition_hash,
@@ -120,7 +120,7 @@ def _items(select: exp.Select, of_tokens: dict[int, Sequence[Token]]) -> list[_I
     """
     found = []
     for expression in select.expressions:
-        if is_generator(expression) or any(map(is_aggregate, expression.walk(prune=_is_query))):
+        if is_generator(expression) or any(map(is_aggregate, own_nodes(expression))):
             return []
         name = _name_of(expression)
         if name is None:
@@ -139,10 +139,6 @@ def _name_of(expression: exp.Expr) -> exp.Identifier | None:
     else:
         name = expression.this if isinstance(expression, exp.Column) else None
     return name if isinstance(name, exp.Identifier) else None
-
-
-def _is_query(node: exp.Expr) -> bool:
-    return isinstance(node, exp.Query)
 
 
 def _unread(items: Sequence[_Item], tokens: Sequence[Token]) -> list[_Item]:

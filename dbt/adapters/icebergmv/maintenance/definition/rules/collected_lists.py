@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.determinism import COLLATION
+from dbt.adapters.icebergmv.maintenance.definition.nodes import own_nodes
 from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import kind_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import SettledCall
@@ -26,7 +27,7 @@ def settled_calls(select: exp.Select, names: Names) -> tuple[SettledCall, ...]:
     """Return the aggregates in the list of a SELECT, called over its groups, whose values are sorted by themselves."""
     if COLLATION.search(names.scope.sql):
         return ()
-    nodes = (node for item in select.expressions for node in item.walk(prune=lambda n: isinstance(n, exp.Query)))
+    nodes = (node for item in select.expressions for node in own_nodes(item))
     found = ((call, value) for node in nodes for call, value in _sorted_calls(node))
     return tuple(SettledCall(id(call)) for call, value in found if kind_of(value, names) in _SORTED_ALIKE)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.nodes import own_nodes
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 
@@ -172,7 +173,7 @@ def aggregates_all_rows(select: exp.Select) -> bool:
     if select.args.get("group") is not None:
         return False
     items = (*select.expressions, *(select.args.get("windows") or ()))
-    nodes = (n for item in items for n in item.walk(prune=lambda n: isinstance(n, exp.Query)))
+    nodes = (node for item in items for node in own_nodes(item))
     return select.args.get("having") is not None or any(map(is_aggregate, nodes))
 
 
