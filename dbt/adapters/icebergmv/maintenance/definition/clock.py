@@ -16,7 +16,7 @@ from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.clock_columns import written_at_items
-from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse, parse_expression
+from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse, parse_expression, parses_to
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
 from dbt.adapters.icebergmv.maintenance.definition.unread_columns import unread_places
@@ -86,8 +86,7 @@ def at_clock(
         return None
     full = {**_ANY_MOMENT, **clock}
     spliced = with_edits(sql, literals(calls, full))
-    again = parse(spliced)
-    if not isinstance(again, ParsedSql) or again.tree != with_literals(parsed.tree, full):
+    if not parses_to(spliced, with_literals(parsed.tree, full)):
         return None
     return AtClock(
         spliced, {c.type: clock[c.type] for c in followed}, with_edits(sql, literals(others, full)), frozenset(items)

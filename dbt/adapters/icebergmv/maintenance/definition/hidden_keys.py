@@ -13,7 +13,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clauses import from_of
 from dbt.adapters.icebergmv.maintenance.definition.clock_columns import listing
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import key_name
-from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, parse, parse_expression
+from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, parse, parse_expression, parses_to
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Occurrence,
     Track,
@@ -55,10 +55,9 @@ def with_keys(sql: str, keys: Sequence[str]) -> str | None:
         return None
     place = parsed.tokens[behind - 1].end + 1
     edited = with_edits(sql, [TextEdit(place, place, "".join(map(_more, keys)))])
-    again = parse(edited)
     for key in keys:
         select.append("expressions", parse_expression(f"{key} AS {key_name(key)}"))
-    return edited if not isinstance(again, NotParsed) and again.tree == parsed.tree else None
+    return edited if parses_to(edited, parsed.tree) else None
 
 
 def taken_back(sql: str, keys: Sequence[str]) -> str:

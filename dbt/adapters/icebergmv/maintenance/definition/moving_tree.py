@@ -18,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clock import Clock, literals,
 from dbt.adapters.icebergmv.maintenance.definition.clock_places import ClockText
 from dbt.adapters.icebergmv.maintenance.definition.moved_steps import MovedStep, edits_of, passing_once
 from dbt.adapters.icebergmv.maintenance.definition.outlines import outline_around
-from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse, parses_to
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
@@ -116,8 +116,7 @@ class MovingTree:
 
 
 def _means_the_same(text: ClockText, clock: Clock) -> bool:
-    again = parse(with_edits(text.sql, literals(text.calls, clock)))
-    return isinstance(again, ParsedSql) and again.tree == with_literals(text.parsed.tree, clock)
+    return parses_to(with_edits(text.sql, literals(text.calls, clock)), with_literals(text.parsed.tree, clock))
 
 
 def _is_same_by_outline(question: MovedStep, edits: Sequence[TextEdit]) -> bool:
@@ -136,8 +135,7 @@ def _is_same_by_outline(question: MovedStep, edits: Sequence[TextEdit]) -> bool:
     select = None if step.select is None else outline.copies[id(step.select)]
     if isinstance(select, exp.Select):
         add_term(select, exp.Paren(this=either))
-    again = parse(with_edits(text.sql, [*edits, *outline.edits]))
-    return isinstance(again, ParsedSql) and again.tree == outline.tree.this
+    return parses_to(with_edits(text.sql, [*edits, *outline.edits]), outline.tree.this)
 
 
 def _readers(tree: exp.Expr) -> dict[int, list[int]]:

@@ -76,6 +76,12 @@ def parse(sql: str) -> ParsedSql | NotParsed:
     return parsed if reason is None else NotParsed(reason)
 
 
+def parses_to(sql: str, tree: exp.Expr) -> bool:
+    """Return whether a text parses to this tree, as edits of a text must to the tree that they are meant to make."""
+    parsed = parse(sql)
+    return isinstance(parsed, ParsedSql) and parsed.tree == tree
+
+
 def _tree(sql: str, tokens: Sequence[Token]) -> exp.Expr:
     """Return the syntax tree of a text whose tokens are known. Raises what sqlglot raises."""
     found = _SPARK.parser().parse(list(tokens), sql)

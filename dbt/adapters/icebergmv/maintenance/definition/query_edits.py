@@ -27,7 +27,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clauses import (
     terms_of,
 )
 from dbt.adapters.icebergmv.maintenance.definition.outlines import outline_around
-from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse, parse_expression
+from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse_expression, parses_to
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts, term_around
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Edit, EditKind
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
@@ -72,11 +72,10 @@ def text_edits(parsed: ParsedSql, sql: str, edits: Collection[Edit]) -> tuple[Te
 
 def _is_same(parsed: ParsedSql, sql: str, wanted: Sequence[tuple[int, EditKind]], found: Sequence[TextEdit]) -> bool:
     """Return whether the edited text parses to the edited tree; nodes are given by their number in a walk."""
-    again = parse(with_edits(sql, found))
     copy = exp.Paren(this=parsed.tree.copy())
     nodes = list(copy.this.walk())
     edits = [(nodes[number], kind) for number, kind in _order(wanted)]
-    return isinstance(again, ParsedSql) and again.tree == _edited(copy, edits)
+    return parses_to(with_edits(sql, found), _edited(copy, edits))
 
 
 def _is_same_by_outline(
@@ -91,9 +90,8 @@ def _is_same_by_outline(
     outline = outline_around(parsed, [parsed.nodes[number] for number, _ in wanted])
     if outline is None or not outline.edits:
         return False
-    again = parse(with_edits(sql, [*found, *outline.edits]))
     edits = [(outline.copies[id(parsed.nodes[number])], kind) for number, kind in _order(wanted)]
-    return isinstance(again, ParsedSql) and again.tree == _edited(outline.tree, edits)
+    return parses_to(with_edits(sql, [*found, *outline.edits]), _edited(outline.tree, edits))
 
 
 def _order(edits: Sequence[tuple[int, EditKind]]) -> list[tuple[int, EditKind]]:

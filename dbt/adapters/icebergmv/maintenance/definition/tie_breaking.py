@@ -13,7 +13,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import closing, first_name
-from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse, parse_expression
+from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse_expression, parses_to
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Finding, WindowOrder
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
 
@@ -34,9 +34,7 @@ def tie_breaking(parsed: ParsedSql, sql: str, found: Iterable[Finding]) -> tuple
             more_of[number] = more
             edits.append(TextEdit(place, place, "".join(f", {text}" for text in more)))
     edits.sort(key=lambda edit: edit.start)
-    again = parse(with_edits(sql, edits))
-    is_same = isinstance(again, ParsedSql) and again.tree == _with_more(parsed.tree, more_of)
-    return tuple(edits) if is_same else ()
+    return tuple(edits) if parses_to(with_edits(sql, edits), _with_more(parsed.tree, more_of)) else ()
 
 
 def _end_of_order(window: exp.Expr, tokens: Sequence[Token]) -> int | None:

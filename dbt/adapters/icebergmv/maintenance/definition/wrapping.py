@@ -14,7 +14,7 @@ from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, cte_span, parentheses_around
 from dbt.adapters.icebergmv.maintenance.definition.cte_copies import is_recursive
-from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse, parses_to
 from dbt.adapters.icebergmv.maintenance.definition.table_references import cte_of
 
 _STAR = re.compile(r"\bselect\s*\*\s*from\b", re.IGNORECASE)
@@ -119,5 +119,4 @@ def _checked(text: str | None, query: exp.Expr, ctes: Sequence[exp.CTE]) -> str 
     wanted = query.copy()
     if ctes:
         wanted.set("with_", exp.With(expressions=[cte.copy() for cte in ctes]))
-    again = parse(text)
-    return text if not isinstance(again, NotParsed) and again.tree == wanted else None
+    return text if parses_to(text, wanted) else None
