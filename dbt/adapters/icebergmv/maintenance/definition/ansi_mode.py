@@ -14,7 +14,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
+from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes, choices_of
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 
@@ -106,17 +106,15 @@ def _may_make_text(node: exp.Expr) -> bool:
 def _met(node: exp.Expr, kinds: Mapping[str, Kind | None]) -> list[Kind | None]:
     """Return the kinds of the values that meet in a node; a text literal compared with a time is read as a time."""
     match node:
-        case exp.Case():
-            values: list[exp.Expr | None] = [*(i.args.get("true") for i in node.args["ifs"]), node.args.get("default")]
-            if node.this is not None:
-                return [None]
-        case exp.If():
-            values = [node.args.get("true"), node.args.get("false")]
+        case exp.Case() if node.this is not None:
+            return [None]
+        case exp.Case() | exp.If():
+            values = choices_of(node)
         case exp.In():
             values = [node.this, *node.expressions, *([node.args["query"]] if node.args.get("query") else [])]
         case _:
             values = [v for v in node.iter_expressions() if isinstance(v, exp.Expr)]
-    given = [v for v in values if v is not None and not isinstance(v, exp.Null)]
+    given = [v for v in values if not isinstance(v, exp.Null)]
     found = [_kind(v, kinds) for v in given]
     if "time" in found and isinstance(node, _COMPARED):
         return ["time" if isinstance(v, exp.Literal) and v.is_string else k for v, k in zip(given, found, strict=True)]

@@ -36,6 +36,18 @@ def own_nodes(expression: exp.Expr) -> Iterator[exp.Expr]:
     return expression.walk(prune=lambda node: isinstance(node, exp.Query))
 
 
+def choices_of(expression: exp.Expr) -> list[exp.Expr]:
+    """Return the values of which CASE, IF, or a function such as coalesce gives one."""
+    match expression:
+        case exp.Case():
+            found = [*(branch.args.get("true") for branch in expression.args["ifs"]), expression.args.get("default")]
+        case exp.If():
+            found = [expression.args.get("true"), expression.args.get("false")]
+        case _:
+            found = [expression.this, *expression.expressions]
+    return [value for value in found if value is not None]
+
+
 def relations_of(select: exp.Select) -> list[exp.Expr]:
     """Return the items of a FROM, joined ones among them; LATERAL VIEWs are none."""
     clauses = (select.args.get("from_"), *(select.args.get("joins") or ()))

@@ -17,6 +17,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.definition.determinism import COLLATION, order_dependence
+from dbt.adapters.icebergmv.maintenance.definition.nodes import choices_of
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
 from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import is_of_rows, numbers_rows
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
@@ -159,12 +160,8 @@ class _Kinds:
             case exp.Avg():
                 digits = self._digits(node.this)
                 return digits + 4 if digits and digits > AVERAGED_AS_DOUBLES else None
-            case exp.Case():
-                return self._of_all([*(i.args.get("true") for i in node.args["ifs"]), node.args.get("default")])
-            case exp.If():
-                return self._of_all([node.args.get("true"), node.args.get("false")])
-            case exp.Coalesce() | exp.Greatest() | exp.Least():
-                return self._of_all([node.this, *node.expressions])
+            case exp.Case() | exp.If() | exp.Coalesce() | exp.Greatest() | exp.Least():
+                return _least([self._digits(n) for n in choices_of(node) if not isinstance(n, exp.Null)])
             case exp.Distinct() | exp.Select() if len(node.expressions) == 1:
                 return self._digits(node.expressions[0])
         if isinstance(node, _EXACT):
@@ -173,9 +170,6 @@ class _Kinds:
             found = [self._digits(node.this), self._digits(node.expression)]
             return None if None in found else max(d for d in found if d is not None)
         return self._digits(node.this) if isinstance(node, _SAME) else None
-
-    def _of_all(self, nodes: Iterable[exp.Expr | None]) -> int | None:
-        return _least([self._digits(n) for n in nodes if n is not None and not isinstance(n, exp.Null)])
 
 
 def _named(query: exp.Expr) -> list[tuple[str, exp.Expr]] | None:

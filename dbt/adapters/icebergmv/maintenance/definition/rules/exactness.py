@@ -16,6 +16,7 @@ from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.nodes import choices_of
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Kind
@@ -92,7 +93,7 @@ def _kind(expression: exp.Expr, names: Names) -> FoundKind:
         case exp.Cast():
             return kind_of_type(expression.to.sql(dialect=DIALECT).lower())
         case exp.Case() | exp.If() | exp.Coalesce() | exp.Greatest() | exp.Least():
-            return united(_kind(value, names) for value in _choices(expression))
+            return united(_kind(value, names) for value in choices_of(expression))
         case exp.DPipe() | exp.Concat():
             found = {_kind(part, names) for part in expression.iter_expressions()}
             return "text" if found.isdisjoint({None, "float", "other"}) else None
@@ -125,18 +126,6 @@ def _kind_of_call(expression: exp.Expr, names: Names) -> FoundKind:
     return "text" if known.always_text else "time" if known.always_time else "number" if known.always_number else None
 
 
-def _choices(expression: exp.Expr) -> list[exp.Expr]:
-    """Return the values of which an expression gives one."""
-    match expression:
-        case exp.Case():
-            found = [*(branch.args.get("true") for branch in expression.args["ifs"]), expression.args.get("default")]
-        case exp.If():
-            found = [expression.args.get("true"), expression.args.get("false")]
-        case _:
-            found = [expression.this, *expression.expressions]
-    return [value for value in found if value is not None]
-
-
 def told_apart(expression: exp.Expr, names: Names) -> frozenset[int]:
     """Return the slots of which rows with equal values may have other values of an expression.
 
@@ -158,7 +147,7 @@ def _keeps_equal(expression: exp.Expr, names: Names) -> bool:
         case exp.Case() | exp.If() | exp.Coalesce():
             # The branches of a CASE are of the class If, too.
             is_branch = isinstance(expression.parent, exp.Case) and expression.arg_key == "ifs"
-            return is_branch or not may_become_text(_kind(value, names) for value in _choices(expression))
+            return is_branch or not may_become_text(_kind(value, names) for value in choices_of(expression))
         case exp.Bracket():
             return all(_kind(key, names) not in (None, "float") for key in expression.expressions)
     return isinstance(expression, _KEEP)
