@@ -15,7 +15,7 @@ from typing import Literal
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes, choices_of
-from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
+from dbt.adapters.icebergmv.maintenance.definition.parsing import cast_type
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 
 Kind = Literal["text", "number", "time", "boolean", "other"]
@@ -44,7 +44,7 @@ def ansi_matters(nodes: Nodes, types: Mapping[str, Iterable[str | None]], words:
         return True
     if any(known_of(word).ansi_sensitive for word in words) or "using" in words or reads_unnamed(nodes, words):
         return True
-    has_floats = _reads(_FLOATS, types, words) or any(_to(c) in _FLOATS for c in nodes.of(exp.Cast))
+    has_floats = _reads(_FLOATS, types, words) or any(cast_type(c.to) in _FLOATS for c in nodes.of(exp.Cast))
     if has_floats and nodes.have(*_MEET):
         return True
     has_decimals = _reads(_DECIMALS, types, words) or any(_is_decimal(v) for v in nodes.of(exp.Literal))
@@ -88,18 +88,13 @@ def _reads(of_types: Iterable[str], types: Mapping[str, Iterable[str | None]], w
     return bool(words & found) or bool(words & wanted) or (bool(found) and "*" in words)
 
 
-def _to(cast: exp.Cast) -> str:
-    """Return the type that a cast leads to; `0.1F` is a cast too."""
-    return cast.to.sql(dialect=DIALECT).lower()
-
-
 def _is_decimal(literal: exp.Literal) -> bool:
     return not literal.is_string and "." in literal.this
 
 
 def _may_make_text(node: exp.Expr) -> bool:
     if isinstance(node, (exp.Cast, exp.TryCast)):
-        return _kind_of_type(_to(node)) in ("text", None)
+        return _kind_of_type(cast_type(node.to)) in ("text", None)
     return not (isinstance(node, exp.Func) and known_of(written_name(node)).no_text_of_decimal)
 
 
@@ -128,7 +123,7 @@ def _kind(node: exp.Expr, kinds: Mapping[str, Kind | None]) -> Kind | None:
         case exp.Literal():
             return "text" if node.is_string else "number"
         case exp.Cast() | exp.TryCast():
-            return _kind_of_type(_to(node))
+            return _kind_of_type(cast_type(node.to))
         case exp.Coalesce() | exp.Case() | exp.If():
             return _one(_met(node, kinds))
     if isinstance(node, _SAME) and node.this is not None:

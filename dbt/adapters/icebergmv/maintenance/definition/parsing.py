@@ -141,6 +141,11 @@ def parse_expression(sql: str) -> exp.Expr:
     return sqlglot.parse_one(sql, dialect=_SPARK)
 
 
+def cast_type(to: exp.DataType) -> str:
+    """Return the Spark type that a cast leads to, in lower case; `0.1F` is a cast, too."""
+    return to.sql(dialect=DIALECT).lower()
+
+
 def parse_query(sql: str) -> exp.Query | None:
     """Return the parsed SELECT; None for text that sqlglot cannot parse, and for other statements."""
     parsed = parse(sql)

@@ -18,7 +18,7 @@ from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.definition.determinism import COLLATION, order_dependence
 from dbt.adapters.icebergmv.maintenance.definition.nodes import choices_of
-from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
+from dbt.adapters.icebergmv.maintenance.definition.parsing import cast_type
 from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import is_of_rows, numbers_rows
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
@@ -153,7 +153,7 @@ class _Kinds:
             case exp.Literal():
                 return _of_literal(node)
             case exp.Cast() | exp.TryCast():
-                return _of_type(node.to.sql(dialect=DIALECT))
+                return _of_type(cast_type(node.to))
             case exp.Sum():
                 digits = self._digits(node.this)
                 return digits + 10 if digits else digits

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.ansi_mode import ansi_matters
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
-from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
+from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, cast_type, parse
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
 
@@ -92,8 +92,7 @@ def _is_known(node: exp.Expr, argument_type: str, text: str) -> bool:
         case exp.Column():
             return node.name == _ARGUMENT and not node.table
         case exp.Cast() | exp.TryCast():
-            wanted = node.to.sql(dialect=DIALECT).lower()
-            sources = _CAN_BE_CAST_TO.get(wanted, ())
+            sources = _CAN_BE_CAST_TO.get(cast_type(node.to), ())
             return sources is None or argument_type in sources
         case exp.Mod() | exp.IntDiv():
             return argument_type != "string" and _is_whole_number(node.expression)

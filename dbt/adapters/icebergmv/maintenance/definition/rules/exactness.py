@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.nodes import choices_of
-from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
+from dbt.adapters.icebergmv.maintenance.definition.parsing import cast_type
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Kind
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
@@ -91,7 +91,7 @@ def _kind(expression: exp.Expr, names: Names) -> FoundKind:
             is_number = expression.this.replace(".", "", 1).isdigit()
             return "text" if expression.is_string else "number" if is_number else None
         case exp.Cast():
-            return kind_of_type(expression.to.sql(dialect=DIALECT).lower())
+            return kind_of_type(cast_type(expression.to))
         case exp.Case() | exp.If() | exp.Coalesce() | exp.Greatest() | exp.Least():
             return united(_kind(value, names) for value in choices_of(expression))
         case exp.DPipe() | exp.Concat():
@@ -143,7 +143,7 @@ def _keeps_equal(expression: exp.Expr, names: Names) -> bool:
     """Return whether an expression has equal values where each of its parts has."""
     match expression:
         case exp.Cast():
-            return kind_of_type(expression.to.sql(dialect=DIALECT).lower()) in ("number", "time", "float", "boolean")
+            return kind_of_type(cast_type(expression.to)) in ("number", "time", "float", "boolean")
         case exp.Case() | exp.If() | exp.Coalesce():
             # The branches of a CASE are of the class If, too.
             is_branch = isinstance(expression.parent, exp.Case) and expression.arg_key == "ifs"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
+from dbt.adapters.icebergmv.maintenance.definition.parsing import cast_type
 
 _NULL = "void"
 _INT_MAX = 2**31 - 1
@@ -24,6 +24,6 @@ def type_of(expression: exp.Expr) -> str | None:
                 return "string"
             return "int" if expression.is_int and abs(int(expression.this)) <= _INT_MAX else None
         case exp.Cast():
-            return expression.to.sql(dialect=DIALECT).lower()
+            return cast_type(expression.to)
         case _:
             return None

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, parse_expression
+from dbt.adapters.icebergmv.maintenance.definition.parsing import cast_type, parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import WIDER, Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, Tracks
 from dbt.adapters.icebergmv.maintenance.predicates.date_functions import (
@@ -170,7 +170,7 @@ def _merge(left: int, right: int, sources: Sources) -> int | None:
 
 
 def _cast(key: Key | None, to: exp.DataType, names: Names) -> Key | None:
-    if key is not None and key.type is not None and to.sql(dialect=DIALECT).lower() == key.type:
+    if key is not None and key.type is not None and cast_type(to) == key.type:
         return key
     if to.is_type(exp.DataType.Type.DATE):
         return _to_date(key, names)
