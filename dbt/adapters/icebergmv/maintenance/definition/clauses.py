@@ -70,7 +70,7 @@ def last_before(at: int | None, kinds: Collection[TokenType], tokens: Sequence[T
     depth = 0
     for i in range((at or 0) - 1, -1, -1):
         # A parenthesis that is still open is left for good.
-        depth = max(0, depth - _deeper(tokens[i]))
+        depth = max(0, depth - deeper(tokens[i]))
         if depth == 0 and tokens[i].token_type in kinds:
             return i
     return None
@@ -162,7 +162,7 @@ def operand_before(word: int, within: Span, tokens: Sequence[Token]) -> int:
         kind = tokens[i].token_type
         if depth == 0 and (kind == TokenType.L_PAREN or kind in _LOOSER):
             return i + 1
-        depth -= _deeper(tokens[i])
+        depth -= deeper(tokens[i])
     return within.start
 
 
@@ -170,7 +170,7 @@ def closing(opened: int, tokens: Sequence[Token]) -> int | None:
     """Return the parenthesis that closes another one."""
     depth = 0
     for i in range(opened, len(tokens)):
-        depth += _deeper(tokens[i])
+        depth += deeper(tokens[i])
         if depth == 0:
             return i
     return None
@@ -191,7 +191,7 @@ def _end(start: int, kinds: Collection[TokenType], tokens: Sequence[Token]) -> i
     """Return the first token of these kinds that is in the same parentheses, or their end."""
     depth = 0
     for i in range(start, len(tokens)):
-        depth += _deeper(tokens[i])
+        depth += deeper(tokens[i])
         of_star = tokens[i].token_type == TokenType.EXCEPT and tokens[i - 1].token_type == TokenType.STAR
         if depth < 0 or (depth == 0 and tokens[i].token_type in kinds and not of_star):
             return i
@@ -202,7 +202,7 @@ def _outside_parentheses(span: Span, tokens: Sequence[Token]) -> Iterator[int]:
     """Yield the tokens of a span that are neither in parentheses nor in CASE."""
     depth = 0
     for i in range(span.start, span.end):
-        depth += _deeper(tokens[i]) + (tokens[i].token_type == TokenType.CASE)
+        depth += deeper(tokens[i]) + (tokens[i].token_type == TokenType.CASE)
         if depth == 0:
             yield i
         depth -= tokens[i].token_type == TokenType.END
@@ -218,7 +218,8 @@ def _ands(places: Sequence[int], tokens: Sequence[Token]) -> Iterator[int]:
         between += (kind == TokenType.BETWEEN) - (kind == TokenType.AND and between > 0)
 
 
-def _deeper(token: Token) -> int:
+def deeper(token: Token) -> int:
+    """Return how many parentheses deeper the text is behind a token: 1, 0 or -1."""
     if token.token_type == TokenType.L_PAREN:
         return 1
     return -1 if token.token_type == TokenType.R_PAREN else 0

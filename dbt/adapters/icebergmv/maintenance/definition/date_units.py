@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot.tokens import Token, TokenType
 
+from dbt.adapters.icebergmv.maintenance.definition.clauses import deeper
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 
 _DATE_UNITS = frozenset(["YEAR", "YYYY", "YY", "QUARTER", "MONTH", "MM", "MON", "WEEK"])
@@ -35,7 +36,7 @@ def _arguments(tokens: Sequence[Token], start: int) -> list[list[Token]]:
     for token in tokens[start:]:
         if token.token_type == TokenType.R_PAREN and depth == 0:
             break
-        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(token.token_type, 0)
+        depth += deeper(token)
         if token.token_type == TokenType.COMMA and depth == 0:
             arguments.append([])
         else:

@@ -10,6 +10,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.definition.clauses import closing
 from dbt.adapters.icebergmv.maintenance.definition.name_scopes import NameScopes
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
@@ -113,25 +114,15 @@ def order_dependent_calls(tokens: Sequence[Token]) -> list[str]:
 
 def _is_ordered(tokens: Sequence[Token], opened: int) -> bool:
     """Return whether the call, whose parenthesis opens there, is followed by OVER (... ORDER BY ...)."""
-    position = _closed(tokens, opened) + 1
+    closed = closing(opened, tokens)
+    position = len(tokens) if closed is None else closed + 1
     while position < len(tokens) and tokens[position].text.lower() in ("ignore", "respect", "nulls"):
         position += 1
     over = [t.text.lower() for t in tokens[position : position + 2]]
     if over != ["over", "("]:
         return False
-    window = tokens[position + 2 : _closed(tokens, position + 1)]
+    window = tokens[position + 2 : closing(position + 1, tokens)]
     return any(t.token_type == TokenType.ORDER_BY for t in window)
-
-
-def _closed(tokens: Sequence[Token], opened: int) -> int:
-    """Return the place of the parenthesis that closes the one that opens there, or the end."""
-    depth = 0
-    for position in range(opened, len(tokens)):
-        kind = tokens[position].token_type
-        depth += {TokenType.L_PAREN: 1, TokenType.R_PAREN: -1}.get(kind, 0)
-        if depth == 0:
-            return position
-    return len(tokens)
 
 
 def _functions_named_as_columns(nodes: Nodes, scopes: NameScopes) -> Iterator[tuple[str, bool]]:
