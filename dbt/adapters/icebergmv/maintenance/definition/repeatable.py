@@ -8,7 +8,6 @@ reads can show, is taken to be so.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,7 +21,7 @@ from dbt.adapters.icebergmv.maintenance.definition.parsing import cast_type
 from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import is_of_rows, numbers_rows
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import AVERAGED_AS_DOUBLES
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import AVERAGED_AS_DOUBLES, decimal_of
 
 _OF_ANY = frozenset(["count", "count_if", "rank", "dense_rank", "percent_rank", "cume_dist", "grouping", "grouping_id"])
 _OF_ANY_BOOLEAN = frozenset(["any", "some", "every", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"])
@@ -34,7 +33,6 @@ _EXACT_TYPES = frozenset(
         *("string", "binary", "date", "timestamp", "timestamp_ntz"),
     ]
 )
-_DECIMAL = re.compile(r"decimal\((\d+),\s*(\d+)\)$")
 _MOST_DIGITS = 28
 """The precision of decimals whose sum Spark computes with ten digits more, and so without an overflow."""
 
@@ -108,9 +106,8 @@ def _averaged(call: exp.Expr, of_columns: Mapping[str, Sequence[str | None]]) ->
 
 
 def _largest_decimal(of: str | None) -> int | None:
-    decimal = _DECIMAL.match(of or "")
-    is_short = decimal is not None and int(decimal[1]) <= AVERAGED_AS_DOUBLES
-    return 10 ** int(decimal[1]) if decimal is not None and is_short else None
+    decimal = decimal_of(of or "")
+    return 10 ** decimal[0] if decimal is not None and decimal[0] <= AVERAGED_AS_DOUBLES else None
 
 
 class _Kinds:
@@ -196,7 +193,7 @@ def _of_literal(literal: exp.Literal) -> int | None:
 
 def _of_type(spark_type: str | None) -> int | None:
     of = (spark_type or "").lower()
-    decimal = _DECIMAL.match(of)
+    decimal = decimal_of(of)
     if decimal is not None:
-        return int(decimal[1]) if int(decimal[1]) <= _MOST_DIGITS else None
+        return decimal[0] if decimal[0] <= _MOST_DIGITS else None
     return 0 if of in _EXACT_TYPES else None

@@ -35,6 +35,7 @@ from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, as_far_as_
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.sql.queries import select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, literal_or_null, string_literal
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import decimal_of
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
 
@@ -184,4 +185,4 @@ def _literal(value: object, column: Column) -> str:
 
 
 def _is_decimal(column: Column) -> bool:
-    return column.type.startswith("decimal(")
+    return decimal_of(column.type) is not None

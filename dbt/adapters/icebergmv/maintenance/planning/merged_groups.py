@@ -23,7 +23,7 @@ from dbt.adapters.icebergmv.maintenance.planning.delta_queries import CAME, WENT
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import AVERAGED_AS_DOUBLES, is_exact
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import AVERAGED_AS_DOUBLES, decimal_of, is_exact
 
 NOT_MERGED = "icebergmv_not_merged"
 """Is in the message of Spark's error when some group cannot be merged, followed by a word of `WHY_NOT`."""
@@ -63,12 +63,12 @@ def _merges(call: Call, types: Mapping[State, str]) -> bool:
         return of == "bigint"
     if call.kind in ("min", "max"):
         return is_exact(of)
-    is_decimal = of.startswith("decimal(")
+    decimal = decimal_of(of)
     if call.kind == "avg" and not _has_magnitude(call, types):
         return False
-    if call.kind == "avg" and is_decimal:
-        return _precision(of)[0] <= _MOST_AVERAGED
-    return of == "bigint" or is_decimal
+    if call.kind == "avg" and decimal is not None:
+        return decimal[0] <= _MOST_AVERAGED
+    return of == "bigint" or decimal is not None
 
 
 def _has_magnitude(call: Call, types: Mapping[State, str]) -> bool:
@@ -81,13 +81,8 @@ def _has_magnitude(call: Call, types: Mapping[State, str]) -> bool:
 
 def _is_averaged_in_double(of: str) -> bool:
     """Return whether Spark computes an average with doubles, given the type of the sum of its values."""
-    return not of.startswith("decimal(") or _precision(of)[0] <= _MOST_IN_DOUBLE
-
-
-def _precision(decimal: str) -> tuple[int, int]:
-    """Return precision and scale of a decimal type."""
-    precision, scale = decimal.removeprefix("decimal(").removesuffix(")").split(",")
-    return int(precision), int(scale)
+    decimal = decimal_of(of)
+    return decimal is None or decimal[0] <= _MOST_IN_DOUBLE
 
 
 def _types(merging: Merging, columns: Sequence[Column]) -> dict[State, str]:
@@ -234,7 +229,7 @@ class MergedGroups:
     def _inexact(self, call: Call, of: str) -> str:
         """Return whether an average may be another one than Spark computes of all values."""
         count = identifier(self._name(call.count or call.value))
-        precision, scale = _precision(of) if of.startswith("decimal(") else (0, 0)
+        precision, scale = decimal_of(of) or (0, 0)
         if call.magnitude is None or not _is_averaged_in_double(of):
             return f"{count} >= {10 ** (_EXACT_DIGITS - precision)}"
         magnitude = identifier(self._name(call.magnitude))
@@ -267,9 +262,9 @@ class MergedGroups:
         value = identifier(self._name(call.value))
         if call.count is None:
             return value
-        count, of = identifier(self._name(call.count)), _types(self.merging, self.columns)[call.value]
+        count, decimal = identifier(self._name(call.count)), decimal_of(_types(self.merging, self.columns)[call.value])
         if call.kind == "avg":
-            value = _average_of_decimals(value, count, of) if of.startswith("decimal(") else _average(value, count)
+            value = _average(value, count) if decimal is None else _average_of_decimals(value, count, *decimal)
         return f"(CASE WHEN {count} <> 0 THEN {value} END)"
 
 
@@ -293,7 +288,7 @@ def _added_up(state: State, name: str, of: str) -> str:
 
 def _sum(value: str, of: str) -> str:
     """Return the sum of values in the type of a state, NULL where it overflows."""
-    return f"try_cast(try_sum({value}) AS {of})" if of.startswith("decimal(") else f"try_sum({value})"
+    return f"try_cast(try_sum({value}) AS {of})" if decimal_of(of) else f"try_sum({value})"
 
 
 def _extreme(state: State, name: str, sign: str) -> str:
@@ -304,7 +299,7 @@ def _average(total: str, count: str) -> str:
     return f"CAST({total} AS double) / CAST({count} AS double)"
 
 
-def _average_of_decimals(total: str, count: str, of: str) -> str:
+def _average_of_decimals(total: str, count: str, precision: int, scale: int) -> str:
     """Return the average that Spark gives of decimals: of a sum with ten digits more, with four digits more behind.
 
     Of values of up to 11 digits Spark averages the digits as whole numbers, with doubles, and sets the point behind
@@ -313,8 +308,7 @@ def _average_of_decimals(total: str, count: str, of: str) -> str:
     values, decimalOperations.allowPrecisionLoss as by default). Both round alike as long as the quotient cannot be so
     near to a boundary: for fewer than 10 ^ (24 - p) values.
     """
-    precision, scale = _precision(of)
     average = f"{total} / CAST({count} AS decimal(20, 0))"
-    if _is_averaged_in_double(of):
+    if precision <= _MOST_IN_DOUBLE:
         average = f"{_average(f'({total} * {10**scale}BD)', count)} / {10**scale}D"
     return f"CAST({average} AS decimal({precision - 6}, {scale + 4}))"

@@ -54,7 +54,7 @@ AVERAGED_AS_DOUBLES = 11
 """The precision of decimals up to which Spark averages the digits as doubles (DecimalAggregates)."""
 
 _FLOATS = frozenset(["float", "double"])
-_DECIMAL = re.compile(r"decimal\(\d+, ?\d+\)")
+_DECIMAL = re.compile(r"decimal\((\d+), ?(\d+)\)")
 _COMPARABLE = frozenset(
     ["boolean", "int", "bigint", "string", "binary", "date", "timestamp", "timestamp_ntz", *_FLOATS]
 )
@@ -66,9 +66,15 @@ def is_float(spark_type: str) -> bool:
     return spark_type in _FLOATS
 
 
+def decimal_of(spark_type: str) -> tuple[int, int] | None:
+    """Return precision and scale of a decimal type, be it as Spark or as the parser writes it; None for others."""
+    found = _DECIMAL.fullmatch(spark_type)
+    return None if found is None else (int(found[1]), int(found[2]))
+
+
 def is_primitive(spark_type: str) -> bool:
     """Return whether a type of Iceberg tables is one of single values that can be compared."""
-    return spark_type in _COMPARABLE or _DECIMAL.fullmatch(spark_type) is not None
+    return spark_type in _COMPARABLE or decimal_of(spark_type) is not None
 
 
 def is_comparable(spark_type: str) -> bool:
