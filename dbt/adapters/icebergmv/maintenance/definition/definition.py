@@ -6,14 +6,12 @@ with f(c) = k, NULL-safely. The rules that derive it are in `rules/`, one operat
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 
 from sqlglot import exp
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokens import Token
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.ansi_mode import ansi_matters, reads_unnamed
@@ -24,8 +22,9 @@ from dbt.adapters.icebergmv.maintenance.definition.determinism import volatility
 from dbt.adapters.icebergmv.maintenance.definition.dynamic_filters import DynamicFilter, dynamic_filters
 from dbt.adapters.icebergmv.maintenance.definition.group_keys import GroupKeys, group_keys
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
+from dbt.adapters.icebergmv.maintenance.definition.merged_items import called_aggregates
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import Merging
-from dbt.adapters.icebergmv.maintenance.definition.merging import merging_of
+from dbt.adapters.icebergmv.maintenance.definition.merging import additive_by_index, merging_of
 from dbt.adapters.icebergmv.maintenance.definition.moved_clock import asked_of_clock
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
@@ -45,7 +44,6 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 )
 from dbt.adapters.icebergmv.maintenance.definition.shown_values import shown_values
 from dbt.adapters.icebergmv.maintenance.definition.sorted_lists import SortedLists, sorted_lists
-from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
     TableReference,
     TextEdit,
@@ -327,18 +325,9 @@ def _additive(
 ) -> dict[int, frozenset[int]]:
     """Return the references that can be read in part, or as empty, by their place in the text.
 
-    A reference that is used several times would be cut down for all of them; a pinned one is never rewritten. The
-    parser does not know every aggregate function as one, so the names decide.
+    The parser does not know every aggregate function as one, so the names decide.
     """
-    if any(known_of(t.text).aggregate and n.token_type == TokenType.L_PAREN for t, n in pairwise(tokens)):
-        return {}
-    uses = Counter(o.index for o in relation.occurrences)
-    once = {r.index for r in references if uses[r.index] == 1 and not r.pinned}
-    return {
-        occurrence.index: frozenset(o.index for o in emptied)
-        for occurrence, emptied in relation.deltas.additive.items()
-        if all(o.index in once for o in (occurrence, *emptied))
-    }
+    return {} if called_aggregates(tokens) else additive_by_index(relation.deltas.additive, relation, references)
 
 
 def _check_named(query: exp.Query) -> None:

@@ -16,7 +16,7 @@ from dbt.adapters.icebergmv.maintenance.definition.merged_states import Merging
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
 from dbt.adapters.icebergmv.maintenance.definition.row_states import signed
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import need_rows, rows_below
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Additive, TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, TableReference
 
 
@@ -34,15 +34,10 @@ def merging_of(
     listed = list_of(select, parsed.tokens)
     if listed is None:
         return None
-    uses = Counter(o.index for o in relation.occurrences)
-    once = {r.index for r in references if uses[r.index] == 1 and not r.pinned}
-    additive = {
-        occurrence.index: frozenset(o.index for o in emptied)
-        for occurrence, emptied in grouped.below.items()
-        if all(o.index in once for o in (occurrence, *emptied)) and not _aggregates(parsed.tokens, outside=listed)
-    }
-    if grouped.compared is not None:
-        additive = {}  # What came may be there already.
+    additive = additive_by_index(grouped.below, relation, references)
+    # What came may be there already, or an aggregate beside those of the list may read it.
+    if grouped.compared is not None or _aggregates(parsed.tokens, outside=listed):
+        additive = {}
     live = frozenset(r.index for r in references if not r.pinned)
     # A query below that is run again may find other rows than those that the stored states come from.
     need_keys = bool(grouped.columns) and not grouped.has_ties and need_rows(relation, live.difference(additive))
@@ -54,6 +49,22 @@ def merging_of(
     found = replace(found, below=below, compared=grouped.compared, whole=_read_whole(select), signed=with_sign)
     found = replace(found, only_adds=grouped.has_ties)
     return found if additive or found.below is not None else None
+
+
+def additive_by_index(
+    additive: Additive, relation: TrackedRelation, references: Sequence[TableReference]
+) -> dict[int, frozenset[int]]:
+    """Return the references whose changes add up, by their place in the text, with those that are read as empty.
+
+    A reference that is used several times would be cut down for all of them; a pinned one is never rewritten.
+    """
+    uses = Counter(o.index for o in relation.occurrences)
+    once = {r.index for r in references if uses[r.index] == 1 and not r.pinned}
+    return {
+        occurrence.index: frozenset(o.index for o in emptied)
+        for occurrence, emptied in additive.items()
+        if all(o.index in once for o in (occurrence, *emptied))
+    }
 
 
 def _read_whole(select: exp.Select) -> int | None:
