@@ -76,8 +76,8 @@ def test_upkeep_changes_no_row_and_no_next_refresh(shop: LakeProject) -> None:
     assert by_name["rows"]["expired_snapshots"] > 0
     assert len(snapshots(shop, "rows")) < len(earlier)
     assert sorted(shop.sql(shop.published("rows").sql)) == sorted(read)
-    for sql in shop.published("rows").retained_sql:
-        assert shop.sql(sql) is not None
+    for version in shop.published("rows").versions:
+        assert shop.sql(version.sql) is not None
     shop.assert_equals_definition(*names)
     main = shop.sql(f"select snapshot_id from lake.{shop.schema}.__mv_storage__rows.refs where name = 'main'")
     assert str(main[0].snapshot_id) == shop.state("rows")["icebergmv.storage-snapshot-id"]

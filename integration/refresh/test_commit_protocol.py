@@ -230,7 +230,7 @@ def test_branches_do_not_pile_up(lake: LakeProject) -> None:
     view = lake.reader().view(lake.schema, "tidy")
     assert storage is not None
     assert view is not None
-    assert len(storage.metadata.refs) - 1 == len(view.retained_sql)
+    assert len(storage.metadata.refs) - 1 == len(view.versions)
     lake.assert_equals_definition("tidy")
 
 

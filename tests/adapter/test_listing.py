@@ -32,7 +32,7 @@ class FakeReader:
     def view(self, namespace: str, name: str) -> ViewInfo | None:
         if name not in self.views:
             return None
-        return ViewInfo(namespace, name, "uuid", "select 1", (), self.views[name], None, ())
+        return ViewInfo(namespace, name, "uuid", "select 1", (), self.views[name], None)
 
     def table(self, namespace: str, name: str) -> Any:
         self.opened.append(name)

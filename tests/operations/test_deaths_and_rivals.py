@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 
 import pytest
 
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewVersion
 from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.rollback import rollback
@@ -199,7 +200,7 @@ def test_the_view_becomes_another_one_meanwhile(stage: Stage) -> None:
     """A plain view has no rows to look after, and one of another layout has others."""
     grow(stage)
     ours = stage.catalog.views["sales"]
-    plain = replace(ours, uuid="other", sql="SELECT 1", properties={}, retained_sql=("SELECT 1",))
+    plain = replace(ours, uuid="other", sql="SELECT 1", properties={}, versions=(ViewVersion(1, 0, "SELECT 1"),))
     done = keep(stage, met(stage, "rewrite_data_files", lambda: stage.catalog.views.update(sales=plain)))
     assert done.error == "it is not built."
     stage.catalog.views["sales"] = ours

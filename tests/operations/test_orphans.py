@@ -38,7 +38,7 @@ def store(lake: FiledLake, name: str, of: str | None) -> None:
 
 def view(lake: FiledLake, name: str, sql: str, storage: str | None = None) -> None:
     properties = {} if storage is None else {STORAGE_KEY: storage}
-    lake.views[name] = ViewInfo("ns", name, "11111111-1111-1111-1111-111111111111", sql, (), properties, None, (sql,))
+    lake.views[name] = ViewInfo("ns", name, "11111111-1111-1111-1111-111111111111", sql, (), properties, None)
 
 
 def found(lake: FiledLake, now: datetime = LATER) -> dict[str, LooseStorage]:
@@ -137,7 +137,7 @@ def test_a_storage_table_under_a_second_name_is_the_one_that_the_view_reads(lake
     lake.iceberg.register_table("ns.second", made.metadata_location)
     properties = {STORAGE_KEY: "lake.ns.__mv_storage__there", STORAGE_UUID: str(made.metadata.table_uuid)}
     lake.views["there"] = ViewInfo(
-        "ns", "there", "11111111-1111-1111-1111-111111111111", "SELECT 1", (), properties, None, ("SELECT 1",)
+        "ns", "there", "11111111-1111-1111-1111-111111111111", "SELECT 1", (), properties, None
     )
     assert found(lake) == {}
 
@@ -176,7 +176,7 @@ def test_views_of_other_namespaces_count(lake: FiledLake, monkeypatch: pytest.Mo
         lake, "entries", lambda namespace: [CatalogEntry("v", "view")] if namespace == "far" else entries(namespace)
     )
     sql = "SELECT id FROM lake.ns.__mv_storage__gone"
-    far = ViewInfo("far", "v", "u", sql, (), {}, None, (sql,))
+    far = ViewInfo("far", "v", "u", sql, (), {}, None)
     monkeypatch.setattr(lake, "view", lambda namespace, name: far if (namespace, name) == ("far", "v") else None)
     assert found(lake)["__mv_storage__gone"].kept == "lake.far.v reads it"
 

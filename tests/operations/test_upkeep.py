@@ -187,7 +187,7 @@ def test_versions_that_are_gone_let_go_of_their_snapshots(stage: Stage) -> None:
     view = stage.catalog.views["sales"]
     done, said = keep(stage, now=NOW + timedelta(days=2))
     assert (done.dropped_branches, done.expired_snapshots, len(said)) == (0, 0, 1)
-    stage.catalog.views["sales"] = replace(view, retained_sql=view.retained_sql[:1])
+    stage.catalog.views["sales"] = replace(view, versions=view.versions[-1:])
     planned, said = keep(stage, now=NOW + timedelta(days=2), dry_run=True)
     assert said == []
     done, said = keep(stage, now=NOW + timedelta(days=2))

@@ -45,7 +45,7 @@ def view(
     if not built:
         return NewView(*known)
     state = ViewState("", "h", STORAGE, "u", 1, (), "full", "", "2024-01-01", "2024-01-01", "me")
-    info = ViewInfo("ns", "v", "u", "", (), {}, None, ())
+    info = ViewInfo("ns", "v", "u", "", (), {}, None)
     return LostView(*known, info, state, ConfigurationChanges(), "its storage table was dropped")
 
 

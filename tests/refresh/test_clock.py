@@ -173,7 +173,6 @@ def test_a_clock_in_a_plain_view_is_read_with_it(stage: Stage) -> None:
         columns=tuple(ColumnInfo(name, type_, None) for name, type_ in columns),
         properties={},
         comment=None,
-        retained_sql=(),
         default_namespace=("ns",),
         types=tuple(type_ for _, type_ in columns),
     )

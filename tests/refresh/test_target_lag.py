@@ -216,7 +216,6 @@ def test_a_redefined_plain_view_does_not_wait(stage: Stage) -> None:
         columns=tuple(ColumnInfo(name, type_, None) for name, type_ in types.items()),
         properties={},
         comment=None,
-        retained_sql=(),
         default_namespace=("ns",),
         types=tuple(types.values()),
     )

@@ -31,7 +31,6 @@ BIG = ViewInfo(
     columns=tuple(ColumnInfo(name, type_, None) for name, type_ in COLUMNS),
     properties={},
     comment=None,
-    retained_sql=(),
     default_namespace=("ns",),
     types=tuple(type_ for _, type_ in COLUMNS),
 )

@@ -22,7 +22,7 @@ def lake(filed_lake: FiledLake) -> FiledLake:
 
 def _view(lake: FiledLake, name: str, sql: str, uuid: str | None = None) -> None:
     properties = {} if uuid is None else {STORAGE_UUID: uuid}
-    lake.views[name] = ViewInfo("ns", name, "11111111-1111-1111-1111-111111111111", sql, (), properties, None, (sql,))
+    lake.views[name] = ViewInfo("ns", name, "11111111-1111-1111-1111-111111111111", sql, (), properties, None)
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,6 @@ def view(sql: str, columns: str, query_columns: str | None = None, namespace: st
         columns=tuple(ColumnInfo(n, t, None) for n, t in pairs),
         properties={"spark.query-column-names": names},
         comment=None,
-        retained_sql=(sql,),
         version_id=1,
         default_namespace=(namespace,),
         types=tuple(t for _, t in pairs),

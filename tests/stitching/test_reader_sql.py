@@ -112,7 +112,7 @@ def inspected(
     sql: str, tables: dict[str, Table], state: ViewState, behavior: StaleReadBehavior, view_sql: str, **config: Any
 ) -> RefreshedView:
     columns = tuple(ColumnInfo(f.name, "", None) for f in STORED.fields)
-    view = ViewInfo("ns", "v", "u", view_sql, columns, state.to_properties(), None, (view_sql,))
+    view = ViewInfo("ns", "v", "u", view_sql, columns, state.to_properties(), None)
     found = inspect(StubCatalog({"ns.v": view}, tables), request(sql, behavior, **config))
     assert isinstance(found, RefreshedView)
     return found

@@ -235,7 +235,7 @@ def test_names_that_cannot_be_told_are_refused(sql: str, reason: str) -> None:
 
 
 def info(properties: dict[str, str], sql: str = "") -> ViewInfo:
-    return ViewInfo("ns", "v", "u", sql, (ColumnInfo("k", "int", None),), properties, None, (sql,))
+    return ViewInfo("ns", "v", "u", sql, (ColumnInfo("k", "int", None),), properties, None)
 
 
 RECORDED = state("SELECT 1 AS k", settings={"spark.sql.session.timeZone": "UTC", "spark.sql.ansi.enabled": "false"})

@@ -72,7 +72,7 @@ class DryProject:
     def plain_view(self, name: str, sql: str, *columns: str) -> None:
         """Make an Iceberg view, as a run of a plain view model does it."""
         shown = tuple(ColumnInfo(column, "string", None) for column in columns)
-        self.lake.views[name] = ViewInfo("ns", name, str(uuid4()), sql, shown, {}, None, retained_sql=(sql,))
+        self.lake.views[name] = ViewInfo("ns", name, str(uuid4()), sql, shown, {}, None)
 
     def operation(self, name: str, arguments: str = "{}") -> tuple[bool, str]:
         """Run an operation of dbt; return whether it succeeded, and what it printed."""

@@ -77,7 +77,7 @@ class ReaderContract:
             assert view is not None
             assert (view.namespace, view.name, view.comment) == ("ns", f"{name} view", name)
             sql = f"select id from `{name}`"
-            assert (view.sql, view.retained_sql) == (sql, ("select 1", sql))
+            assert (view.sql, [version.sql for version in view.versions]) == (sql, ["select 1", sql])
             assert view.columns == (ColumnInfo("id", "bigint", "the key"),)
             assert view.types == ("bigint",)
             assert view.properties == {"comment": name, "q": "1"}
@@ -97,7 +97,7 @@ class ReaderContract:
         add_view(lake.catalog, ("ns", "theirs"), view_metadata(["select 1"], dialect="trino"), lake.folder)
         view = lake.reader.view("ns", "theirs")
         assert view is not None
-        assert (view.sql, view.retained_sql) == ("", ())
+        assert (view.sql, [version.sql for version in view.versions]) == ("", [""])
 
     def test_answers_are_of_the_moment(self, lake: Lake) -> None:
         reader = lake.reader

@@ -239,7 +239,6 @@ class RecordingSpark:
     def _publish(self, found: re.Match[str]) -> None:
         columns = tuple(ColumnInfo(n, "", None) for n in re.findall(r"`(\w+)`", found["columns"]))
         before = self.catalog.views.get(found["name"])
-        retained = (found["sql"], *(before.retained_sql if before else ()))
         versions = before.versions if before else ()
         number = len(versions) + 1
         self.catalog.views[found["name"]] = ViewInfo(
@@ -250,7 +249,6 @@ class RecordingSpark:
             columns,
             {**(before.properties if before else {}), **properties_in(found["properties"])},
             None,
-            retained,
             version_id=number,
             versions=(*versions, ViewVersion(number, number * 1000, found["sql"])),
         )

@@ -45,10 +45,9 @@ class ViewVersion:
 class ViewInfo:
     """The current metadata of an Iceberg view.
 
-    `sql` is empty when the view has none in Spark's dialect. `retained_sql` holds the Spark SQL of every version the
-    view still keeps, the current one included. Names in the SQL without a catalog or a namespace are those of
-    `default_catalog` (None: the view's own) and `default_namespace`. `types` are the column types as Spark DDL.
-    `versions` are those that it still keeps.
+    `sql` is empty when the view has none in Spark's dialect. Names in the SQL without a catalog or a namespace are
+    those of `default_catalog` (None: the view's own) and `default_namespace`. `types` are the column types as Spark
+    DDL. `versions` are those that it still keeps, the current one included.
     """
 
     namespace: str
@@ -58,7 +57,6 @@ class ViewInfo:
     columns: tuple[ColumnInfo, ...]
     properties: Mapping[str, str]
     comment: str | None
-    retained_sql: tuple[str, ...]
     version_id: int = 0
     default_catalog: str | None = None
     default_namespace: tuple[str, ...] = ()

@@ -45,7 +45,6 @@ def view_info(namespace: str, name: str, metadata: ViewMetadata) -> ViewInfo:
         columns=schema_columns(schema),
         properties=metadata.properties,
         comment=metadata.properties.get("comment"),
-        retained_sql=tuple(spark_sql.values()),
         version_id=current.version_id,
         default_catalog=current.default_catalog,
         default_namespace=tuple(current.default_namespace),

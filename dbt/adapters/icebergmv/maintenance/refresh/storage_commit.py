@@ -194,7 +194,7 @@ def pinned_by(view: ViewInfo) -> set[int]:
 
     The next refresh starts there, and another `stale_read_behavior` reads it without a refresh.
     """
-    read = {snapshot_id for sql in view.retained_sql for snapshot_id in snapshots_named(sql)}
+    read = {snapshot_id for version in view.versions for snapshot_id in snapshots_named(version.sql)}
     recorded = view.properties.get(STORAGE_SNAPSHOT_ID)
     return read if recorded is None else {*read, int(recorded)}
 

@@ -82,7 +82,6 @@ def table_as_view(name: TableName, table: Table) -> TableView | None:
         columns=table_columns(table),
         properties=properties,
         comment=table.properties.get("comment"),
-        retained_sql=(),
         table=table,
         foreign=foreign,
         recorded_in=recorded_in,
