@@ -55,13 +55,13 @@ def _inside(parsed: ParsedSql, sql: str) -> str | None:
 
 def query_behind(item: exp.Expr, tree: exp.Expr) -> exp.Expr | None:
     """Return the query behind an item of FROM, if it is read here alone and names its own columns."""
-    if _names_columns(item) or any(item.args.get(a) for a in _CHANGES_ROWS):
+    if item.alias_column_names or any(item.args.get(a) for a in _CHANGES_ROWS):
         return None
     if isinstance(item, exp.Subquery):
         inside: exp.Expr = item.this
         return inside
     cte = cte_of(item) if isinstance(item, exp.Table) else None
-    if cte is None or _names_columns(cte) or is_recursive(cte):
+    if cte is None or cte.alias_column_names or is_recursive(cte):
         return None
     return cte.this if sum(cte_of(table) is cte for table in tree.find_all(exp.Table)) == 1 else None
 
@@ -78,11 +78,6 @@ def _lists_everything(select: exp.Select) -> bool:
 def _ctes(query: exp.Query) -> list[exp.CTE]:
     with_ = query.args.get("with_")
     return [] if with_ is None else with_.expressions
-
-
-def _names_columns(item: exp.Expr) -> bool:
-    alias = item.args.get("alias")
-    return isinstance(alias, exp.TableAlias) and bool(alias.args.get("columns"))
 
 
 def _without_outer_select(query: exp.Expr, tokens: Sequence[Token], sql: str) -> str | None:

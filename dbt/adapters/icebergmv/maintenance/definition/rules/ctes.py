@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.table_scan import rename
+from dbt.adapters.icebergmv.maintenance.definition.rules.table_scan import under_alias
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Scope, TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
 
@@ -30,6 +30,4 @@ def _tracked(
     if recursive:
         below = frozenset(Occurrence(t.meta[CTE_INDEX]) for t in cte.find_all(exp.Table) if CTE_INDEX in t.meta)
         return TrackedRelation(None, below).cut("WITH RECURSIVE")
-    relation = track(cte.this, scope)
-    names = cte.args["alias"].columns
-    return rename(relation, [c.name for c in names]) if names else relation
+    return under_alias(track(cte.this, scope), cte)

@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
 from dbt.adapters.icebergmv.maintenance.definition.rules.pivot import pivoted
-from dbt.adapters.icebergmv.maintenance.definition.rules.table_scan import rename
+from dbt.adapters.icebergmv.maintenance.definition.rules.table_scan import under_alias
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, TrackedRelation
 
 _CUTS = {"limit": "LIMIT", "offset": "OFFSET", "sample": "TABLESAMPLE"}
@@ -22,7 +22,4 @@ def track_subquery(
     for argument, words in _CUTS.items():
         if node.args.get(argument):
             return relation.cut(words)
-    alias = node.args.get("alias")
-    if alias is not None and alias.args.get("columns"):
-        return rename(relation, [c.name for c in alias.columns])
-    return relation
+    return under_alias(relation, node)

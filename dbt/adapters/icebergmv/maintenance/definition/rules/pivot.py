@@ -23,7 +23,7 @@ def _pivot(relation: TrackedRelation, pivot: exp.Pivot) -> TrackedRelation:
     below = TrackedRelation(None, relation.occurrences, relation.obstacles, relation.deltas.not_additive())
     below = replace(below, findings=relation.findings, has_ties=shows_ties(relation))
     qualified = any(c.table for e in (*pivot.expressions, *pivot.args["fields"]) for c in _names(e))
-    if relation.columns is None or not produced or qualified or _has_alias_list(pivot):
+    if relation.columns is None or not produced or qualified or pivot.alias_column_names:
         return below.cut("PIVOT")
     kept = [c for c in relation.columns if c.name.lower() not in mentioned]
     return replace(below, columns=(*kept, *(TrackedColumn(name) for name in produced)))
@@ -36,7 +36,7 @@ def _unpivot(relation: TrackedRelation, pivot: exp.Pivot) -> TrackedRelation:
     if relation.columns is None or len(fields) != 1 or len(values) != 1 or isinstance(values[0], exp.Tuple):
         return below.cut("UNPIVOT")
     mentioned = {column.name.lower() for e in fields[0].expressions for column in _names(e)}
-    if _has_alias_list(pivot) or isinstance(fields[0].this, exp.Tuple):
+    if pivot.alias_column_names or isinstance(fields[0].this, exp.Tuple):
         return below.cut("UNPIVOT")
     kept = [c for c in relation.columns if c.name.lower() not in mentioned]
     added = (TrackedColumn(fields[0].this.name), TrackedColumn(values[0].name))
@@ -45,8 +45,3 @@ def _unpivot(relation: TrackedRelation, pivot: exp.Pivot) -> TrackedRelation:
 
 def _names(expression: exp.Expr) -> list[exp.Column]:
     return list(expression.find_all(exp.Column))
-
-
-def _has_alias_list(pivot: exp.Pivot) -> bool:
-    alias = pivot.args.get("alias")
-    return alias is not None and bool(alias.args.get("columns"))

@@ -26,10 +26,7 @@ def track_table(table: exp.Table, scope: Scope) -> TrackedRelation:
     relation = pivoted(_named(table, scope), table.args.get("pivots") or [])
     if table.args.get("sample"):
         return relation.cut("TABLESAMPLE")
-    alias = table.args.get("alias")
-    if alias is not None and alias.args.get("columns"):
-        return rename(relation, [c.name for c in alias.columns])
-    return relation
+    return under_alias(relation, table)
 
 
 def track_values(values: exp.Values) -> TrackedRelation:
@@ -37,12 +34,14 @@ def track_values(values: exp.Values) -> TrackedRelation:
     first = values.expressions[0]
     width = len(first.expressions) if isinstance(first, exp.Tuple) else 1
     relation = TrackedRelation(tuple(TrackedColumn(f"col{i}") for i in range(1, width + 1)))
-    alias = values.args.get("alias")
-    return rename(relation, [c.name for c in alias.columns]) if alias is not None and alias.columns else relation
+    return under_alias(relation, values)
 
 
-def rename(relation: TrackedRelation, names: list[str]) -> TrackedRelation:
-    """Return the relation with the column names of an alias list, as in `t AS x(a, b)`."""
+def under_alias(relation: TrackedRelation, node: exp.Expr) -> TrackedRelation:
+    """Return the relation of a node with the column names of its alias list, as in `t AS x(a, b)`, if it has one."""
+    names = node.alias_column_names
+    if not names:
+        return relation
     if relation.columns is None or len(names) != len(relation.columns):
         below = TrackedRelation(None, relation.occurrences, relation.obstacles)
         return below.cut("a column list of another length")
