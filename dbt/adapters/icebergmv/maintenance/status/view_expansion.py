@@ -16,19 +16,19 @@ from dataclasses import dataclass, field, replace
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
-from dbt.adapters.icebergmv.maintenance.definition.date_units import units_are_literals
+from dbt.adapters.icebergmv.maintenance.definition.asking import Known, scope_of
 from dbt.adapters.icebergmv.maintenance.definition.determinism import function_of_others
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import VIEW_ALIAS
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import (
+    ParsedSql,
     definition_hash,
     parse_query,
     single_statement,
     tokens_of,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, TrackedColumn
-from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
     CTE_INDEX,
     TableReference,
@@ -249,10 +249,9 @@ def _columns_of(
         # A table that is read for another one bears an alias, which such a name does not reach.
         raise _StaysAName("its SQL names columns with a schema")
     references = find_references(query, "").tables
-    known = {r.index: expansion.bases.columns_of(r) for r in references}
-    tokens = tokens_of(sql) or ()
-    scope = Scope(known, expansion.session_is_utc, units_are_literals(tokens), sql, select_items(tokens))
-    columns = track(query, scope).columns
+    below = {r.index: expansion.bases.columns_of(r) for r in references}
+    known = Known(columns=below, session_is_utc=expansion.session_is_utc)
+    columns = track(query, scope_of(ParsedSql(query, tokens_of(sql) or ()), sql, known)).columns
     wanted = len(view.columns)
     if any(e.is_star for e in query.selects):
         if columns is None:
