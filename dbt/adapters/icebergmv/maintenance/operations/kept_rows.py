@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
 from dbt.adapters.icebergmv.maintenance.errors import NotReadable
 from dbt.adapters.icebergmv.maintenance.lake import Lake
-from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.inspection import stored_of
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, is_materialized_view, read_state
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView, found_view, storage_found
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView, recorded_view, storage_found
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class KeptRows:
 
 def kept_rows(lake: Lake, name: TableName) -> KeptRows:
     """Return a view and its stored rows. Raises NotReadable for what has none."""
-    found = found_view(lake.catalog, name)
-    if found is None or not is_materialized_view(found.properties):
+    found = recorded_view(lake.catalog, name)
+    if found is None:
         raise NotReadable("it is not built.")
-    state = read_state(show(name), found.properties)
-    stored = stored_of(found, state, storage_found(lake.catalog, found, state.storage_table))
+    view, state = found
+    stored = stored_of(view, state, storage_found(lake.catalog, view, state.storage_table))
     if isinstance(stored, str):
         raise NotReadable(f"{stored}. Refresh it.")
-    return KeptRows(name, found, state, stored)
+    return KeptRows(name, view, state, stored)

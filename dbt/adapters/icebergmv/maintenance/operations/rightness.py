@@ -19,11 +19,11 @@ from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_f
 from dbt.adapters.icebergmv.maintenance.status.hidden_keys import Analysis
 from dbt.adapters.icebergmv.maintenance.status.inspection import stored_of
 from dbt.adapters.icebergmv.maintenance.status.qualified_definition import definition_in_full
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, is_materialized_view, read_state
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
 from dbt.adapters.icebergmv.maintenance.status.recorded_tables import RecordedTables
 from dbt.adapters.icebergmv.maintenance.status.session_settings import is_utc
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view, storage_found
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import recorded_view, storage_found
 from dbt.adapters.icebergmv.maintenance.status.view_config import changed_settings, recorded_view_config
 from dbt.adapters.icebergmv.maintenance.status.view_expansion import expand, redefined
 from dbt.adapters.icebergmv.maintenance.stitching.snapshot_query import in_stored_types
@@ -40,10 +40,10 @@ def wrong_rows_query(catalog: CatalogReader, view: TableName, settings: Mapping[
     as they change what a SELECT means. Raises NotReadable where the rows that there should be cannot be known.
     """
     with naming("compare with its SELECT the view", show(view)):
-        found = found_view(catalog, view)
-        if found is None or not is_materialized_view(found.properties):
+        recorded = recorded_view(catalog, view)
+        if recorded is None:
             raise NotReadable("it is not a materialized view of the catalog. Run dbt first.")
-        state = read_state(show(view), found.properties)
+        found, state = recorded
         if state.partial is not None:
             raise NotReadable(f"the last run was built with {state.partial}. Refresh it without.")
         changed = changed_settings(settings, state.settings)

@@ -35,13 +35,13 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import (
     inspect,
     inspect_recorded,
 )
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, is_materialized_view, read_state
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, is_materialized_view
 from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
 from dbt.adapters.icebergmv.maintenance.status.resting import RestingView, resting_view
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE, StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.stale_since import stale_since
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import recorded_view
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import over_columns, read_plan
 
 State: TypeAlias = Literal["fresh", "stale", "new", "lost", "error"]
@@ -341,11 +341,10 @@ def _base_table(base: BaseTableStatus) -> BaseTableReport:
 def _state(catalog: CatalogReader, name: TableName) -> ViewState | None:
     """Return what is recorded of a view, None where that cannot be read."""
     try:
-        view = found_view(catalog, name)
-        recorded = view is not None and is_materialized_view(view.properties)
-        return read_state(show(name), view.properties) if view is not None and recorded else None
+        found = recorded_view(catalog, name)
     except MaintenanceError:
         return None
+    return None if found is None else found[1]
 
 
 def _said(error: MaintenanceError) -> str:

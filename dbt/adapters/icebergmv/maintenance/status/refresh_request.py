@@ -12,8 +12,7 @@ from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import is_published
 from dbt.adapters.icebergmv.maintenance.status.qualified_definition import definition_in_full
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import is_materialized_view, read_state
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import recorded_view
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig, recorded_view_config
 
 
@@ -57,10 +56,10 @@ def recorded_request(catalog: CatalogReader, name: TableName) -> RefreshRequest:
 
     Raises NotReadable for what is no materialized view, and where rows of its SELECT would not be those of the view.
     """
-    view = found_view(catalog, name)
-    if view is None or not is_materialized_view(view.properties):
+    found = recorded_view(catalog, name)
+    if found is None:
         raise NotReadable("it is not a materialized view of the catalog. Name one as catalog.schema.view.")
-    state = read_state(show(name), view.properties)
+    view, state = found
     if not is_published(view, state):
         raise NotReadable("the view was redefined by hand. Query it as the view that it is, or refresh it.")
     if state.partial is not None:
@@ -74,7 +73,5 @@ def recorded_select(catalog: CatalogReader, name: TableName) -> str | None:
 
     Raises StateUnreadable.
     """
-    view = found_view(catalog, name)
-    if view is None or not is_materialized_view(view.properties):
-        return None
-    return read_state(show(name), view.properties).definition or None
+    found = recorded_view(catalog, name)
+    return None if found is None else found[1].definition or None

@@ -88,6 +88,14 @@ def table_as_view(name: TableName, table: Table) -> TableView | None:
     )
 
 
+def recorded_view(catalog: CatalogReader, name: TableName) -> tuple[ViewInfo, ViewState] | None:
+    """Return a materialized view and what is recorded of it; None where there is none. Raises StateUnreadable."""
+    view = found_view(catalog, name)
+    if view is None or not is_materialized_view(view.properties):
+        return None
+    return view, read_state(show(name), view.properties)
+
+
 def is_view_table(name: TableName, properties: Mapping[str, str]) -> bool:
     """Return whether a table with these properties is the materialized view of its own name."""
     return view_of_storage(properties, name[:2]) == name
