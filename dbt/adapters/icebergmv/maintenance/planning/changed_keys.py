@@ -49,6 +49,7 @@ from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
+from dbt.adapters.icebergmv.maintenance.sql.queries import select_from
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus, by_reference
 
@@ -263,7 +264,7 @@ class Questions:
             for names in (reach.columns, reach.literals)
         )
         if self.only_whether or not (keys or literals):
-            return none_of(f"SELECT 1 FROM (\n{question}\n)", run)
+            return none_of(select_from(question, "1"), run)
         joined = join_keys(self.definition, self.asked.origins.get(index, index))
         fewer = ([c for c in keys if c.name in names] for names in (joined, self.preferred))
         answer = ask(question, [keys, *fewer], run, literals, self.most_of_one)

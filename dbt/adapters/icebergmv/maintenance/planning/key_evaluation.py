@@ -28,7 +28,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.key_functions import (
 from dbt.adapters.icebergmv.maintenance.predicates.local_time import SAMPLED_EVERY, LocalTime, Offsets
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import MICROS_PER_DAY
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
-from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
+from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import literal_or_null
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
@@ -213,7 +213,7 @@ def _values_in(computed: str, run: Run) -> Sequence[Sequence[object]] | None:
     """Return what a query gives as `e`, by the place of each value; None where values of its type are not followed."""
     ((_, type_, *_),) = (row for row in run(describe_query(computed)) if row[0] == "e")
     value = internal_form(str(type_), "e")
-    return None if value is None else run(f"SELECT {_PLACE}, {value} FROM (\n{computed}\n)")
+    return None if value is None else run(select_from(computed, f"{_PLACE}, {value}"))
 
 
 def _ask(step: Computed, arguments: Sequence[Value | None], run: Run) -> dict[Value | None, Value | None] | None:

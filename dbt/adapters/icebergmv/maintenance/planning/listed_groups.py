@@ -33,7 +33,7 @@ from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, as_far_as_it_pays
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
-from dbt.adapters.icebergmv.maintenance.sql.queries import select_from
+from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, literal_or_null, string_literal
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import decimal_of
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
@@ -162,8 +162,8 @@ class GroupListing:
 def query_of_listed(groups: ListedGroups) -> SignedQuery:
     """Return the query of listed groups."""
     rows = ", ".join(f"({', '.join(row)})" for row in groups.rows)
-    names = ", ".join(map(identifier, groups.columns))
-    return SignedQuery(f"SELECT * FROM VALUES {rows} AS icebergmv_listed({names})", identifier(CHANGE_SIGN))
+    query = f"SELECT * FROM VALUES {rows} AS icebergmv_listed({column_list(groups.columns)})"
+    return SignedQuery(query, identifier(CHANGE_SIGN))
 
 
 def _form(column: Column) -> str | None:

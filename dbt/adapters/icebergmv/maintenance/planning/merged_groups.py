@@ -110,12 +110,10 @@ class MergedGroups:
         parts = [(SignedQuery(stored, _STORED), self._state_names)]
         parts += [(query, self._added_names) for query in changes]
         every, keys = self._every(parts), column_list(self._keys)
-        merged = f"SELECT {', '.join(self._merged_columns())} FROM (\n{every}\n)" + (
-            f" GROUP BY {keys}" if keys else ""
-        )
+        merged = select_from(every, ", ".join(self._merged_columns())) + (f" GROUP BY {keys}" if keys else "")
         rows = identifier(self._name(self.merging.rows))
         kept = f" WHERE {rows} <> 0" if keys else ""
-        return f"SELECT {', '.join(self._stored_columns())} FROM (\n{merged}\n){kept}"
+        return f"{select_from(merged, ', '.join(self._stored_columns()))}{kept}"
 
     def changes(self, changes: Iterable[SignedQuery]) -> str:
         """Return what came and what went of each group, in a row each, with its sign."""

@@ -15,6 +15,7 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import Table
 from dbt.adapters.icebergmv.maintenance.planning.cost import rows_to_ask
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_appended, read_pinned
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
+from dbt.adapters.icebergmv.maintenance.sql.queries import column_list
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, identifier, string_literal
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import is_comparable, is_float, is_primitive
 from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource, at_snapshot
@@ -295,7 +296,7 @@ class RowChanges:
         return self._in_place(f"SELECT *, 1 AS {SIGN} FROM ({came}) UNION ALL SELECT *, -1 AS {SIGN} FROM ({went})")
 
     def _difference(self, more: IcebergSource, less: IcebergSource, dialect: Dialect) -> str:
-        columns = ", ".join(map(identifier, self._compared)) or f"true AS {_CHANGED}"
+        columns = column_list([*self._compared]) or f"true AS {_CHANGED}"
         difference = " EXCEPT ALL ".join(
             f"SELECT {columns} FROM {self._read(source, dialect)}" for source in (more, less)
         )

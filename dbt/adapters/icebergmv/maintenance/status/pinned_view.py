@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
-from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified
+from dbt.adapters.icebergmv.maintenance.sql.queries import column_list
+from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.sql.snapshots import table_at
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
 from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView, found_view
@@ -15,8 +16,7 @@ from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView, f
 
 def view_query(storage: TableName, columns: Sequence[str], snapshot_id: int) -> str:
     """Return the SELECT that the view holds: the storage table at one snapshot."""
-    listed = ", ".join(identifier(c) for c in columns)
-    return f"SELECT {listed} FROM {table_at(qualified(*storage), snapshot_id)}"
+    return f"SELECT {column_list(columns)} FROM {table_at(qualified(*storage), snapshot_id)}"
 
 
 def sql_hash(sql: str) -> str:

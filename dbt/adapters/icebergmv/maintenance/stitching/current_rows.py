@@ -20,7 +20,7 @@ from dbt.adapters.icebergmv.maintenance.planning.storage_fit import misfit_to_re
 from dbt.adapters.icebergmv.maintenance.planning.write import query_of
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
-from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified
+from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, RefreshedView, as_written, inspect_recorded
 from dbt.adapters.icebergmv.maintenance.status.session_settings import check_reader
 from dbt.adapters.icebergmv.maintenance.stitching.snapshot_query import in_stored_types, stitched_query
@@ -55,9 +55,8 @@ class CurrentRows:
         """Return the query for sessions that a condition admits; in others the definition alone is the answer."""
         if self.definition is None or guard is None:
             return self.query
-        listed = ", ".join(map(identifier, self.columns))
-        arms = ((self.query, guard), (self.definition, f"NOT ({guard})"))
-        return "\nUNION ALL\n".join(f"SELECT {listed} FROM (\n{query}\n) WHERE {when}" for query, when in arms)
+        listed, arms = column_list(self.columns), ((self.query, guard), (self.definition, f"NOT ({guard})"))
+        return "\nUNION ALL\n".join(f"{select_from(query, listed)} WHERE {when}" for query, when in arms)
 
 
 def current_rows(lake: Lake, view: LostView | RefreshedView, *, at_once: bool) -> CurrentRows:

@@ -12,6 +12,7 @@ from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import taken_back
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, splice
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified, string_literal
 from dbt.adapters.icebergmv.maintenance.sql.snapshots import table_at
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import reader_type
@@ -197,10 +198,10 @@ def _keys_query(number: int, *, among_others: bool) -> str:
 def within_window(reader: Reader, text: str, until: str) -> str:
     """Return SQL that reads storage up to a moment (ISO 8601, UTC), and as `text` says from then on."""
     limit = f"TIMESTAMP '{until}'"
-    columns = ", ".join(identifier(c) for c, _ in reader.columns)
+    columns = column_list([c for c, _ in reader.columns])
     return (
         f"{_stored(reader)} WHERE current_timestamp() < {limit}\nUNION ALL\n"
-        f"SELECT {columns} FROM (\n{text}\n) WHERE current_timestamp() >= {limit}"
+        f"{select_from(text, columns)} WHERE current_timestamp() >= {limit}"
     )
 
 
