@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from dbt.adapters.icebergmv.maintenance.operations.orphans import LooseStorage
 from dbt.adapters.icebergmv.maintenance.reports.words import size, table
+from dbt.adapters.icebergmv.maintenance.status.time_spans import count
 
 _HEAD = ("storage table", "made for", "size", "changed", "what", "why")
 
@@ -20,16 +21,13 @@ def orphans_text(found: Sequence[LooseStorage]) -> str:
 def _summary(found: Sequence[LooseStorage]) -> str:
     orphans = [loose for loose in found if loose.is_orphan]
     dropped = [loose for loose in found if loose.dropped]
+    number = count(len(dropped or orphans), "orphaned storage table")
     total = size(sum(loose.size or 0 for loose in orphans))
     if dropped:
-        return f"{_count(len(dropped))} dropped, {total}"
+        return f"{number} dropped, {total}"
     if orphans:
-        return f"{_count(len(orphans))} to drop, {total}. Nothing was changed: --args '{{dry_run: false}}' drops."
+        return f"{number} to drop, {total}. Nothing was changed: --args '{{dry_run: false}}' drops."
     return "Nothing is dropped: the last column says why each is kept."
-
-
-def _count(number: int) -> str:
-    return f"{number} orphaned storage table{'' if number == 1 else 's'}"
 
 
 def _row(loose: LooseStorage) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dbt.adapters.icebergmv.maintenance.operations.rollback import RolledBack
 from dbt.adapters.icebergmv.maintenance.operations.versions import Version
 from dbt.adapters.icebergmv.maintenance.reports.words import table
+from dbt.adapters.icebergmv.maintenance.status.time_spans import count
 
 _HEAD = ("version", "published", "refresh", "rows", "storage snapshot", "roll back to it", "reason")
 
@@ -18,7 +19,7 @@ def versions_text(found: Sequence[Version]) -> str:
 
 def rolled_back_text(done: RolledBack) -> str:
     """Return what was done, and what comes next."""
-    rows = "" if done.rows is None else f", {done.rows} row{'' if done.rows == 1 else 's'}"
+    rows = "" if done.rows is None else f", {count(done.rows, 'row')}"
     has = f"{done.name} has the rows of version {done.version_id} (storage snapshot {done.storage_snapshot_id}{rows})."
     if done.partial is not None:
         return f"{has} They were built with {done.partial}, so the next run refreshes the view in full."

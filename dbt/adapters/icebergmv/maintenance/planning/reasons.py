@@ -11,6 +11,7 @@ from dbt.adapters.icebergmv.maintenance.planning.key_queries import NotListed
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Step
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+from dbt.adapters.icebergmv.maintenance.status.time_spans import count
 
 
 def changes(status: MaterializedViewStatus, added: Collection[int] = ()) -> str:
@@ -45,11 +46,6 @@ def counts_partitions(change: TableChange) -> bool:
 def clock_unanswered(clock: ClockChange, answer: NotListed | None) -> str:
     """Return why a clock that moved asks for a full refresh."""
     return str(clock) if answer is None else f"{clock}, and the rows that this moves {answer.reason}"
-
-
-def count(number: int, unit: str) -> str:
-    """Return a number of things."""
-    return f"{number} {unit}{'' if number == 1 else 's'}"
 
 
 def unknown(base: BaseTableStatus) -> str:

@@ -14,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.reports.explanation import (
 )
 from dbt.adapters.icebergmv.maintenance.reports.status_text import next_words
 from dbt.adapters.icebergmv.maintenance.reports.words import aligned, listed, table
-from dbt.adapters.icebergmv.maintenance.status.time_spans import ago
+from dbt.adapters.icebergmv.maintenance.status.time_spans import ago, count
 
 _IN_PART = ("append", "overwrite", "merge")
 _WORDS: dict[Verdict, str] = {
@@ -41,8 +41,7 @@ def project_text(explanations: Sequence[tuple[Explanation, str]]) -> str:
     parts = [f"{words.count(word)} {word}" for word in (*_WORDS.values(), _FAILS) if word in words]
     rows = [(_short(e.name), was, word, in_a_line(e)) for (e, was), word in zip(explanations, words, strict=True)]
     head = ("model", "is now", "as a materialized view", "when its tables change")
-    number = len(explanations)
-    return "\n".join([f"{number} model{'' if number == 1 else 's'}: {', '.join(parts)}", "", *table(head, rows)])
+    return "\n".join([f"{count(len(explanations), 'model')}: {', '.join(parts)}", "", *table(head, rows)])
 
 
 def _word(explanation: Explanation, materialized: str) -> str:

@@ -9,7 +9,7 @@ from typing import get_args
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import NextRefresh
 from dbt.adapters.icebergmv.maintenance.reports.view_status import State, ViewStatus
 from dbt.adapters.icebergmv.maintenance.reports.words import listed, size, table
-from dbt.adapters.icebergmv.maintenance.status.time_spans import ago, span
+from dbt.adapters.icebergmv.maintenance.status.time_spans import ago, count, span
 
 _HEAD = ("view", "state", "refreshed", "lag", "window", "readers get", "next run")
 
@@ -38,7 +38,7 @@ def _reads(found: NextRefresh, most: str = "") -> str:
 def _summary(statuses: Sequence[ViewStatus]) -> str:
     counts = Counter(view.state for view in statuses)
     parts = [f"{counts[state]} {state}" for state in get_args(State) if counts[state]]
-    return f"{len(statuses)} materialized view{'' if len(statuses) == 1 else 's'}: {', '.join(parts)}"
+    return f"{count(len(statuses), 'materialized view')}: {', '.join(parts)}"
 
 
 def _row(view: ViewStatus) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
-from dbt.adapters.icebergmv.maintenance.planning.reasons import count, counts_partitions, unknown, what_changed
+from dbt.adapters.icebergmv.maintenance.planning.reasons import counts_partitions, unknown, what_changed
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import (
     NextRefresh,
     failing,
@@ -42,6 +42,7 @@ from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE, St
 from dbt.adapters.icebergmv.maintenance.status.stale_since import stale_since
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 from dbt.adapters.icebergmv.maintenance.status.table_as_view import recorded_view
+from dbt.adapters.icebergmv.maintenance.status.time_spans import count
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import over_columns, read_plan
 
 State: TypeAlias = Literal["fresh", "stale", "new", "lost", "error"]

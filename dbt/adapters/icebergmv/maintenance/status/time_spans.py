@@ -1,4 +1,4 @@
-"""Spans of time: as the configuration gives them, and as people read them."""
+"""Spans of time: as the configuration gives them, and as people read them, as they read numbers of other things."""
 
 from __future__ import annotations
 
@@ -33,14 +33,15 @@ def seconds_of(setting: str, value: object) -> int:
 def ago(seconds: int, after: str = " ago") -> str:
     """Return a time span in its largest unit, rounded down."""
     unit, length = next((u, n) for u, n in _UNITS if seconds >= n or n == 1)
-    return f"{_counted(seconds // length, unit)}{after}"
+    return f"{count(seconds // length, unit)}{after}"
 
 
 def span(seconds: int) -> str:
     """Return a time span as it is, in the largest unit that it is whole in."""
     unit, length = next((u, n) for u, n in _UNITS if (seconds >= n and seconds % n == 0) or n == 1)
-    return _counted(seconds // length, unit)
+    return count(seconds // length, unit)
 
 
-def _counted(number: int, unit: str) -> str:
+def count(number: int, unit: str) -> str:
+    """Return a number of things."""
     return f"{number} {unit}{'' if number == 1 else 's'}"
