@@ -59,10 +59,11 @@ def all_obstacles(definition: ViewDefinition, columns_of: ColumnsOf, catalog: st
             current = analyse_as(known, text, columns_of)
         except InvalidDefinition:
             break
-    return Obstacles(_shortest_first(whole), {name: _shortest_first(found) for name, found in of_table.items()})
+    return Obstacles(shortest_first(whole), {name: shortest_first(found) for name, found in of_table.items()})
 
 
-def _shortest_first(found: Iterable[str]) -> tuple[str, ...]:
+def shortest_first(found: Iterable[str]) -> tuple[str, ...]:
+    """Return reasons in the order in which people read them."""
     return tuple(sorted(found, key=lambda reason: (len(reason), reason)))
 
 

@@ -11,10 +11,9 @@ from dbt.adapters.icebergmv.maintenance.planning.cost import NEARLY_EVERYWHERE, 
 from dbt.adapters.icebergmv.maintenance.planning.deltas import signed_deltas, without_what_cancels
 from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, Kind
 from dbt.adapters.icebergmv.maintenance.planning.plan import Full, NoOp
-from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest, costs_too_much
+from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest, costs_too_much, is_untracked
 from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh, without_regions
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes, untracked
-from dbt.adapters.icebergmv.maintenance.planning.regions import affected_rows
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import merges_reached_rows
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 
@@ -101,7 +100,7 @@ def _against_overwrite(
 ) -> Iterator[str]:
     for base in status.stale:
         for use in definition.uses_of_all(base.references):
-            if any(d.is_all for d in affected_rows(definition, base, use, request.partitioning)):
+            if is_untracked(definition, base, use, request):
                 yield untracked(definition, base, use, None)
     if request.policy != "auto":
         return

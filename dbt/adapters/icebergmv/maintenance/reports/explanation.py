@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.catalog.one_look import OneLook
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
-from dbt.adapters.icebergmv.maintenance.definition.all_obstacles import Obstacles, all_obstacles
+from dbt.adapters.icebergmv.maintenance.definition.all_obstacles import Obstacles, all_obstacles, shortest_first
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
@@ -280,8 +280,7 @@ def _partitioned_by(base: BaseTable) -> tuple[str, ...]:
 def _obstacles(base: BaseTable, obstacles: Obstacles) -> tuple[str, ...]:
     """Return what is in the way of following a table, by its rows or in the SELECT."""
     said = [] if base.untrackable is None else [base.untrackable]
-    found = (*said, *obstacles.of_table.get(base.name, ()))
-    return tuple(sorted(dict.fromkeys(found), key=lambda reason: (len(reason), reason)))
+    return shortest_first({*said, *obstacles.of_table.get(base.name, ())})
 
 
 def _loss(definition: ViewDefinition, changed: Forecast | None) -> tuple[str, ...]:
