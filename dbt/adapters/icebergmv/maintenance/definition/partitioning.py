@@ -27,6 +27,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.key_functions import (
 )
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import TransformName
 from dbt.adapters.icebergmv.maintenance.predicates.periods import Period, divides
+from dbt.adapters.icebergmv.maintenance.sql.names import column_named, unquoted
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 
 _FIELD = re.compile(
@@ -231,16 +232,13 @@ def _column_and_transform(text: str) -> tuple[str, str]:
     matched = _FIELD.match(text)
     if matched is None:
         raise InvalidConfig(f"partition_by {text.strip()!r} is not a column or a transform of a column.")
-    written = matched["inner"] or matched["column"]
-    name = written[1:-1].replace("``", "`") if written.startswith("`") else written
+    name = unquoted(matched["inner"] or matched["column"])
     return name, _transform(text, matched["function"], matched["width"])
 
 
 def _parse_field(text: str, columns: Sequence[str]) -> PartitionField:
     wanted, transform = _column_and_transform(text)
-    column = next((c for c in columns if c == wanted), None) or next(
-        (c for c in columns if c.lower() == wanted.lower()), None
-    )
+    column = column_named(wanted, columns)
     if column is None:
         raise InvalidConfig(
             f"partition_by is {text.strip()!r} and the view has no column {wanted}. It has {', '.join(columns)}."

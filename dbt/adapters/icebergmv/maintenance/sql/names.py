@@ -1,8 +1,9 @@
-"""Dotted names as text that both people and Spark read. Quoting a name for SQL is in rendering.py."""
+"""Names as text that both people and Spark read. Quoting a name for SQL is in rendering.py."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import TypeAlias
 
 TableName: TypeAlias = tuple[str, str, str]
@@ -44,3 +45,13 @@ def parse_name(text: str) -> TableName:
     if len(parts) != 3:
         raise ValueError(f"{text!r} is not a name of three parts")
     return (parts[0], parts[1], parts[2])
+
+
+def unquoted(text: str) -> str:
+    """Return a name of one part, which may be in backticks, without these."""
+    return text[1:-1].replace("``", "`") if text.startswith("`") else text
+
+
+def column_named(wanted: str, columns: Sequence[str]) -> str | None:
+    """Return the column of this name, else the first of this name in any case, else None."""
+    return wanted if wanted in columns else next((c for c in columns if c.lower() == wanted.lower()), None)

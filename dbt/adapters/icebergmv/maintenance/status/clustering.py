@@ -11,6 +11,7 @@ from pyiceberg.table.sorting import NullOrder, SortDirection
 
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import split_list
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+from dbt.adapters.icebergmv.maintenance.sql.names import column_named, unquoted
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 
 _ITEM = re.compile(
@@ -76,11 +77,10 @@ def _parse(text: str, columns: Sequence[str]) -> SortColumn:
         raise InvalidConfig(
             f"cluster_by {text!r} is not a column. Name a column of the view, and DESC or NULLS LAST behind it."
         )
-    written = matched["column"]
-    wanted = written[1:-1].replace("``", "`") if written.startswith("`") else written
-    named = [c for c in columns if c == wanted] or [c for c in columns if c.lower() == wanted.lower()]
-    if not named:
+    wanted = unquoted(matched["column"])
+    column = column_named(wanted, columns)
+    if column is None:
         raise InvalidConfig(f"cluster_by is {text!r} and the view has no column {wanted}. It has {', '.join(columns)}.")
     is_descending = (matched["direction"] or "").upper() == "DESC"
     nulls = (matched["nulls"] or ("LAST" if is_descending else "FIRST")).upper()
-    return SortColumn(named[0], is_descending, nulls == "LAST")
+    return SortColumn(column, is_descending, nulls == "LAST")
