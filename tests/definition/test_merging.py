@@ -7,7 +7,7 @@ import pytest
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import Call, KeyRead, Merging
 from dbt.adapters.icebergmv.maintenance.definition.row_states import MAGNITUDE, magnitude_of
-from dbt.adapters.icebergmv.maintenance.definition.table_references import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
 from tests.randomised.tables import COLUMN_INFOS
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.definition.moved_values import passes_once
-from dbt.adapters.icebergmv.maintenance.definition.table_references import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
 from tests.support.rule_tables import analysed
 
 MAX_D = "(SELECT max(d) FROM u)"

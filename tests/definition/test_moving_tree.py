@@ -13,7 +13,8 @@ from dbt.adapters.icebergmv.maintenance.definition.moving_tree import MovingTree
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
-from dbt.adapters.icebergmv.maintenance.definition.table_references import find_references, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.table_references import find_references
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
 from tests.support.bases import analysed, columns_of
 from tests.support.parsed_text import characters_parsed
 

@@ -5,7 +5,7 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.outlines import Outline, outline_around
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
-from dbt.adapters.icebergmv.maintenance.definition.table_references import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
 
 
 def outlined(sql: str, name: str) -> tuple[str, Outline] | None:

@@ -8,7 +8,7 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import text_edits
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Edit, EditKind
-from dbt.adapters.icebergmv.maintenance.definition.table_references import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
 
 
 def edited(sql: str, kind: EditKind, type_: type[exp.Expr], at: int = 0) -> str | None:

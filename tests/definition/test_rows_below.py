@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import Merging
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import RowsBelow
-from dbt.adapters.icebergmv.maintenance.definition.table_references import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
 from tests.support.rule_tables import analysed
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import sqlglot
 
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, find_references, splice
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, find_references
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import splice
 
 
 def references(sql: str) -> tuple[TableReference, ...]:

@@ -8,7 +8,8 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import MOST_COLUMNS
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
 
 _WIDE = [(f"c{n}", "int") for n in range(MOST_COLUMNS + 3)]
 TABLES = {

@@ -11,7 +11,7 @@ from dbt.adapters.icebergmv.maintenance.definition import moved_values
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Reach
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.parts import Part
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import Run
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer

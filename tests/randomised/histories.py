@@ -15,7 +15,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import wanted_keys, with_keys
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden, is_key
-from dbt.adapters.icebergmv.maintenance.definition.table_references import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED, can_merge
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column

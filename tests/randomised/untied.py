@@ -11,7 +11,8 @@ from dbt.adapters.icebergmv.maintenance.definition.asking import scope_of
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import is_of_rows, numbers_rows, settled_nodes
-from dbt.adapters.icebergmv.maintenance.definition.table_references import find_references, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.table_references import find_references
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
 from tests.randomised.planners import analysed
 
 MOST_ROUNDS = 5

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import before_grouping, clause_of
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit
 
 _AND = " AND ("
 

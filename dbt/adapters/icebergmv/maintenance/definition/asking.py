@@ -34,11 +34,8 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import se
 from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
 from dbt.adapters.icebergmv.maintenance.definition.shared_ctes import TABLE, SharedText, shared_texts
 from dbt.adapters.icebergmv.maintenance.definition.shown_values import as_asked
-from dbt.adapters.icebergmv.maintenance.definition.table_references import (
-    TableReference,
-    TextEdit,
-    find_references,
-)
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, find_references
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import keeps_values
 
 

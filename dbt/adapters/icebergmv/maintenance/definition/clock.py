@@ -18,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.clock_columns import written_at_items
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse, parse_expression, parses_to
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
 from dbt.adapters.icebergmv.maintenance.definition.unread_columns import unread_places
 from dbt.adapters.icebergmv.maintenance.sql.rendering import string_literal
 

@@ -12,7 +12,8 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import characters, cte_span, cte_start
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, cte_of, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.table_references import cte_of
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
 
 MOST_CHARACTERS = 100_000
 """CTEs that use each other twice, many levels deep, make texts that nobody wants to run."""

@@ -44,12 +44,8 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 )
 from dbt.adapters.icebergmv.maintenance.definition.shown_values import shown_values
 from dbt.adapters.icebergmv.maintenance.definition.sorted_lists import SortedLists, sorted_lists
-from dbt.adapters.icebergmv.maintenance.definition.table_references import (
-    TableReference,
-    TextEdit,
-    find_references,
-    names_schema,
-)
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, find_references, names_schema
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit
 from dbt.adapters.icebergmv.maintenance.definition.tie_breaking import tie_breaking
 from dbt.adapters.icebergmv.maintenance.definition.unread_columns import words_of_read_columns
 from dbt.adapters.icebergmv.maintenance.definition.user_functions import calls_user_functions

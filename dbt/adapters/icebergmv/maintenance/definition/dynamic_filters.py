@@ -11,7 +11,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clauses import characters, sp
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse_query
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import term_span
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Filter, FilterTerm, Tracks
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 
 

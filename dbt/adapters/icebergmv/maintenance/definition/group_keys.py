@@ -19,7 +19,8 @@ from dbt.adapters.icebergmv.maintenance.definition.row_states import ungrouped
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import RowsBelow, need_rows, rows_below
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, TextEdit
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     TrackedColumn,
     Unlisted,
 )
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Evaluated, OrNull
 from dbt.adapters.icebergmv.maintenance.sql.internal_forms import internal_form
 

@@ -37,7 +37,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggr
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Grouped
 from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
 
 _CALLS: Mapping[type[exp.Expr], tuple[CallKind, frozenset[str]]] = {
     exp.Count: ("count", frozenset({"count"})),

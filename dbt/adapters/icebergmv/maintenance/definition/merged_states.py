@@ -13,7 +13,7 @@ from typing import Literal, TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_STATE
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import RowsBelow
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit
 
 StateKind = Literal["count", "sum", "magnitude", "min", "max", "level"]
 """How a state is merged: counts and sums are added; the magnitude of a sum is the sum of absolute values.

@@ -30,7 +30,8 @@ from dbt.adapters.icebergmv.maintenance.definition.moving_tree import MovingTree
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
-from dbt.adapters.icebergmv.maintenance.definition.table_references import find_references, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.table_references import find_references
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
 
 _MOST_CHARACTERS = 1_000_000
 """Of all questions together. A SELECT that is made anew once is cheaper than so many others that are asked of."""

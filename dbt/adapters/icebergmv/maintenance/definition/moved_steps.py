@@ -12,7 +12,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clock import Clock, literals,
 from dbt.adapters.icebergmv.maintenance.definition.clock_places import ClockText, Condition, Step
 from dbt.adapters.icebergmv.maintenance.definition.moved_values import passes_once
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
 
 
 @dataclass(frozen=True)

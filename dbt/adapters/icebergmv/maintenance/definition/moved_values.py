@@ -24,7 +24,8 @@ from dbt.adapters.icebergmv.maintenance.definition.parts import Part
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import term_span, text_edits
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import term_around
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Question
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, TextEdit, part_of, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, part_of, with_edits
 
 _PLACE = "icebergmv_term"
 _NO_VALUE = "(NULL)"

@@ -21,13 +21,8 @@ from dbt.adapters.icebergmv.maintenance.definition.outlines import outline_aroun
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse, parses_to
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, TrackedRelation
-from dbt.adapters.icebergmv.maintenance.definition.table_references import (
-    TableReference,
-    TextEdit,
-    cte_of,
-    find_references,
-    with_edits,
-)
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, cte_of, find_references
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
 
 
 class MovingTree:

@@ -23,7 +23,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clauses import (
     names_in,
 )
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit
 
 _QUERIES = (TokenType.SELECT, TokenType.WITH)
 _QUANTIFIERS = (TokenType.ALL, TokenType.DISTINCT)

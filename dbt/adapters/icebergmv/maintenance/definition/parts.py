@@ -25,12 +25,8 @@ from dbt.adapters.icebergmv.maintenance.definition.query_edits import text_edits
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import depends_on_order
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Edit
-from dbt.adapters.icebergmv.maintenance.definition.table_references import (
-    CTE_INDEX,
-    TableReference,
-    TextEdit,
-    cte_of,
-)
+from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, TableReference, cte_of
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit
 
 _INNER = ("", "INNER", "CROSS")
 _READ = ("from_", "joins", "laterals", "where")

@@ -30,7 +30,7 @@ from dbt.adapters.icebergmv.maintenance.definition.outlines import outline_aroun
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse_expression, parses_to
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts, term_around
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Edit, EditKind
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
 
 _SIDES = (TokenType.LEFT, TokenType.RIGHT, TokenType.FULL, TokenType.OUTER)
 _JOINS: Mapping[EditKind, tuple[str | None, str | None]] = {

@@ -19,7 +19,8 @@ from dbt.adapters.icebergmv.maintenance.definition.merged_states import StateKin
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import is_below, is_one_aggregate
-from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, TextEdit, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import AVERAGED_AS_DOUBLES
 
 MAGNITUDE = "abs(try_cast({} AS DECIMAL(30, 11)))"

@@ -26,7 +26,8 @@ from dbt.adapters.icebergmv.maintenance.definition.repeatable import Averaged, r
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import settled_nodes
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, find_references, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.table_references import find_references
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
 from dbt.adapters.icebergmv.maintenance.definition.unread_columns import words_of_read_columns
 from dbt.adapters.icebergmv.maintenance.sql.rendering import enclosed
 

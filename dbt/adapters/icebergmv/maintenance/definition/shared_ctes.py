@@ -14,7 +14,8 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, characters, cte_span
 from dbt.adapters.icebergmv.maintenance.definition.cte_copies import is_recursive
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit, cte_of, with_edits
+from dbt.adapters.icebergmv.maintenance.definition.table_references import cte_of
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
 
 TABLE = "icebergmv_shared"
 """The name of the table in the place of the expression."""

@@ -1,11 +1,11 @@
 """Which tables a SELECT reads, and where their names are in its text.
 
-The text is never regenerated: a reference keeps the span of its name, so that it can be replaced in place.
+The text is never regenerated: a reference keeps the span of its name, which can be replaced in place (text_edits.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -121,50 +121,3 @@ def names_schema(column: exp.Column, tables: Sequence[TableReference]) -> bool:
     parts = [part.name.lower() for part in column.parts]
     named = {(r.namespace.rpartition(".")[2].lower(), r.name.lower()) for r in tables if not r.has_alias}
     return any(pair in named for pair in pairwise(parts[:-1]))
-
-
-@dataclass(frozen=True)
-class TextEdit:
-    """A part of a text, end exclusive, and what is there instead: the text, and the text `behind` it.
-
-    With `copied` a copy of another part, as the other edits leave it, is between the two.
-    """
-
-    start: int
-    end: int
-    text: str
-    copied: tuple[int, int] | None = None
-    behind: str = ""
-
-
-def splice(sql: str, replacements: Mapping[TableReference, str], edits: Iterable[TextEdit] = ()) -> str:
-    """Return the SQL with the names of the given references replaced, and with some edits of other parts."""
-    return with_edits(sql, [*(TextEdit(r.start, r.end, text) for r, text in replacements.items()), *edits])
-
-
-def part_of(
-    sql: str, replacements: Mapping[TableReference, str], start: int, end: int, edits: Iterable[TextEdit] = ()
-) -> str:
-    """Return a part of the SQL with the names of the given references in it replaced, and with some edits in it."""
-    named = [TextEdit(r.start, r.end, text) for r, text in replacements.items() if start <= r.start and r.end <= end]
-    return _edited(sql, start, end, sorted((*named, *edits), key=lambda e: e.start))
-
-
-def with_edits(sql: str, edits: Iterable[TextEdit]) -> str:
-    """Return the text with parts of it replaced; everything else stays letter for letter.
-
-    An edit inside a part that another one replaces has no effect.
-    """
-    return _edited(sql, 0, len(sql), sorted(edits, key=lambda e: e.start))
-
-
-def _edited(sql: str, start: int, end: int, edits: Sequence[TextEdit]) -> str:
-    pieces: list[str] = []
-    position = start
-    for edit in edits:
-        if edit.start < position or edit.end > end:
-            continue
-        copied = "" if edit.copied is None else _edited(sql, *edit.copied, edits)
-        pieces += [sql[position : edit.start], edit.text, copied, edit.behind]
-        position = edit.end
-    return "".join([*pieces, sql[position:end]])

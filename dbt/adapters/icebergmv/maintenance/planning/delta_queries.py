@@ -10,7 +10,8 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
 from dbt.adapters.icebergmv.maintenance.definition.row_states import with_sign
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import column_name
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, TextEdit, splice
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, splice
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import bases_can_prune, read_appended, read_pinned
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, BaseFilters, Delta, ReachedRows
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import RowChanges, columns_read, unread

@@ -9,7 +9,8 @@ from pyiceberg.schema import Schema
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import can_prune, spec_fields
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, TextEdit, splice
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, splice
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, identifier, qualified

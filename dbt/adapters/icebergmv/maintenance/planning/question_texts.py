@@ -17,7 +17,8 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
 from dbt.adapters.icebergmv.maintenance.definition.moved_values import MovedTerm
 from dbt.adapters.icebergmv.maintenance.definition.parts import Part
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, part_of, splice
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import part_of, splice
 from dbt.adapters.icebergmv.maintenance.planning.cost import is_compared_behind
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_pinned
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import (

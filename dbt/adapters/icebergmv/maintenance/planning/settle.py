@@ -14,7 +14,7 @@ from time import monotonic
 from typing import TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import stored_partitioning
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TextEdit
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit
 from dbt.adapters.icebergmv.maintenance.lake import Lake, Limit
 from dbt.adapters.icebergmv.maintenance.planning.answered_plan import Asking, answered_plan, effort_of
 from dbt.adapters.icebergmv.maintenance.planning.asker import Asker, asker_of

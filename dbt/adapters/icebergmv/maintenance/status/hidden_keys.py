@@ -18,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import wanted_keys, with_keys
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_key, key_name
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
-from dbt.adapters.icebergmv.maintenance.definition.table_references import with_edits
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX
 

@@ -7,7 +7,8 @@ look elsewhere, so they are written in full before anything else is done with th
 from __future__ import annotations
 
 from dbt.adapters.icebergmv.maintenance.definition.parsing import parse_query
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, find_references, splice
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, find_references
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import splice
 from dbt.adapters.icebergmv.maintenance.errors import NotReadable
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified

@@ -29,12 +29,8 @@ from dbt.adapters.icebergmv.maintenance.definition.parsing import (
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn
-from dbt.adapters.icebergmv.maintenance.definition.table_references import (
-    CTE_INDEX,
-    TableReference,
-    find_references,
-    splice,
-)
+from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, TableReference, find_references
+from dbt.adapters.icebergmv.maintenance.definition.text_edits import splice
 from dbt.adapters.icebergmv.maintenance.definition.user_functions import unknown_function
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified
