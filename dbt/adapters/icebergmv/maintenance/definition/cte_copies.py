@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import characters, cte_span, cte_start
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
-from dbt.adapters.icebergmv.maintenance.definition.table_references import cte_of
+from dbt.adapters.icebergmv.maintenance.definition.table_references import cte_of, is_recursive
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
 
 MOST_CHARACTERS = 100_000
@@ -111,8 +111,3 @@ def _edited(tree: exp.Expr, cte: exp.CTE, uses: dict[str, exp.Table]) -> exp.Exp
         at = next(i for i, one in enumerate(with_.expressions) if one is copied)
         with_.set("expressions", [*with_.expressions[:at], *copies, *with_.expressions[at:]])
     return copy[0]
-
-
-def is_recursive(cte: exp.CTE) -> bool:
-    """Return whether a WITH lets a common table expression name itself."""
-    return bool(cte.parent is not None and cte.parent.args.get("recursive"))

@@ -17,7 +17,6 @@ from dbt.adapters.icebergmv.maintenance.definition.clauses import (
     from_of,
     parentheses_around,
 )
-from dbt.adapters.icebergmv.maintenance.definition.cte_copies import is_recursive
 from dbt.adapters.icebergmv.maintenance.definition.name_scopes import NameScopes
 from dbt.adapters.icebergmv.maintenance.definition.on_demand import OnDemand
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
@@ -25,7 +24,12 @@ from dbt.adapters.icebergmv.maintenance.definition.query_edits import text_edits
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import depends_on_order
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Edit
-from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, TableReference, cte_of
+from dbt.adapters.icebergmv.maintenance.definition.table_references import (
+    CTE_INDEX,
+    TableReference,
+    cte_of,
+    is_recursive,
+)
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit
 
 _INNER = ("", "INNER", "CROSS")

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, characters, cte_span
-from dbt.adapters.icebergmv.maintenance.definition.cte_copies import is_recursive
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
-from dbt.adapters.icebergmv.maintenance.definition.table_references import cte_of
+from dbt.adapters.icebergmv.maintenance.definition.table_references import cte_of, is_recursive
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
 
 TABLE = "icebergmv_shared"

@@ -116,6 +116,11 @@ def cte_of(table: exp.Table) -> exp.CTE | None:
     return None
 
 
+def is_recursive(cte: exp.CTE) -> bool:
+    """Return whether a WITH lets a common table expression name itself."""
+    return bool(cte.parent is not None and cte.parent.args.get("recursive"))
+
+
 def names_schema(column: exp.Column, tables: Sequence[TableReference]) -> bool:
     """Return whether a column may be named with the schema of a table, as in `s.t.c`, and not be a field."""
     parts = [part.name.lower() for part in column.parts]

@@ -13,9 +13,8 @@ from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, cte_span, parentheses_around
-from dbt.adapters.icebergmv.maintenance.definition.cte_copies import is_recursive
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse, parses_to
-from dbt.adapters.icebergmv.maintenance.definition.table_references import cte_of
+from dbt.adapters.icebergmv.maintenance.definition.table_references import cte_of, is_recursive
 
 _STAR = re.compile(r"\bselect\s*\*\s*from\b", re.IGNORECASE)
 _OF_A_WRAPPING = frozenset(["with_", "expressions", "from_"])
