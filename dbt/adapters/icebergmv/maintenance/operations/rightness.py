@@ -16,7 +16,7 @@ from dbt.adapters.icebergmv.maintenance.errors import NotReadable, naming
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import pinned_query
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
-from dbt.adapters.icebergmv.maintenance.status.hidden_keys import Analysis
+from dbt.adapters.icebergmv.maintenance.status.analysis import Analysis
 from dbt.adapters.icebergmv.maintenance.status.inspection import stored_of
 from dbt.adapters.icebergmv.maintenance.status.qualified_definition import definition_in_full
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState

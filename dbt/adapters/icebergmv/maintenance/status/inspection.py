@@ -24,10 +24,10 @@ from dbt.adapters.icebergmv.maintenance.errors import (
     naming,
 )
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
+from dbt.adapters.icebergmv.maintenance.status.analysis import Analysis, KeyChoice
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.clock import clock_of, utc_now
 from dbt.adapters.icebergmv.maintenance.status.clustering import parse_cluster_by
-from dbt.adapters.icebergmv.maintenance.status.hidden_keys import Analysis, KeyChoice
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import is_published
 from dbt.adapters.icebergmv.maintenance.status.read_otherwise import restated
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
