@@ -67,7 +67,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.windows import (
     partitions_of_windows,
     window_partitions,
 )
-from dbt.adapters.icebergmv.maintenance.definition.written_columns import compared_columns, written_columns
+from dbt.adapters.icebergmv.maintenance.definition.rules.written_columns import compared_columns, written_columns
 
 _CUTS = {
     "limit": "LIMIT",

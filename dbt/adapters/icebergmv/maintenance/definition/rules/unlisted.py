@@ -23,7 +23,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     Unlisted,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.windows import behind_windows, window_partitions
-from dbt.adapters.icebergmv.maintenance.definition.written_columns import named_slot
+from dbt.adapters.icebergmv.maintenance.definition.rules.written_columns import named_slot
 
 _MORE_THAN_ROWS = ("distinct", "limit", "offset", "sample", "pivots", "connect", "match", "kind")
 

@@ -26,9 +26,9 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     WindowOrder,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.windows import own_windows
+from dbt.adapters.icebergmv.maintenance.definition.rules.written_columns import written_slot
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 from dbt.adapters.icebergmv.maintenance.definition.unread_columns import words_of_read_columns
-from dbt.adapters.icebergmv.maintenance.definition.written_columns import written_slot
 
 MOST_COLUMNS = 100
 """Spark compares rows that tie column by column, by code that it makes for all of them."""
