@@ -11,10 +11,10 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.cte_copies import Copies, with_copies
 from dbt.adapters.icebergmv.maintenance.definition.date_units import units_are_literals
-from dbt.adapters.icebergmv.maintenance.definition.determinism import names_collation
 from dbt.adapters.icebergmv.maintenance.definition.moved_values import MovedTerm, moved_terms
 from dbt.adapters.icebergmv.maintenance.definition.name_scopes import NameScopes
 from dbt.adapters.icebergmv.maintenance.definition.on_demand import OnDemand
+from dbt.adapters.icebergmv.maintenance.definition.order_dependence import names_collation
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.parts import Part, blocks_of, scalar_subqueries
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import text_edits

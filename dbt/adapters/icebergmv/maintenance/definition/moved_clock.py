@@ -24,9 +24,9 @@ from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Known, o
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
 from dbt.adapters.icebergmv.maintenance.definition.clock_places import clock_text
 from dbt.adapters.icebergmv.maintenance.definition.cte_copies import with_copies
-from dbt.adapters.icebergmv.maintenance.definition.determinism import names_collation
 from dbt.adapters.icebergmv.maintenance.definition.moved_steps import MovedStep, asked_tree, edits_of
 from dbt.adapters.icebergmv.maintenance.definition.moving_tree import MovingTree
+from dbt.adapters.icebergmv.maintenance.definition.order_dependence import names_collation
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK

@@ -15,8 +15,8 @@ from itertools import pairwise
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from dbt.adapters.icebergmv.maintenance.definition.determinism import COLLATION, order_dependence
 from dbt.adapters.icebergmv.maintenance.definition.nodes import choices_of
+from dbt.adapters.icebergmv.maintenance.definition.order_dependence import COLLATION, order_dependence
 from dbt.adapters.icebergmv.maintenance.definition.parsing import cast_type
 from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import is_of_rows, numbers_rows
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of

@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.determinism import (
+from dbt.adapters.icebergmv.maintenance.definition.order_dependence import (
     COLLATION,
     dependence_of,
     order_dependence,

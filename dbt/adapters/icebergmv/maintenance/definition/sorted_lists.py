@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.determinism import (
+from dbt.adapters.icebergmv.maintenance.definition.order_dependence import (
     names_collation,
     order_dependent_calls,
     picks_rows,

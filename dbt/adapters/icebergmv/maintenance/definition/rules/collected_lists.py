@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.determinism import COLLATION
 from dbt.adapters.icebergmv.maintenance.definition.nodes import own_nodes
+from dbt.adapters.icebergmv.maintenance.definition.order_dependence import COLLATION
 from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import kind_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import SettledCall

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.determinism import COLLATION
+from dbt.adapters.icebergmv.maintenance.definition.order_dependence import COLLATION
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
