@@ -9,13 +9,8 @@ columns.
   columns that it names outside itself.
 - A term that reads the clock, which moved: FROM stays what it is, so all its columns are answered for CLOCK. The term
   stands for the rows that one value of the clock lets pass and the other may not (see moved_clock.py).
-  So it does in an ON, where the rows of one side may be kept: see `asked_about_join`.
-- Join: the other side did not change, so all its columns are answered. A term of the condition may see a column which
-  is not answered. A join that shows every row of the asked side then stays as it is, and only the columns of that side
-  are answered: which partners a row finds is not known. Of any other join the term is left out, as long as an equality
-  is left; behind a FULL join only the columns of the equalities that are left are answered then. A row behind an outer
-  join with NULL in place of the changed side appears or goes as the other row finds a partner among the changed rows:
-  an inner join shows it, and a semi join those that an anti join shows.
+  So it does in an ON, where the rows of one side may be kept: see `asked_about_join` in join_answers.py.
+- Join: see join_answers.py.
 - Projection: an expression of answered columns is answered. GROUP BY and PARTITION BY: a group, or a window partition,
   changes when a row in it does, so behind these only what they are made by. DISTINCT keeps what is answered. An
   aggregate of all rows changes when one of them does: it answers nothing, but has no row where no row changed.
@@ -27,7 +22,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from types import NoneType
 
 from sqlglot import exp
 
@@ -38,7 +32,6 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import re
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names, first_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     CLOCK,
-    EditKind,
     Occurrence,
     Question,
     Questions,
@@ -60,15 +53,11 @@ def slots_read(expression: exp.Expr, names: Names) -> frozenset[int] | None:
     Columns of an outer query, and tables in subqueries, do not change while an occurrence in FROM is asked about. A
     slot that an equality makes the same is another slot here: the answer may hold rows for which it does not hold.
     """
-    return None if told_apart(expression, names) else _slots(expression, names)
+    return None if told_apart(expression, names) else slots_named(expression, names)
 
 
-def term_of_join(term: exp.Expr, names: Names) -> JoinTerm:
-    """Return a term of the condition of a join."""
-    return JoinTerm(_slots(term, names), term, told_apart(term, names), reads_ties(term, names.sources))
-
-
-def _slots(expression: exp.Expr, names: Names) -> frozenset[int] | None:
+def slots_named(expression: exp.Expr, names: Names) -> frozenset[int] | None:
+    """Return the slots that an expression reads, equal values told apart or not; None as in `slots_read`."""
     merged = _merged_slot(expression, names)
     if merged is not None:
         return frozenset({merged})
@@ -81,7 +70,7 @@ def _slots(expression: exp.Expr, names: Names) -> frozenset[int] | None:
         return None  # A column that gives the unit is not in the tree.
     if isinstance(expression, _NOT_OF_ONE_ROW) or (isinstance(expression, exp.Func) and not is_of_one_row(expression)):
         return None
-    return _union(_slots(part, names) for part in expression.iter_expressions())
+    return _union(slots_named(part, names) for part in expression.iter_expressions())
 
 
 def _merged_slot(expression: exp.Expr, names: Names) -> int | None:
@@ -206,97 +195,6 @@ def answering(sources: Sources, expressions: Iterable[exp.Expr], names: Names) -
 def _listed_in(expressions: Iterable[exp.Expr], sources: Sources) -> frozenset[Occurrence]:
     """Return the occurrences that subqueries in these items of a SELECT list may read."""
     return sources.listed if any(e.find(exp.Query) for e in expressions) else frozenset()
-
-
-@dataclass(frozen=True)
-class JoinTerm:
-    """A term of the condition of a join, and the slots that it reads (None: more than columns); USING has no `node`.
-
-    Equal values of the slots in `apart` make a difference to it. `has_ties`: so does the order of rows.
-    """
-
-    slots: frozenset[int] | None
-    node: exp.Expr | None = None
-    apart: frozenset[int] = frozenset()
-    has_ties: bool = False
-
-    def is_known(self, own: frozenset[int], mine: frozenset[int]) -> bool:
-        """Return whether it is as true of the answer as of a changed row, of whose side `own` are answered.
-
-        The rows of the other side are those of the answer.
-        """
-        is_one_row = self.slots is not None and not self.has_ties
-        return is_one_row and self.slots & mine <= own and self.apart.isdisjoint(mine)  # type: ignore[operator]
-
-
-def joined_answers(
-    left: Sources, right: Sources, join: exp.Join, terms: Sequence[JoinTerm]
-) -> tuple[Answered, Questions]:
-    """Return the answered slots of both sides of a join, left ones first, and the questions that are left."""
-    side, kind = join.side, join.kind
-    offset, width = len(left.slots), len(left.slots) + len(right.slots)
-    lefts, rights = frozenset(range(offset)), frozenset(range(offset, width))
-    answered: dict[Occurrence, frozenset[int]] = {}
-    questions: dict[Occurrence, Question] = {}
-    for sources, shift, mine, theirs in ((left, 0, lefts, rights), (right, offset, rights, lefts)):
-        other = (right if sources is left else left).relation
-        if other.has_ties and (other.loosened is None or side == "FULL" or (kind == "ANTI" and sources is left)):
-            continue  # Its rows may be others than those that the stored rows come from.
-        for o, slots in answered_slots(sources).items():
-            own = frozenset(slot + shift for slot in slots)
-            unknown = [t for t in terms if not t.is_known(own, mine)]
-            question, is_left = sources.relation.questions[o], sources is left
-            if other.has_ties:
-                question = replace(question, edits=question.edits | (other.loosened or frozenset()))
-            if unknown and kind not in ("SEMI", "ANTI") and side == ("LEFT" if is_left else "RIGHT"):
-                answered[o], questions[o] = own, question
-                continue
-            if unknown and (not _still_joins(terms, unknown, mine, theirs) or (kind == "ANTI" and is_left)):
-                continue
-            if kind in ("SEMI", "ANTI"):
-                answered[o] = own if is_left else theirs
-                edit: EditKind | None = "semi join" if kind == "ANTI" and not is_left else None
-            elif side == "FULL":
-                # A row that finds no partner may find one where terms are left out.
-                answered[o], edit = frozenset() if unknown else theirs, "left join" if is_left else "right join"
-            elif side == ("RIGHT" if is_left else "LEFT"):
-                answered[o], edit = theirs, "inner join"
-            else:
-                answered[o], edit = own | theirs, None
-            for term in unknown:
-                question = question if term.node is None else question.with_edit("all rows", term.node)
-            questions[o] = question if edit is None else question.with_edit(edit, join)
-    return answered, questions
-
-
-def _still_joins(
-    terms: Iterable[JoinTerm], unknown: Collection[JoinTerm], mine: frozenset[int], theirs: frozenset[int]
-) -> bool:
-    """Return whether a join without some of its terms is still one by an equality, and not of all pairs of rows."""
-    if any(t.node is None for t in unknown):
-        return False
-    kept = (t for t in terms if t not in unknown and isinstance(t.node, (exp.EQ, exp.NullSafeEQ, NoneType)))
-    return any(t.slots and t.slots & mine and t.slots & theirs for t in kept)
-
-
-def asked_about_join(both: Sources, offset: int, join: exp.Join) -> Sources:
-    """Return both sides of a join with what a term of ON answers that other pairs pass when the clock moves.
-
-    The term is read as the pairs that pass once. A row of a side that is kept changes when it is in such a pair; what
-    else it shows is not known, so it answers itself alone. In a FULL join neither side does.
-    """
-    side, kind = join.side, join.kind
-    if side == "FULL" or both.relation.has_ties:
-        return both
-    lefts, rights = range(offset), range(offset, len(both.slots))
-    own = {"LEFT": lefts, "RIGHT": rights}.get(side, range(len(both.slots)))
-    question = Question()
-    if kind == "ANTI":
-        question = question.with_edit("semi join", join)
-    elif side and kind != "SEMI":
-        question = question.with_edit("inner join", join)
-    answered = {**answered_slots(both), CLOCK: frozenset(own)}
-    return with_answers(both, answered, {**both.relation.questions, CLOCK: question})
 
 
 def with_answers(sources: Sources, answered: Answered, questions: Questions) -> Sources:

@@ -13,14 +13,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.answers import (
-    JoinTerm,
-    answered_slots,
-    asked_about_join,
-    joined_answers,
-    term_of_join,
-    with_answers,
-)
+from dbt.adapters.icebergmv.maintenance.definition.rules.answers import answered_slots, with_answers
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts, equalities
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import (
     WIDER,
@@ -29,6 +22,12 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import (
     Sources,
     are_comparable,
     through,
+)
+from dbt.adapters.icebergmv.maintenance.definition.rules.join_answers import (
+    JoinTerm,
+    asked_about_join,
+    joined_answers,
+    term_of_join,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import all_edits, reads_ties
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
