@@ -23,7 +23,8 @@ REACHES = {
     "SELECT v % 3 AS k, count(*) AS c FROM t GROUP BY v % 3": {0: ("k", "", "{sql}")},
     "SELECT d, region, count(*) AS c FROM t GROUP BY ROLLUP (d, region)": {0: ("d, region", "", "{sql}")},
     "SELECT bit_xor(id) AS x, max(region) AS m FROM t GROUP BY id": {0: ("", "", "{sql}")},
-    "SELECT my_function(region) AS m FROM t GROUP BY region": {0: ("", "", "{sql}")},
+    # The view is full at every run, unless the model says that the function is one of one row.
+    "SELECT my_function(region) AS m FROM t GROUP BY region": {0: ("m", "", "{sql}")},
     f"SELECT x.s, count(*) AS c FROM ({T}) x GROUP BY x.s": {0: ("", "", "{sql}")},
     # An aggregate of all rows answers nothing, but has no row where nothing is reached.
     "SELECT sum(v) AS s FROM t": {0: ("", "", "{sql} HAVING count(1) > 0")},

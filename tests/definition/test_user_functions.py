@@ -48,6 +48,19 @@ def test_a_function_is_named_as_it_is_called(called: str, name: str) -> None:
     assert found.calls_user_functions
 
 
+@pytest.mark.parametrize(
+    "sql",
+    ["SELECT my_function(region) AS m FROM t GROUP BY region", "SELECT id, my_function(now()) AS loaded_at FROM t"],
+)
+def test_what_is_asked_of_a_function_without_a_name_is_not_relied_on(sql: str) -> None:
+    clock: Clock = {"date": "2024-01-01", "timestamp": "2024-01-01 10:00:00Z", "timestamp_ntz": "2024-01-01 10:00:00"}
+    for named in (False, True):
+        written = analysed(sql, *["my_function"] * named)
+        now = at_moment(written, columns_of, clock, ["loaded_at"])
+        assert (now.always_full is None) == named
+        assert named or now.always_full == NOT_NAMED.format("my_function")
+
+
 def test_every_function_is_to_be_named() -> None:
     sql = "SELECT d, f(g(v)) AS x FROM t WHERE h(v)"
     for missing in "fgh":
@@ -100,7 +113,7 @@ def test_nothing_but_the_function_is_known_of_it() -> None:
 
 
 def test_the_clock_may_be_an_argument() -> None:
-    clock: Clock = {"date": "DATE '2024-01-01'"}
+    clock: Clock = {"date": "2024-01-01"}
     written = analysed("SELECT d, v FROM t WHERE d >= f(current_date)", "f")
     assert written.always_full is not None
     now = at_moment(written, columns_of, clock)
