@@ -36,6 +36,8 @@ def analysed(sql: str, *names: str) -> ViewDefinition:
         ("`c`.`s-1`.`f`(v)", "c.`s-1`.f"),
         ("s.upper(v)", "s.upper"),
         ("case when f(v) then 1 end", "f"),
+        ("count(*) OVER (PARTITION BY f(v) ORDER BY f(id))", "f"),
+        ("sum(v) FILTER (WHERE f(v)) OVER (PARTITION BY d)", "f"),
         ("transform(array(v), x -> f(x))", "f"),
     ],
 )

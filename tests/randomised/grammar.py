@@ -150,7 +150,7 @@ class Builder:
         if self.choices.chance(0.15):
             self.note("clock in a filter", [CLOCK])
             return self._on_the_clock(key, measure)
-        kind = self.choices.below(8)
+        kind = self.choices.below(9)
         return [
             f"{measure} > 0",
             f"{measure} IS NOT NULL",
@@ -160,6 +160,7 @@ class Builder:
             f"{key} IS NOT NULL",
             f"coalesce({measure}, 0) IN (0, 3, 9)",
             f"{key} IS NULL OR {measure} <> 3",
+            f"own_int({measure}) > 0",
         ][kind]
 
     def where(self, alias: str, chance: float = 0.3) -> str:

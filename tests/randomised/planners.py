@@ -14,9 +14,9 @@ from unittest.mock import patch
 from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import Wanted
 from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableChange, TableVersion
-from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
+from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Known
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse, at_moment
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse_as, at_moment
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.lake import Limit, Spark
@@ -42,7 +42,7 @@ from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, Bas
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange, clock_change
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus, wanted_of
-from tests.randomised.database import BEFORE
+from tests.randomised.database import BEFORE, OWN_FUNCTIONS
 from tests.randomised.tables import COLUMN_INFOS, Change, Row, Spec, changed_partitions, live_values
 
 Disjuncts = tuple[TupleDomain, ...]
@@ -51,7 +51,8 @@ Disjuncts = tuple[TupleDomain, ...]
 @lru_cache(maxsize=64)
 def analysed(sql: str, is_utc: bool = True, keys: tuple[str, ...] = ()) -> ViewDefinition:
     """Analyse a view over base tables, as it is written; the last items of its list are these hidden keys."""
-    return analyse(sql, "ns", lambda _: COLUMN_INFOS, is_utc, keys)
+    given = Known("ns", session_is_utc=is_utc, deterministic_functions=frozenset(OWN_FUNCTIONS))
+    return analyse_as(given, sql, lambda _: COLUMN_INFOS, keys)
 
 
 def analysed_at(sql: str, clock: Clock, is_utc: bool = True, keys: tuple[str, ...] = ()) -> ViewDefinition:

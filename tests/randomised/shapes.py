@@ -12,6 +12,7 @@ ONE_TABLE = frozenset(
         "derived key: coalesce",
         "derived key: date_trunc",
         "derived key: other function",
+        "derived key: own function",
         "derived key: substr",
         "derived key: trunc",
         "derived key: year",

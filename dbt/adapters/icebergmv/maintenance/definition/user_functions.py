@@ -75,7 +75,9 @@ def _is_of_one_row(call: exp.Expr) -> bool:
         return False
     if isinstance(call, exp.Dot) and not _is_name(call.this):
         return False
-    return not isinstance(call.parent, _OF_MANY_ROWS + _OF_MANY_VALUES)
+    # In the PARTITION BY of a window it is no part of what the window computes.
+    is_operand = call.parent is not None and call.parent.this is call
+    return not (is_operand and isinstance(call.parent, _OF_MANY_ROWS + _OF_MANY_VALUES))
 
 
 def _is_name(node: exp.Expr) -> bool:
