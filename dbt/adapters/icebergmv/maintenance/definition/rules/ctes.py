@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -29,5 +30,7 @@ def _tracked(
 ) -> TrackedRelation:
     if recursive:
         below = frozenset(Occurrence(t.meta[CTE_INDEX]) for t in cte.find_all(exp.Table) if CTE_INDEX in t.meta)
-        return TrackedRelation(None, below).cut("WITH RECURSIVE")
+        # Which of its rows a window with ties decides is not looked into.
+        has_ties = cte.find(exp.Window) is not None
+        return replace(TrackedRelation(None, below).cut("WITH RECURSIVE"), has_ties=has_ties)
     return under_alias(track(cte.this, scope), cte)

@@ -18,6 +18,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.answers import (
     filtered_by,
     listed_by,
     slots_read,
+    with_questions,
     without_term,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.constants import without_ruled_out
@@ -108,6 +109,9 @@ def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: 
     found = replace(outer, relation=below).with_tracks(gained)
     if place == "where" and shows_ties(inside):
         found = without_term(found, term_around(select.args["where"], query))
+    if place is None and shows_ties(inside):
+        # It may decide which rows are joined.
+        found = with_questions(found, {})
     if outer.relation.has_ties or _names_ties(query, use, outer) or (shows_ties(inside) and not _is_test(use)):
         return found
     rows = _listed(query, use, inside, names)

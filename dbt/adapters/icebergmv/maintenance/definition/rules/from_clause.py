@@ -12,6 +12,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conju
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources, sources_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import with_generated
 from dbt.adapters.icebergmv.maintenance.definition.rules.joins import joined, unknown_join
+from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import shows_ties
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Deltas, Scope, TrackedRelation
 
@@ -82,6 +83,8 @@ def _lateral(sources: Sources, join: exp.Join, scope: Scope, track: TrackQuery) 
         return replace(found, relation=replace(found.relation, deltas=Deltas())) if join.side else found
     inside = track(lateral.this.this, scope)
     below = sources.relation.blocked(inside.occurrences, "a LATERAL subquery")
+    if shows_ties(inside):
+        below = replace(below, has_ties=True, loosened=None)
     unknown = sources.unknown | {lateral.alias_or_name.lower()}
     return replace(sources, relation=replace(below, deltas=Deltas(), questions={}), unknown=unknown)
 

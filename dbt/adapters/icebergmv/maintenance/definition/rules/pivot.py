@@ -23,7 +23,7 @@ def _pivot(relation: TrackedRelation, pivot: exp.Pivot) -> TrackedRelation:
     below = TrackedRelation(None, relation.occurrences, relation.obstacles, relation.deltas.not_additive())
     below = replace(below, findings=relation.findings, has_ties=shows_ties(relation))
     qualified = any(c.table for e in (*pivot.expressions, *pivot.args["fields"]) for c in _names(e))
-    if relation.columns is None or not produced or qualified or pivot.alias_column_names:
+    if relation.columns is None or not all(produced) or not produced or qualified or pivot.alias_column_names:
         return below.cut("PIVOT")
     kept = [c for c in relation.columns if c.name.lower() not in mentioned]
     return replace(below, columns=(*kept, *(TrackedColumn(name) for name in produced)))
@@ -32,6 +32,7 @@ def _pivot(relation: TrackedRelation, pivot: exp.Pivot) -> TrackedRelation:
 def _unpivot(relation: TrackedRelation, pivot: exp.Pivot) -> TrackedRelation:
     """Return the columns that are not unpivoted, then the name column and the value column."""
     below = TrackedRelation(None, relation.occurrences, relation.obstacles, findings=relation.findings)
+    below = replace(below, has_ties=shows_ties(relation))
     fields, values = pivot.args["fields"], pivot.expressions
     if relation.columns is None or len(fields) != 1 or len(values) != 1 or isinstance(values[0], exp.Tuple):
         return below.cut("UNPIVOT")

@@ -141,7 +141,7 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
             column = TrackedColumn(expression.output_name, names.tracks(key), key.type, required)
             column = behind_windows(column, key, windows, names)
         answered, kind = made.answers(expression), kind_of(expression, names)
-        has_ties = reads_ties(expression, names.sources) or (rows_have_ties and _is_of_several_rows(expression))
+        has_ties = reads_ties(expression, names.sources) or (rows_have_ties and _reads_other_rows(expression))
         column = replace(column, answered=frozenset() if has_ties else answered, kind=kind, has_ties=has_ties)
         column = replace(column, tied_below=tied_below(expression, names.sources))
         column = replace(column, is_unsettled=has_ties or _is_unsettled(expression, names))
@@ -151,8 +151,8 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
     return tuple(columns)
 
 
-def _is_of_several_rows(item: exp.Expr) -> bool:
-    return any(isinstance(node, exp.Window) or is_aggregate(node) for node in item.walk())
+def _reads_other_rows(item: exp.Expr) -> bool:
+    return any(isinstance(node, (exp.Window, exp.Query)) or is_aggregate(node) for node in item.walk())
 
 
 def _is_unsettled(item: exp.Expr, names: Names) -> bool:
