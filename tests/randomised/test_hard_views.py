@@ -77,6 +77,18 @@ VIEWS = {
     # Two columns of an expression that is used twice have one name.
     "WITH c AS (SELECT a.id, b.id, a.region FROM t0 a JOIN t1 b ON a.v = b.v) "
     "SELECT x.p, y.q FROM c AS x(p, q, r) JOIN c AS y(p, q, r) ON x.r = y.r": (57, 68),
+    # EXCEPT leaves out the column of one relation, and not that of the other one.
+    "SELECT * EXCEPT (a.x) FROM (SELECT id AS x, v AS p FROM t0) a JOIN (SELECT v AS x, id AS k FROM t1) b "
+    "ON a.p = b.k UNION ALL SELECT * EXCEPT (a.x) FROM (SELECT id AS x, v AS p FROM t0) a "
+    "JOIN (SELECT id AS k, v AS x FROM t1) b ON a.p = b.k": (20, 42, 54),
+    # Keys that tell equal values apart by which the rows below are grouped.
+    "SELECT t, n, count(*) AS c FROM (SELECT CAST(x AS string) AS t, id, count(*) OVER (PARTITION BY x, id) AS n "
+    "FROM t0) q GROUP BY t, n HAVING count(*) > 0": (37, 55),
+    "SELECT f, median(n) AS m FROM (SELECT 1 / x > 0 AS f, id, count(*) AS n FROM t0 GROUP BY x, id) q GROUP BY f": (
+        8,
+        37,
+        72,
+    ),
     # A common table expression with the name of the table that it reads.
     "WITH t0 AS (SELECT region, v, id FROM t0 WHERE v > 0) SELECT a.region, b.v FROM t0 a JOIN t0 b ON a.id = b.v": (
         0,

@@ -25,7 +25,7 @@ from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit
 
 @dataclass(frozen=True)
 class GroupKeys:
-    """The keys of the groups of a SELECT: their places in its list, and the rows `below` that it groups.
+    """Keys of the groups of a SELECT that a region may name: their places in its list, and the rows `below`.
 
     `edits` make of its text the SELECT of the keys of each of these rows.
     """
@@ -40,8 +40,8 @@ def group_keys(
 ) -> GroupKeys | None:
     """Return the keys of the groups of a parsed SELECT, where some change is answered by no output column.
 
-    None where they are not all listed, where a row depends on other groups than its own, or where the rows below are
-    not the same at every evaluation.
+    None where they are not all listed, where a region may name none of them, where a row depends on other
+    groups than its own, or where the rows below are not the same at every evaluation.
     """
     select, grouped = parsed.tree, relation.deltas.grouped
     if not isinstance(select, exp.Select) or grouped is None or not grouped.keys or grouped.has_sets:
@@ -49,9 +49,10 @@ def group_keys(
     live = frozenset(r.index for r in references if not r.pinned)
     if not grouped.columns or grouped.has_ties or not need_rows(relation, live) or _reads_more(select):
         return None
-    edits = _edits(parsed, sql, select, grouped.keys)
+    keys = tuple(i for i in grouped.keys if i in grouped.nameable)
+    edits = _edits(parsed, sql, select, keys) if keys else None
     below = None if edits is None else rows_below(parsed, sql, grouped.columns, known)
-    return None if edits is None or below is None else GroupKeys(grouped.keys, below, edits)
+    return None if edits is None or below is None else GroupKeys(keys, below, edits)
 
 
 def _reads_more(select: exp.Select) -> bool:

@@ -6,8 +6,8 @@ alias or a column of a SELECT around it, and last for a variable of the session.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from sqlglot import exp
@@ -105,16 +105,25 @@ class NameScopes:
         inner = star.this if isinstance(star, exp.Column) else star
         qualifier = star.table.lower() if isinstance(star, exp.Column) else ""
         relations = (r for r in _relations(select) if qualifier in ("", r.alias_or_name.lower()))
-        offered = self._of_all(relations)
-        left_out = {name.name.lower() for name in inner.args.get("except_") or ()}
+        left_out = frozenset(
+            (name.table.lower() if isinstance(name, exp.Column) else "", name.name.lower())
+            for name in inner.args.get("except_") or ()
+        )
+        offered = self._of_all(relations, left_out)
         is_all = offered.is_all and not (inner.args.get("rename") or inner.args.get("replace"))
-        return Offered(offered.columns - left_out, is_all=is_all)
+        return Offered(offered.columns, is_all=is_all)
 
-    def _of_all(self, relations: Iterable[exp.Expr]) -> Offered:
+    def _of_all(self, relations: Iterable[exp.Expr], left_out: Collection[tuple[str, str]] = ()) -> Offered:
+        """Return what relations and those joined to them offer, but for columns (of a relation; "": of any)."""
         found = Offered()
         for relation in relations:
-            found |= self._of_relation(relation) | self._of_all(j.this for j in relation.args.get("joins") or ())
+            joined = (join.this for join in relation.args.get("joins") or ())
+            found |= self._without(relation, left_out) | self._of_all(joined, left_out)
         return found
+
+    def _without(self, relation: exp.Expr, left_out: Collection[tuple[str, str]]) -> Offered:
+        offered, alias = self._of_relation(relation), relation.alias_or_name.lower()
+        return replace(offered, columns=offered.columns - {name for of, name in left_out if of in ("", alias)})
 
     def _of_relation(self, relation: exp.Expr) -> Offered:
         """Return the columns of one relation of a FROM, with its alias and the names of its schema and its catalog."""

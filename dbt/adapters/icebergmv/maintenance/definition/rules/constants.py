@@ -40,7 +40,8 @@ def literal_column(item: exp.Expr, names: Names) -> TrackedColumn | None:
     every = below.occurrences | below.questions.keys()
     tracks = frozenset(Track(o, ANY_COLUMN, (literal,)) for o in every)
     kind = kind_of_type(type_of(item))
-    return TrackedColumn(item.output_name, tracks, type_of(item), answered=frozenset(below.questions), kind=kind)
+    answered = frozenset(below.questions)
+    return TrackedColumn(item.output_name, tracks, type_of(item), answered=answered, kind=kind, keeps_equal=True)
 
 
 def without_ruled_out(sources: Sources, where: exp.Where, names: Names) -> Sources:

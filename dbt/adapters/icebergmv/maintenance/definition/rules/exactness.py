@@ -139,6 +139,14 @@ def told_apart(expression: exp.Expr, names: Names) -> frozenset[int]:
     return frozenset(slot for slot in read if not names.sources.slots[slot].column.exact)
 
 
+def keeps_equal(expression: exp.Expr, names: Names) -> bool:
+    """Return whether an expression, down to columns of tables, is one value for rows with equal values."""
+    slots = names.sources.slots
+    return not told_apart(expression, names) and all(
+        slots[i].column.keeps_equal for i in names.sources.slots_in(expression)
+    )
+
+
 def _keeps_equal(expression: exp.Expr, names: Names) -> bool:
     """Return whether an expression has equal values where each of its parts has."""
     match expression:

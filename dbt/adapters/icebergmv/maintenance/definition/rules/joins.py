@@ -218,8 +218,9 @@ def _coalesced(
     # Whichever side changed, an equality that the question keeps sees its column.
     of_either = answered & frozenset(sources.relation.questions)
     tracks, kind = before[e.left] | before[e.right], left.kind if left.kind == right.kind else None
-    is_unsettled = left.is_unsettled or right.is_unsettled
+    is_unsettled, keeps = left.is_unsettled or right.is_unsettled, left.keeps_equal and right.keeps_equal
     column = replace(left, tracks=tracks, type=type_, answered=of_either, kind=kind, is_unsettled=is_unsettled)
+    column = replace(column, keeps_equal=keeps)
     below = [c.tied_below for c in (left, right) if c.has_ties]
     column = replace(column, has_ties=bool(below), tied_below=frozenset.intersection(*below) if below else frozenset())
     slot = Slot("", column, plain=False)

@@ -20,7 +20,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.computed_keys import co
 from dbt.adapters.icebergmv.maintenance.definition.rules.constants import literal_column
 from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
 from dbt.adapters.icebergmv.maintenance.definition.rules.dynamic_filters import filters_of
-from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import kind_of
+from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import keeps_equal, kind_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.expression_subqueries import sources_below
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_clause import TrackQuery
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
@@ -93,7 +93,9 @@ def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> Tracked
     obstacles = {**lost, **below.obstacles}
     deltas = _deltas(select, replace(below.deltas, grouped=None))
     if columns is not None and len(columns) == len(select.expressions):
-        deltas = replace(deltas, grouped=_grouped(select, names, below.deltas.additive))
+        grouped = _grouped(select, names, below.deltas.additive)
+        nameable = frozenset(i for i, c in enumerate(columns) if c.keeps_equal and not c.is_unsettled)
+        deltas = replace(deltas, grouped=None if grouped is None else replace(grouped, nameable=nameable))
     result = TrackedRelation(
         columns, below.occurrences, obstacles, deltas, below.questions, unlisted(select, names), below.ruled_out
     )
@@ -145,6 +147,7 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
         column = replace(column, answered=frozenset() if has_ties else answered, kind=kind, has_ties=has_ties)
         column = replace(column, tied_below=tied_below(expression, names.sources))
         column = replace(column, is_unsettled=has_ties or _is_unsettled(expression, names))
+        column = replace(column, keeps_equal=keeps_equal(expression, names))
         columns.append(literal or with_groups(column, expression, select, names))
         if isinstance(expression, exp.Alias):
             names = replace(names, aliases={expression.alias.lower(): None if hidden else key, **names.aliases})
@@ -207,9 +210,22 @@ def _expand(star: exp.Expr, sources: Sources) -> list[tuple[int, TrackedColumn]]
         return None
     else:
         shown = list(sources.star)
-    dropped = {e.name.lower() for e in inner.args.get("except_") or ()}
-    columns = [(i, sources.slots[i].column) for i in shown]
-    return [(i, c) for i, c in columns if c.name.lower() not in dropped]
+    dropped: set[int] = set()
+    for left_out in inner.args.get("except_") or ():
+        found = _left_out(left_out, shown, sources)
+        if found is None:
+            return None
+        dropped |= found
+    return [(i, sources.slots[i].column) for i in shown if i not in dropped]
+
+
+def _left_out(left_out: exp.Expr, shown: Sequence[int], sources: Sources) -> set[int] | None:
+    """Return which of the slots that are shown an item of EXCEPT leaves out; None where that is not known."""
+    if isinstance(left_out, exp.Column) and len(left_out.parts) > 1:
+        # A column of one relation, or a field, without which a struct is shown.
+        slot = sources.resolve(left_out)
+        return {slot} if slot in shown and slot is not None else None
+    return {i for i in shown if sources.slots[i].column.name.lower() == left_out.name.lower()}
 
 
 def _deltas(select: exp.Select, below: Deltas) -> Deltas:

@@ -52,6 +52,7 @@ def track_set_operation(
             _matched(a, b),
             answered=_answered(a, b) & frozenset(questions),
             is_unsettled=a.is_unsettled or b.is_unsettled,
+            keeps_equal=a.keeps_equal and b.keeps_equal and not _may_be_text(a, b),
             has_ties=a.has_ties or b.has_ties,
             tied_below=a.tied_below | b.tied_below,
         )
@@ -75,10 +76,14 @@ def _matched(left: TrackedColumn, right: TrackedColumn) -> TrackedColumn:
 
 
 def _answered(left: TrackedColumn, right: TrackedColumn) -> frozenset[Occurrence]:
-    """Return the occurrences that a column answers: none where a float of one branch may be a text beside the other."""
+    """Return the occurrences that a column answers."""
+    return frozenset() if _may_be_text(left, right) else left.answered | right.answered
+
+
+def _may_be_text(left: TrackedColumn, right: TrackedColumn) -> bool:
+    """Return whether a float of one branch may be a text beside the other."""
     is_same = left.type is not None and left.type == right.type
-    is_text = not is_same and may_become_text([_kind(left), _kind(right)])
-    return frozenset() if is_text else left.answered | right.answered
+    return not is_same and may_become_text([_kind(left), _kind(right)])
 
 
 def _kind(column: TrackedColumn) -> Kind | Literal["null"] | None:

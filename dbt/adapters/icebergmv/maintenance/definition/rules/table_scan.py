@@ -66,8 +66,9 @@ def _named(table: exp.Table, scope: Scope) -> TrackedRelation:
     if columns is None:
         return TrackedRelation(None, frozenset({occurrence}), deltas=deltas)
     of_it = frozenset({occurrence})
-    tracked = tuple(
+    tracked = (
         TrackedColumn(c.name, frozenset({Track(occurrence, c.name)}), c.type, c.required, of_it, kind_of_type(c.type))
         for c in columns
     )
-    return TrackedRelation(tracked, of_it, deltas=deltas, questions={occurrence: Question()})
+    tracked_columns = tuple(replace(column, keeps_equal=True) for column in tracked)
+    return TrackedRelation(tracked_columns, of_it, deltas=deltas, questions={occurrence: Question()})

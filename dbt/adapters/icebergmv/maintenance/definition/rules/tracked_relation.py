@@ -72,6 +72,7 @@ class TrackedColumn:
     it, so that it answers nothing; `tied_below` are the occurrences among whose rows it is. `is_unsettled`: that, or a
     subquery in a SELECT list, is a part of it, so that no region may name it. `tied_to` are the SELECTs whose groups
     such a value is of, by their id() (none: not known); in all rows of a group of those in `one_in` it is one value.
+    `keeps_equal`: rows of tables that are equal in what they are grouped or joined by are not told apart by it.
     """
 
     name: str
@@ -85,6 +86,7 @@ class TrackedColumn:
     tied_below: frozenset[Occurrence] = frozenset()
     tied_to: frozenset[int] = frozenset()
     one_in: frozenset[int] = frozenset()
+    keeps_equal: bool = False
 
     @property
     def exact(self) -> bool:
@@ -111,7 +113,8 @@ class Grouped:
     `named` are the columns in the list that mean a key by the name which that key has there, by their id(): its place.
     `has_ties`: which rows are below, or values in them, depends on the order of rows.
     `averaged` has the types of columns of which the list takes an average, by the id() of the call. `shows_all`: each
-    group is a row; not so behind HAVING, and where DISTINCT makes groups of rows.
+    group is a row; not so behind HAVING, and where DISTINCT makes groups of rows. `nameable` are the places in the list
+    that a region may name: rows below that are equal in what they are grouped or joined by have one value there.
     """
 
     keys: tuple[int, ...]
@@ -123,6 +126,7 @@ class Grouped:
     averaged: Mapping[int, str] = field(default_factory=dict)
     has_ties: bool = False
     shows_all: bool = True
+    nameable: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
