@@ -18,6 +18,8 @@ TYPES: Mapping[str, list[str | None]] = {
     "p": ["decimal(12,2)"],
     "q": ["decimal(7,2)"],
     "big": ["bigint"],
+    "d": ["date"],
+    "ts": ["timestamp"],
     "huge": ["decimal(38,0)"],
     "st": ["struct<v:double>"],
     "unknown": [None],
@@ -46,6 +48,11 @@ def conditions(sql: str, types: Mapping[str, list[str | None]] = TYPES) -> tuple
         "SELECT bool_or(x > 1), bit_xor(v), grouping(k) FROM t GROUP BY CUBE (k)",
         "SELECT k FROM t INTERSECT SELECT k FROM u",
         "SELECT sum(v) FROM (SELECT v FROM t UNION ALL SELECT big FROM t) z",
+        # Texts that are not computed with, and functions of one row.
+        "SELECT min(k), max(coalesce(k, 'a')), max(upper(k)), min(substr(k, 2)), max(concat_ws('-', k, 'b')) FROM t",
+        "SELECT min(year(d)), max(last_day(d)), sum(length(k)), sum(datediff(d, d)) FROM t",
+        "SELECT max(date_trunc('MONTH', ts)), sum(quarter(ts)), max(trunc(d, 'MM')) FROM t",
+        "SELECT max(trim(k)), max(to_date(ts)), min(replace(k, 'a', 'b')) FROM t",
     ],
 )
 def test_repeatable(sql: str) -> None:
@@ -55,6 +62,22 @@ def test_repeatable(sql: str) -> None:
 @pytest.mark.parametrize(
     "sql",
     [
+        # Sums of texts are sums of doubles.
+        "SELECT sum(k) FROM t",
+        "SELECT avg(k) FROM t",
+        "SELECT sum(v + k) FROM t",
+        "SELECT sum(v * '0.1') FROM t",
+        "SELECT sum(-k) FROM t",
+        "SELECT sum(abs(k)) FROM t",
+        "SELECT sum(CAST(x AS string)) FROM t",
+        "SELECT sum(upper(k)) FROM t",
+        "SELECT sum(m) FROM (SELECT max(k) AS m FROM t) z",
+        "SELECT sum(coalesce(v, k)) FROM t",
+        "SELECT sum(CASE WHEN v > 1 THEN v ELSE '1' END) FROM t",
+        # What a function makes of a float.
+        "SELECT max(upper(CAST(s AS string))) FROM (SELECT sum(x) AS s FROM t) z",
+        "SELECT sum(length(x)) FROM t",
+        "SELECT max(round(p, 1)), max(unknown_function(v)) FROM t",
         # Floats, by whatever name.
         "SELECT sum(x) FROM t",
         "SELECT max(y) FROM t",

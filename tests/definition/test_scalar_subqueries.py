@@ -46,6 +46,14 @@ SCALARS = {
             "SELECT max(n) + max(w) FROM c, u)"
         ]
     },
+    # What may be rounded in another way at the next evaluation is no value to compare with.
+    "SELECT d FROM t WHERE v > (SELECT avg(CAST(w AS double)) FROM u)": {},
+    "SELECT d FROM t WHERE v > (SELECT sum(CAST(w AS string)) FROM u)": {},
+    "SELECT d FROM t WHERE v > (SELECT stddev(w) FROM u)": {},
+    "SELECT d FROM t WHERE v > (SELECT try_sum(w) FROM u)": {},
+    "WITH c AS (SELECT d, sum(w / 3) AS s FROM u GROUP BY d) SELECT d FROM t WHERE v > (SELECT max(s) FROM c)": {},
+    "SELECT d FROM t WHERE v > (SELECT sum(w) / 3 FROM u)": {1: ["(SELECT sum(w) / 3 FROM u)"]},
+    "SELECT d FROM t WHERE v > (SELECT max(CAST(w AS double)) FROM u)": {1: ["(SELECT max(CAST(w AS double)) FROM u)"]},
     # Not lists of rows, nor relations.
     "SELECT d FROM t WHERE v IN (SELECT w FROM u) AND EXISTS (SELECT 1 FROM u)": {},
     "SELECT d FROM (SELECT d FROM t) x JOIN (SELECT w FROM u) y ON true UNION (SELECT d FROM t)": {},

@@ -138,6 +138,12 @@ BESIDE_THE_FIRST = {
     "(SELECT w, CASE WHEN id IN (SELECT id FROM one) THEN 1 ELSE 2 END AS f FROM t1) x JOIN t2 c ON c.id = x.f",
     "a list looks for it": f"WITH {_ONE} SELECT c.w AS k, x.w + 0 AS y FROM "
     "(SELECT w, EXISTS (SELECT 1 FROM one WHERE one.id = b.id) AS f FROM t1 b) x JOIN t2 c ON (c.id = 1) = x.f",
+    "beside what is looked for": f"SELECT q.w AS k, q.d FROM {NUMBERED_ROWS} q WHERE q.n = 1 "
+    "AND EXISTS (SELECT 1 FROM t1 b WHERE b.region = q.region)",
+    "beside a list that looks for it": f"SELECT q.w AS k, EXISTS (SELECT 1 FROM t1 b WHERE b.region = q.region) AS f "
+    f"FROM {NUMBERED_ROWS} q WHERE q.n = 1",
+    "one of two": f"SELECT q.w AS k, q.d FROM {NUMBERED_ROWS} q WHERE q.n = 2 "
+    "OR EXISTS (SELECT 1 FROM t1 b WHERE b.region = q.region AND b.id = q.id)",
     "UNPIVOT": f"WITH {_ONE} SELECT b.w AS k, u.val + 0 AS y FROM (SELECT id FROM one) q "
     "UNPIVOT (val FOR name IN (id)) u JOIN t1 b ON b.id = u.val",
     "LATERAL": f"WITH {_ONE} SELECT b.w AS k, b.v + 0 AS y FROM t2 c "

@@ -174,7 +174,7 @@ def asked(sql: str, references: tuple[TableReference, ...], known: Known) -> Ask
     reach, ruled_out = reach_of(relation, found, parsed, copies.sql), frozenset(o.index for o in relation.ruled_out)
     scopes = NameScopes(columns)
     settled = settled_nodes(relation.findings)
-    scalars = scalar_subqueries(parsed, found, scopes, settled)
+    scalars = scalar_subqueries(parsed, found, scopes, settled, known.types)
     blocks = blocks_of(parsed, copies.sql, scopes, settled)
     questions = {o.index: question for o, question in relation.questions.items() if not o.uses}
     moved = moved_terms(parsed, copies.sql, scalars, questions) if scalars else {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
@@ -21,6 +21,7 @@ from dbt.adapters.icebergmv.maintenance.definition.name_scopes import NameScopes
 from dbt.adapters.icebergmv.maintenance.definition.on_demand import OnDemand
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import text_edits
+from dbt.adapters.icebergmv.maintenance.definition.repeatable import is_rounded
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import depends_on_order
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Edit
@@ -163,16 +164,25 @@ def _reads_the_same(found: exp.Expr, select: exp.Select) -> bool:
 
 
 def scalar_subqueries(
-    parsed: ParsedSql, references: tuple[TableReference, ...], scopes: NameScopes, settled: Collection[int] = ()
+    parsed: ParsedSql,
+    references: tuple[TableReference, ...],
+    scopes: NameScopes,
+    settled: Collection[int] = (),
+    types: Mapping[str, Iterable[str | None]] | None = None,
 ) -> dict[int, tuple[Part, ...]]:
-    """Return, for references inside scalar subqueries that read no row around them, the places, outer ones first."""
+    """Return, for references inside scalar subqueries that read no row around them, the places, outer ones first.
+
+    Left out are those whose value may be another one at the next evaluation, also if it is only rounded in another way:
+    the stored rows need not have been compared with the value that is computed now for what was. `types` gives the
+    Spark types of all base columns of a name.
+    """
     whole = Span(0, len(parsed.tokens))
     found: dict[int, tuple[Part, ...]] = {}
     for subquery in parsed.tree.find_all(exp.Subquery, bfs=False):
         query = subquery.this
         if not isinstance(query, exp.Query) or not _is_scalar(subquery) or not _is_closed(query, query, scopes):
             continue
-        if _depends_on_order([query], parsed, settled):
+        if _depends_on_order([query], parsed, settled) or _is_rounded(query, parsed, types or {}):
             continue
         around, with_end = parentheses_around(query, whole, parsed.tokens), _end_of_with([query], query, parsed)
         if around is None or with_end is None:
@@ -182,6 +192,10 @@ def scalar_subqueries(
             place = Part(start, end, with_end)
             found[index] = (*found.get(index, ()), place)
     return {r.index: found[r.index] for r in references if r.index in found}
+
+
+def _is_rounded(query: exp.Query, parsed: ParsedSql, types: Mapping[str, Iterable[str | None]]) -> bool:
+    return is_rounded(parsed.tree if _ctes_outside([query]) else query, types)
 
 
 def _depends_on_order(read: Sequence[exp.Expr], parsed: ParsedSql, settled: Collection[int]) -> bool:

@@ -18,8 +18,9 @@ from sqlglot.tokens import Token, TokenType
 from dbt.adapters.icebergmv.maintenance.definition.nodes import choices_of
 from dbt.adapters.icebergmv.maintenance.definition.order_dependence import COLLATION, order_dependence
 from dbt.adapters.icebergmv.maintenance.definition.parsing import cast_type
+from dbt.adapters.icebergmv.maintenance.definition.rules.rounded_values import MOMENTS, SUMS
 from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import is_of_rows, numbers_rows
-from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
+from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import AVERAGED_AS_DOUBLES, decimal_of
 
@@ -30,7 +31,7 @@ _OF_EXACT: Mapping[str, type[exp.Expr]] = {"sum": exp.Sum, "min": exp.Min, "max"
 _EXACT_TYPES = frozenset(
     [
         *("tinyint", "smallint", "int", "integer", "long", "bigint", "boolean"),
-        *("string", "binary", "date", "timestamp", "timestamp_ntz"),
+        *("binary", "date", "timestamp", "timestamp_ntz"),
     ]
 )
 _MOST_DIGITS = 28
@@ -40,8 +41,12 @@ _EXACT_IN_DOUBLE = 2**53
 _LARGEST = {"tinyint": 2**7, "smallint": 2**15, "int": 2**31}
 _ANY_DIGITS = 99
 """What is taken of an alias before anything is known of it."""
+_TEXT = -1
+"""In place of digits: a text, which is exact. Where it is computed with, Spark makes a double of it."""
 
-_SAME = (exp.Paren, exp.Alias, exp.Neg, exp.Abs, exp.Filter, exp.Window, exp.Max, exp.Min, exp.Subquery)
+_SAME = (exp.Paren, exp.Alias, exp.Filter, exp.Window, exp.Max, exp.Min, exp.Subquery)
+_OF_ONE_NUMBER = (exp.Neg, exp.Abs)
+_WORDS = (exp.Var, exp.DataType)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Mod)
 _EXACT = (exp.Boolean, exp.Predicate, exp.Connector, exp.Not, exp.Count, exp.CountIf, exp.IntDiv)
 
@@ -83,6 +88,18 @@ def repeatable(
     return tuple(condition for condition in averaged if condition is not None)
 
 
+def is_rounded(query: exp.Expr, types: Mapping[str, Iterable[str | None]]) -> bool:
+    """Return whether a sum or an average in a query may be rounded in one way or another; `types` as above.
+
+    An average of whole numbers is not taken for that: it is exact as far as a double has their sum.
+    """
+    calls = [(call, written_name(call)) for call in query.find_all(exp.Func)]
+    if any(name in MOMENTS for _, name in calls):
+        return True
+    sums = [call for call, name in calls if name in SUMS]
+    return bool(sums) and not all(map(_Kinds(query, {name: [*found] for name, found in types.items()}).is_number, sums))
+
+
 def _may_tie(query: exp.Expr, called: Sequence[str], settled: Collection[int]) -> bool:
     """Return whether the order of rows that tie may decide a value, given the names of all that is called."""
     windows = list(query.find_all(exp.Window))
@@ -111,7 +128,7 @@ def _largest_decimal(of: str | None) -> int | None:
 
 
 class _Kinds:
-    """Knows what values expressions have: decimals (their least precision), other exact ones (0), or perhaps floats.
+    """Knows what values expressions have: decimals (their least precision), other exact ones (0), texts, or floats.
 
     A name stands for every column and every alias of that name together, and for what a set operation shows under it.
     """
@@ -139,10 +156,16 @@ class _Kinds:
     def is_exact(self, call: exp.Expr) -> bool:
         """Return whether an aggregate gives one value in whatever order its arguments come."""
         digits = self._digits(call.this)
+        if digits == _TEXT:
+            return isinstance(call, (exp.Min, exp.Max))
         return digits is not None and (digits > AVERAGED_AS_DOUBLES or not isinstance(call, exp.Avg))
 
+    def is_number(self, call: exp.Func) -> bool:
+        """Return whether what an aggregate is of is a whole number or a decimal."""
+        return self._number(call.this if isinstance(call, (exp.Sum, exp.Avg)) else None) is not None
+
     def _digits(self, node: exp.Expr | None) -> int | None:
-        """Return the least precision of a decimal, 0 for another exact value, None for what may be a float."""
+        """Return the least precision of a decimal, 0 for another exact value, _TEXT, None for what may be a float."""
         match node:
             case exp.Column():
                 is_field = node.table.lower() in self._names
@@ -152,7 +175,7 @@ class _Kinds:
             case exp.Cast() | exp.TryCast():
                 return _of_type(cast_type(node.to))
             case exp.Sum():
-                digits = self._digits(node.this)
+                digits = self._number(node.this)
                 return digits + 10 if digits else digits
             case exp.Avg():
                 digits = self._digits(node.this)
@@ -164,9 +187,28 @@ class _Kinds:
         if isinstance(node, _EXACT):
             return 0
         if isinstance(node, _ARITHMETIC):
-            found = [self._digits(node.this), self._digits(node.expression)]
+            found = [self._number(node.this), self._number(node.expression)]
             return None if None in found else max(d for d in found if d is not None)
-        return self._digits(node.this) if isinstance(node, _SAME) else None
+        if isinstance(node, _OF_ONE_NUMBER):
+            return self._number(node.this)
+        if isinstance(node, _SAME):
+            return self._digits(node.this)
+        return self._of_call(node) if isinstance(node, exp.Func) else None
+
+    def _of_call(self, call: exp.Func) -> int | None:
+        """Return the same of a function of one row; where an argument may be a float, so may what it gives."""
+        arguments = [part for part in call.iter_expressions() if not isinstance(part, _WORDS)]
+        if any(self._digits(argument) is None for argument in arguments):
+            return None
+        function = known_of(written_name(call))
+        if function.always_text:
+            return _TEXT
+        # Of what gives a number some give decimals; of these the digits are not known.
+        return 0 if function.always_time or function.always_number else None
+
+    def _number(self, node: exp.Expr | None) -> int | None:
+        digits = self._digits(node)
+        return None if digits == _TEXT else digits
 
 
 def _named(query: exp.Expr) -> list[tuple[str, exp.Expr]] | None:
@@ -185,7 +227,9 @@ def _least(found: Sequence[int | None]) -> int | None:
 
 
 def _of_literal(literal: exp.Literal) -> int | None:
-    if literal.is_string or literal.this.isdigit():
+    if literal.is_string:
+        return _TEXT
+    if literal.this.isdigit():
         return 0
     digits = literal.this.replace(".", "", 1)
     return max(1, len(digits.lstrip("0"))) if digits.isdigit() else None
@@ -196,4 +240,4 @@ def _of_type(spark_type: str | None) -> int | None:
     decimal = decimal_of(of)
     if decimal is not None:
         return decimal[0] if decimal[0] <= _MOST_DIGITS else None
-    return 0 if of in _EXACT_TYPES else None
+    return _TEXT if of == "string" else 0 if of in _EXACT_TYPES else None

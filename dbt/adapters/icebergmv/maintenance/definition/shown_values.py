@@ -131,7 +131,7 @@ def _are_shown_together(parsed: ParsedSql, relation: TrackedRelation, settled: C
 
 def _are_groups_known(relation: TrackedRelation) -> bool:
     """Return whether it is known of each value that depends on an order of rows of which groups it is."""
-    return all(column.tied_to for column in relation.columns or () if column.has_ties)
+    return all(column.tied_to for column in relation.columns or () if column.is_tied)
 
 
 def _has_one_value(column: TrackedColumn, shown: frozenset[int]) -> bool:
@@ -141,7 +141,7 @@ def _has_one_value(column: TrackedColumn, shown: frozenset[int]) -> bool:
 
 def _groups_shown(relation: TrackedRelation) -> frozenset[int]:
     """Return the SELECTs whose groups a relation shows, as far as it is known."""
-    return frozenset[int]().union(*(c.tied_to for c in relation.columns or () if c.has_ties))
+    return frozenset[int]().union(*(c.tied_to for c in relation.columns or () if c.is_tied))
 
 
 def dependence_left(parsed: ParsedSql, settled: Collection[int]) -> str | None:

@@ -27,9 +27,10 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conju
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_clause import TrackQuery, track_from
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources, are_comparable, through
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import has_grouping_sets, is_aggregate
-from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import shows_ties
+from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import reads_ties, shows_ties
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
+    Edit,
     Occurrence,
     Scope,
     TrackedColumn,
@@ -114,6 +115,10 @@ def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: 
         found = with_questions(found, {})
     if outer.relation.has_ties or _names_ties(query, use, outer) or (shows_ties(inside) and not _is_test(use)):
         return found
+    beside_all_rows = _without_tied_terms(inside, query, select, outer)
+    if beside_all_rows is None:
+        return found
+    inside = beside_all_rows
     rows = _listed(query, use, inside, names)
     if place == "where":
         return filtered_by(found, query, inside, rows)
@@ -124,6 +129,19 @@ def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: 
         asked = {o: question for o, question in inside.questions.items() if reads_row or o in rows}
         return listed_by(found, query, asked, rows)
     return found
+
+
+def _without_tied_terms(
+    inside: TrackedRelation, query: exp.Query, select: exp.Select, outer: Sources
+) -> TrackedRelation | None:
+    """Return a subquery whose questions find rows of FROM however ties are broken; None where its own term says how."""
+    where = select.args.get("where")
+    tied = [] if where is None else [term for term in conjuncts(where.this) if reads_ties(term, outer)]
+    if any(node is query for term in tied for node in term.walk()):
+        return None
+    edits = frozenset(Edit("all rows", id(term)) for term in tied)
+    questions = {o: replace(question, edits=question.edits | edits) for o, question in inside.questions.items()}
+    return replace(inside, questions=questions)
 
 
 def _is_known_in_where(query: exp.Select, use: exp.Expr | None, select: exp.Select, outer: Names) -> bool:

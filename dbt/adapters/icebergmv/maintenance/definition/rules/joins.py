@@ -106,7 +106,7 @@ def _with_ties(left: Sources, right: Sources, both: Sources, join: exp.Join, pai
 
 
 def _with_tie(slot: Slot) -> Slot:
-    return replace(slot, column=replace(slot.column, has_ties=True))
+    return replace(slot, column=replace(slot.column, has_ties=True, is_rounded=False))
 
 
 def _that_must_match(left: Sources, right: Sources, side: str, kind: str) -> range:
@@ -223,6 +223,7 @@ def _coalesced(
     column = replace(column, keeps_equal=keeps)
     below = [c.tied_below for c in (left, right) if c.has_ties]
     column = replace(column, has_ties=bool(below), tied_below=frozenset.intersection(*below) if below else frozenset())
+    column = replace(column, is_rounded=bool(below) and not (left.is_tied or right.is_tied))
     slot = Slot("", column, plain=False)
     return replace(sources, slots=(*sources.slots, slot), merged={**sources.merged, pair: len(sources.slots)})
 

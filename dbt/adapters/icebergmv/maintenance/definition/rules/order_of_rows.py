@@ -17,6 +17,8 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
+from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
+from dbt.adapters.icebergmv.maintenance.definition.rules.rounded_values import is_rounded
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Edit, Occurrence, TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import is_of_rows, numbers_rows
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
@@ -51,6 +53,12 @@ def reads_ties(node: exp.Expr, sources: Sources) -> bool:
     return depends_on_order(node, sources.settled) or any(sources.slots[slot].column.has_ties for slot in slots)
 
 
+def picks_values(node: exp.Expr, sources: Sources) -> bool:
+    """Return the same of an expression, but for values that are only rounded in another way."""
+    slots = sources.slots_in(node)
+    return depends_on_order(node, sources.settled) or any(sources.slots[slot].column.is_tied for slot in slots)
+
+
 def tied_below(node: exp.Expr, sources: Sources) -> frozenset[Occurrence]:
     """Return the occurrences among whose rows all those are on whose order an expression of FROM depends.
 
@@ -74,10 +82,10 @@ def all_edits(edits: Iterable[frozenset[Edit] | None]) -> frozenset[Edit] | None
     return None if None in found else frozenset(edit for several in found for edit in several or ())
 
 
-def rows_by_ties(select: exp.Select, sources: Sources, relation: TrackedRelation) -> TrackedRelation:
+def rows_by_ties(select: exp.Select, names: Names, relation: TrackedRelation) -> TrackedRelation:
     """Return the relation of a SELECT with what the order of rows has to do with which rows it has."""
-    below = sources.relation
-    if not below.has_ties and not chosen_by_ties(select, sources):
+    sources, below = names.sources, names.sources.relation
+    if not below.has_ties and not chosen_by_ties(select, names):
         return relation
     where, having, qualify = (select.args.get(a) for a in ("where", "having", "qualify"))
     edits = below.loosened if below.has_ties else frozenset()
@@ -90,10 +98,11 @@ def rows_by_ties(select: exp.Select, sources: Sources, relation: TrackedRelation
     return replace(relation, has_ties=True, loosened=loosened)
 
 
-def chosen_by_ties(select: exp.Select, sources: Sources) -> bool:
+def chosen_by_ties(select: exp.Select, names: Names) -> bool:
     """Return whether which rows a SELECT has, of those of its FROM, depends on the order of rows."""
-    clauses = (select.args.get(a) for a in ("where", "having", "qualify"))
-    is_chosen = any(reads_ties(clause, sources) for clause in clauses if clause is not None)
+    sources = names.sources
+    clauses = [clause for a in ("where", "having", "qualify") if (clause := select.args.get(a)) is not None]
+    is_chosen = any(reads_ties(clause, sources) or is_rounded(clause, names) for clause in clauses)
     return is_chosen or _names_tied_alias(select, sources) or _puts_ties_together(select, sources)
 
 

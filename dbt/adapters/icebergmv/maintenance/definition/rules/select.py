@@ -41,12 +41,14 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.literal_types import ty
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import (
     chosen_by_ties,
     depends_on_order,
+    picks_values,
     reads_ties,
     rows_by_ties,
     shows_ties,
     tied_below,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
+from dbt.adapters.icebergmv.maintenance.definition.rules.rounded_values import is_rounded
 from dbt.adapters.icebergmv.maintenance.definition.rules.shown_groups import only_shown, with_groups
 from dbt.adapters.icebergmv.maintenance.definition.rules.static_filters import static_filters
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
@@ -99,7 +101,7 @@ def track_select(select: exp.Select, scope: Scope, track: TrackQuery) -> Tracked
     result = TrackedRelation(
         columns, below.occurrences, obstacles, deltas, below.questions, unlisted(select, names), below.ruled_out
     )
-    result = rows_by_ties(select, names.sources, result)
+    result = rows_by_ties(select, names, result)
     if columns is None and depends_on_order(select, names.sources.settled):
         result = replace(result, has_ties=True, loosened=None)
     shown = only_shown(select, names, result)
@@ -116,7 +118,7 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
     groups = None if grouping is None else _grouping_keys(grouping, names)
     windows = window_partitions(select, names, grouping)
     made = _made(select, names, grouping)
-    rows_have_ties = names.sources.relation.has_ties or chosen_by_ties(select, names.sources)
+    rows_have_ties = names.sources.relation.has_ties or chosen_by_ties(select, names)
     columns: list[TrackedColumn] = []
     for expression in select.expressions:
         if isinstance(expression, exp.Star) or (isinstance(expression, exp.Column) and expression.is_star):
@@ -143,8 +145,10 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
             column = TrackedColumn(expression.output_name, names.tracks(key), key.type, required)
             column = behind_windows(column, key, windows, names)
         answered, kind = made.answers(expression), kind_of(expression, names)
-        has_ties = reads_ties(expression, names.sources) or (rows_have_ties and _reads_other_rows(expression))
+        is_tied = picks_values(expression, names.sources) or (rows_have_ties and _reads_other_rows(expression))
+        has_ties = is_tied or is_rounded(expression, names) or reads_ties(expression, names.sources)
         column = replace(column, answered=frozenset() if has_ties else answered, kind=kind, has_ties=has_ties)
+        column = replace(column, is_rounded=has_ties and not is_tied)
         column = replace(column, tied_below=tied_below(expression, names.sources))
         column = replace(column, is_unsettled=has_ties or _is_unsettled(expression, names))
         column = replace(column, keeps_equal=keeps_equal(expression, names))

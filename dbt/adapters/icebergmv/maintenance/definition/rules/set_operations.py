@@ -54,6 +54,7 @@ def track_set_operation(
             is_unsettled=a.is_unsettled or b.is_unsettled,
             keeps_equal=a.keeps_equal and b.keeps_equal and not _may_be_text(a, b),
             has_ties=a.has_ties or b.has_ties,
+            is_rounded=(a.has_ties or b.has_ties) and not (a.is_tied or b.is_tied),
             tied_below=a.tied_below | b.tied_below,
         )
         for a, b in zip(left.columns, right.columns, strict=True)

@@ -43,13 +43,13 @@ def with_groups(column: TrackedColumn, item: exp.Expr, select: exp.Select, names
     known = [part for part in read if part is not None]
     if is_grouped:
         # Its rows are its groups. What they are made of must not depend on an order below.
-        is_own = column.has_ties and depends_on_order(item, names.sources.settled)
-        shown = of_groups if is_own and not any(part.has_ties for part in known) else frozenset[int]()
+        is_own = column.is_tied and depends_on_order(item, names.sources.settled)
+        shown = of_groups if is_own and not any(part.is_tied for part in known) else frozenset[int]()
         return replace(column, tied_to=shown, one_in=of_groups)
     one_in = frozenset[int]() if None in read else _in_all([part.one_in for part in known])
-    tied = [part.tied_to for part in known if part.has_ties]
+    tied = [part.tied_to for part in known if part.is_tied]
     shown = frozenset[int]().union(*tied) if all(tied) and None not in read else frozenset()
-    return replace(column, tied_to=shown if column.has_ties else frozenset(), one_in=one_in)
+    return replace(column, tied_to=shown if column.is_tied else frozenset(), one_in=one_in)
 
 
 def with_joined_groups(both: Sources, found: Iterable[Equality], offset: int, side: str) -> Sources:
@@ -80,8 +80,8 @@ def only_shown(select: exp.Select, names: Names, relation: TrackedRelation) -> t
     """Return that which rows a SELECT has, and what it shows besides values of groups, depends on no order of rows."""
     if relation.columns is None or relation.has_ties or names.sources.unknown:
         return ()
-    is_tied_below = any(slot.column.has_ties for slot in names.sources.slots)
-    shown = [column for column in relation.columns if column.has_ties]
+    is_tied_below = any(slot.column.is_tied for slot in names.sources.slots)
+    shown = [column for column in relation.columns if column.is_tied]
     if not is_tied_below and not shown:
         return (OnlyShown(id(select)),)
     known = _PASSING if is_tied_below else _GROUPING
@@ -104,7 +104,7 @@ def _may_name_one(select: exp.Select, names: Names, shown: Sequence[TrackedColum
     That is by the alias of another item, as a struct of which it reads a field, or among all columns together, as in
     `struct(*)`. ORDER BY decides nothing.
     """
-    tied = {slot.column.name.lower() for slot in names.sources.slots if slot.column.has_ties}
+    tied = {slot.column.name.lower() for slot in names.sources.slots if slot.column.is_tied}
     tied |= {column.name.lower() for column in shown}
     joins = (join.args.get("on") for join in select.args.get("joins") or ())
     parts = (*select.expressions, *joins, *(select.args.get(name) for name in ("where", "group", "having")))

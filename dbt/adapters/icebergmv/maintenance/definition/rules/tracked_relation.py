@@ -69,10 +69,11 @@ class TrackedColumn:
 
     `answered` holds the occurrences whose question (see Question) this column is an answer to. `kind` is that of its
     values, as far as it is known (see exactness.py). `has_ties`: a value that depends on the order of rows is a part of
-    it, so that it answers nothing; `tied_below` are the occurrences among whose rows it is. `is_unsettled`: that, or a
-    subquery in a SELECT list, is a part of it, so that no region may name it. `tied_to` are the SELECTs whose groups
-    such a value is of, by their id() (none: not known); in all rows of a group of those in `one_in` it is one value.
-    `keeps_equal`: rows of tables that are equal in what they are grouped or joined by are not told apart by it.
+    it, so that it answers nothing; `tied_below` are the occurrences among whose rows it is. `is_rounded`: such a value
+    is one number, rounded in one way or another. `is_unsettled`: that, or a subquery in a SELECT list, is a part of it,
+    so that no region may name it. `tied_to` are the SELECTs whose groups such a value is of, by their id() (none: not
+    known); in all rows of a group of those in `one_in` it is one value. `keeps_equal`: rows of tables that are equal in
+    what they are grouped or joined by are not told apart by it.
     """
 
     name: str
@@ -83,10 +84,16 @@ class TrackedColumn:
     kind: Kind | None = None
     is_unsettled: bool = False
     has_ties: bool = False
+    is_rounded: bool = False
     tied_below: frozenset[Occurrence] = frozenset()
     tied_to: frozenset[int] = frozenset()
     one_in: frozenset[int] = frozenset()
     keeps_equal: bool = False
+
+    @property
+    def is_tied(self) -> bool:
+        """Return whether one of several values of rows is a part of it."""
+        return self.has_ties and not self.is_rounded
 
     @property
     def exact(self) -> bool:
