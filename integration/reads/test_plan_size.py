@@ -38,7 +38,7 @@ MOST = {
 @pytest.fixture(
     scope="module",
     params=[
-        pytest.param((*case, most), marks=[] if (most, case[1]) == (4, "small") else [pytest.mark.long])
+        pytest.param((*case, most), marks=[] if (most, *case) == (4, "column", "small") else [pytest.mark.long])
         for most in (4, 8)
         for case in MOST
     ],

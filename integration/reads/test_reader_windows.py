@@ -118,9 +118,7 @@ PARTS = (0, *(pytest.param(part, marks=pytest.mark.long) for part in range(1, 6)
 
 
 @pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize(
-    "query", [pytest.param(q, marks=pytest.mark.long) if q.startswith("after") else q for q in QUERIES]
-)
+@pytest.mark.parametrize("query", [q if q == "alone" else pytest.param(q, marks=pytest.mark.long) for q in QUERIES])
 def test_commits_between_two_loads(world: World, query: str, part: int) -> None:
     statement = QUERIES[query].format(v=f"lake.{world.lake.schema}")
     _, loads = world.read(statement, (0, 1, 2), 99, 99)
