@@ -51,6 +51,7 @@ SCALARS = {
     "SELECT d FROM t WHERE v > (SELECT sum(CAST(w AS string)) FROM u)": {},
     "SELECT d FROM t WHERE v > (SELECT stddev(w) FROM u)": {},
     "SELECT d FROM t WHERE v > (SELECT try_sum(w) FROM u)": {},
+    "SELECT d FROM t WHERE v > (SELECT var_pop(w) FROM u)": {},
     "WITH c AS (SELECT d, sum(w / 3) AS s FROM u GROUP BY d) SELECT d FROM t WHERE v > (SELECT max(s) FROM c)": {},
     "SELECT d FROM t WHERE v > (SELECT sum(w) / 3 FROM u)": {1: ["(SELECT sum(w) / 3 FROM u)"]},
     "SELECT d FROM t WHERE v > (SELECT max(CAST(w AS double)) FROM u)": {1: ["(SELECT max(CAST(w AS double)) FROM u)"]},

@@ -90,6 +90,10 @@ def test_what_cannot_be_of_one_row_is_refreshed_in_full(sql: str) -> None:
     assert analysed(sql, "f").always_full == NOT_OF_A_ROW.format("f")
 
 
+def test_one_that_has_the_name_of_an_aggregate_is_none() -> None:
+    assert analysed("SELECT d, s.sum(v) AS x FROM t", "s.sum").always_full == NOT_OF_A_ROW.format("s.sum")
+
+
 @pytest.mark.parametrize(
     ("sql", "reason"),
     [

@@ -16,7 +16,7 @@ from dbt.adapters.icebergmv.maintenance.definition.name_scopes import NameScopes
 from dbt.adapters.icebergmv.maintenance.definition.on_demand import OnDemand
 from dbt.adapters.icebergmv.maintenance.definition.order_dependence import names_collation
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
-from dbt.adapters.icebergmv.maintenance.definition.parts import Part, blocks_of, scalar_subqueries
+from dbt.adapters.icebergmv.maintenance.definition.parts import Part, blocks_of, scalar_subqueries, unsure_parts
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import text_edits
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.constants import tells_apart, without_literals
@@ -174,8 +174,9 @@ def asked(sql: str, references: tuple[TableReference, ...], known: Known) -> Ask
     reach, ruled_out = reach_of(relation, found, parsed, copies.sql), frozenset(o.index for o in relation.ruled_out)
     scopes = NameScopes(columns)
     settled = settled_nodes(relation.findings)
-    scalars = scalar_subqueries(parsed, found, scopes, settled, known.types)
-    blocks = blocks_of(parsed, copies.sql, scopes, settled)
+    unsure = unsure_parts(parsed, settled, known.types)
+    scalars = scalar_subqueries(parsed, found, scopes, unsure)
+    blocks = blocks_of(parsed, copies.sql, scopes, unsure)
     questions = {o.index: question for o, question in relation.questions.items() if not o.uses}
     moved = moved_terms(parsed, copies.sql, scalars, questions) if scalars else {}
     # The rows of a CTE, asked once more, may be others than those that the stored rows come from.

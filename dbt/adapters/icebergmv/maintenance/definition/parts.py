@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import takewhile
 
 from sqlglot import exp
@@ -57,23 +57,29 @@ class Part:
     filters: bool = False
 
 
-def blocks_of(parsed: ParsedSql, sql: str, scopes: NameScopes, settled: Collection[int] = ()) -> Mapping[int, Part]:
+def blocks_of(
+    parsed: ParsedSql, sql: str, scopes: NameScopes, unsure: Callable[[Sequence[exp.Expr]], bool]
+) -> Mapping[int, Part]:
     """Return, for references, the FROM and WHERE that read them, where all that comes of their rows passes both.
+
+    There is none where these parts are `unsure`: asked alone, they may give other rows than the stored ones come from.
 
     That is so for a table that is joined by INNER JOIN, or on the preserved side: it gives its SELECT rows that FROM
     and WHERE make of its own. Where they make none of the rows that changed, the SELECT is what it was. PIVOT adds rows
     up before WHERE, so there it is not so. Without some terms of an AND, WHERE lets more rows pass, never fewer.
     """
     tables = (table for table in parsed.tree.find_all(exp.Table) if CTE_INDEX in table.meta)
-    return OnDemand({table.meta[CTE_INDEX]: partial(_block, table, parsed, sql, scopes, settled) for table in tables})
+    return OnDemand({table.meta[CTE_INDEX]: partial(_block, table, parsed, sql, scopes, unsure) for table in tables})
 
 
-def _block(table: exp.Table, parsed: ParsedSql, sql: str, scopes: NameScopes, settled: Collection[int]) -> Part | None:
+def _block(
+    table: exp.Table, parsed: ParsedSql, sql: str, scopes: NameScopes, unsure: Callable[[Sequence[exp.Expr]], bool]
+) -> Part | None:
     select = table.parent.parent if isinstance(table.parent, (exp.From, exp.Join)) else None
     if not isinstance(select, exp.Select) or table.args.get("joins") or not _all_passes(table, select):
         return None
     tokens, read = parsed.tokens, _read_of(select)
-    if _depends_on_order(read, parsed, settled):
+    if unsure(read):
         return None
     first, behind = from_of(select, tokens), before_grouping(select, tokens)
     with_end = _end_of_with(read, select, parsed)
@@ -167,14 +173,12 @@ def scalar_subqueries(
     parsed: ParsedSql,
     references: tuple[TableReference, ...],
     scopes: NameScopes,
-    settled: Collection[int] = (),
-    types: Mapping[str, Iterable[str | None]] | None = None,
+    unsure: Callable[[Sequence[exp.Expr]], bool],
 ) -> dict[int, tuple[Part, ...]]:
     """Return, for references inside scalar subqueries that read no row around them, the places, outer ones first.
 
-    Left out are those whose value may be another one at the next evaluation, also if it is only rounded in another way:
-    the stored rows need not have been compared with the value that is computed now for what was. `types` gives the
-    Spark types of all base columns of a name.
+    Left out are those that are `unsure`: the stored rows need not have been compared with the value that is computed
+    now for what was.
     """
     whole = Span(0, len(parsed.tokens))
     found: dict[int, tuple[Part, ...]] = {}
@@ -182,7 +186,7 @@ def scalar_subqueries(
         query = subquery.this
         if not isinstance(query, exp.Query) or not _is_scalar(subquery) or not _is_closed(query, query, scopes):
             continue
-        if _depends_on_order([query], parsed, settled) or _is_rounded(query, parsed, types or {}):
+        if unsure([query]):
             continue
         around, with_end = parentheses_around(query, whole, parsed.tokens), _end_of_with([query], query, parsed)
         if around is None or with_end is None:
@@ -194,13 +198,23 @@ def scalar_subqueries(
     return {r.index: found[r.index] for r in references if r.index in found}
 
 
-def _is_rounded(query: exp.Query, parsed: ParsedSql, types: Mapping[str, Iterable[str | None]]) -> bool:
-    return is_rounded(parsed.tree if _ctes_outside([query]) else query, types)
+def unsure_parts(
+    parsed: ParsedSql, settled: Collection[int], types: Mapping[str, Iterable[str | None]]
+) -> Callable[[Sequence[exp.Expr]], bool]:
+    """Return what says of parts of a query whether, asked alone, they may give other rows at each evaluation.
 
+    That is by ties, or by a sum that is rounded in another way. `types` gives the Spark types of all base columns of a
+    name. With a CTE from outside the parts are the whole text.
+    """
+    is_any_rounded = cache(lambda: is_rounded(parsed.tree, types))
 
-def _depends_on_order(read: Sequence[exp.Expr], parsed: ParsedSql, settled: Collection[int]) -> bool:
-    """Return whether parts of a query, asked alone, may give other rows than those that the stored ones come from."""
-    return any(depends_on_order(part, settled) for part in ([parsed.tree] if _ctes_outside(read) else read))
+    def unsure(read: Sequence[exp.Expr]) -> bool:
+        parts = [parsed.tree] if _ctes_outside(read) else read
+        if any(depends_on_order(part, settled) for part in parts):
+            return True
+        return is_any_rounded() and any(is_rounded(part, types) for part in parts)
+
+    return unsure
 
 
 def _end_of_with(read: Sequence[exp.Expr], query: exp.Query, parsed: ParsedSql) -> int | None:

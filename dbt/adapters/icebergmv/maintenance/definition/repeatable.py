@@ -94,7 +94,7 @@ def is_rounded(query: exp.Expr, types: Mapping[str, Iterable[str | None]]) -> bo
     An average of whole numbers is not taken for that: it is exact as far as a double has their sum.
     """
     calls = [(call, written_name(call)) for call in query.find_all(exp.Func)]
-    if any(name in MOMENTS for _, name in calls):
+    if any(name in MOMENTS or isinstance(call, exp.VariancePop) for call, name in calls):
         return True
     sums = [call for call, name in calls if name in SUMS]
     return bool(sums) and not all(map(_Kinds(query, {name: [*found] for name, found in types.items()}).is_number, sums))

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
-from dbt.adapters.icebergmv.maintenance.definition.spark_functions import FUNCTIONS
+from dbt.adapters.icebergmv.maintenance.definition.spark_functions import FUNCTIONS, known_of
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 
 _OF_ICEBERG = frozenset(["bucket", "truncate", "years", "months", "days", "hours", "iceberg_version"])
@@ -32,7 +32,7 @@ def unknown_function(nodes: Nodes, deterministic: Collection[str] = ()) -> str |
     for name, call in _calls(nodes):
         if name.lower() not in deterministic:
             return f"{name}() is a user-defined function, and deterministic_functions does not name it"
-        if not _is_of_one_row(call):
+        if not _is_of_one_row(call) or known_of(name.rpartition(".")[2]).aggregate:
             return f"{name}() is a user-defined function of many rows, or of many values"
     return None
 

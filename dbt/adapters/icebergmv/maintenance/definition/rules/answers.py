@@ -28,7 +28,7 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
 from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import told_apart
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
-from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import reads_ties, tied_below
+from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import picks_values, tied_below
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names, first_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     CLOCK,
@@ -123,7 +123,7 @@ def filtered(sources: Sources, where: exp.Where, names: Names) -> Sources:
     terms = list(conjuncts(where.this))
     if names.scope.moved in terms and not sources.relation.has_ties:
         sources = _asked_about_the_clock(sources)
-    if any(reads_ties(term, sources) and CLOCK not in tied_below(term, sources) for term in terms):
+    if any(picks_values(term, sources) and CLOCK not in tied_below(term, sources) for term in terms):
         # It would name single rows of those that tie, and leave the others as they are.
         kept = {o: question for o, question in sources.relation.questions.items() if o != CLOCK}
         sources = with_questions(sources, kept)

@@ -31,6 +31,6 @@ def _tracked(
     if recursive:
         below = frozenset(Occurrence(t.meta[CTE_INDEX]) for t in cte.find_all(exp.Table) if CTE_INDEX in t.meta)
         # Which of its rows a window with ties decides is not looked into.
-        has_ties = cte.find(exp.Window) is not None
+        has_ties = cte.find(exp.Window, exp.Having) is not None
         return replace(TrackedRelation(None, below).cut("WITH RECURSIVE"), has_ties=has_ties)
     return under_alias(track(cte.this, scope), cte)

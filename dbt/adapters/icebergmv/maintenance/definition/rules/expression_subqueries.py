@@ -26,6 +26,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts, equalities, term_around
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_clause import TrackQuery, track_from
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources, are_comparable, through
+from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import has_grouping_sets, is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import reads_ties, shows_ties
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
@@ -106,14 +107,14 @@ def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: 
     findings = (*below.findings, *inside.findings)
     below = replace(below, occurrences=below.occurrences | reached, ruled_out=ruled_out, findings=findings)
     if shows_ties(inside):
-        below = replace(below, has_ties=True, loosened=None)
+        below = replace(below, has_ties=True, loosened=_loosened(outer, inside, query, select, place))
     found = replace(outer, relation=below).with_tracks(gained)
     if place == "where" and shows_ties(inside):
         found = without_term(found, term_around(select.args["where"], query))
     if place is None and shows_ties(inside):
         # It may decide which rows are joined.
         found = with_questions(found, {})
-    if outer.relation.has_ties or _names_ties(query, use, outer) or (shows_ties(inside) and not _is_test(use)):
+    if outer.relation.has_ties or _names_ties(query, use, outer) or (_picks_values(inside) and not _is_test(use)):
         return found
     beside_all_rows = _without_tied_terms(inside, query, select, outer)
     if beside_all_rows is None:
@@ -129,6 +130,25 @@ def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: 
         asked = {o: question for o, question in inside.questions.items() if reads_row or o in rows}
         return listed_by(found, query, asked, rows)
     return found
+
+
+def _picks_values(inside: TrackedRelation) -> bool:
+    """Return whether a subquery shows one of several values of rows, and not only one that may be rounded otherwise."""
+    return inside.has_ties or any(column.is_tied for column in inside.columns or ())
+
+
+def _loosened(
+    outer: Sources, inside: TrackedRelation, query: exp.Query, select: exp.Select, place: str | None
+) -> frozenset[Edit] | None:
+    """Return the edits with which FROM shows all rows that there may be, whatever a subquery gives; None: not known."""
+    before = outer.relation.loosened if outer.relation.has_ties else frozenset[Edit]()
+    if before is None or _picks_values(inside):
+        return None
+    if place == "expressions" and not select.args.get("distinct") and not any(map(is_generator, select.expressions)):
+        return before
+    if place == "where":
+        return before | {Edit("all rows", id(term_around(select.args["where"], query)))}
+    return None
 
 
 def _without_tied_terms(

@@ -12,7 +12,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conju
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources, sources_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import with_generated
 from dbt.adapters.icebergmv.maintenance.definition.rules.joins import joined, unknown_join
-from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import shows_ties
+from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import reads_ties, shows_ties
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Deltas, Scope, TrackedRelation
 
@@ -90,7 +90,15 @@ def _lateral(sources: Sources, join: exp.Join, scope: Scope, track: TrackQuery) 
 
 
 def _with_generated(sources: Sources, lateral: exp.Lateral, scope: Scope) -> Sources:
-    return with_generated(generated(sources, lateral.this, Names(sources, scope)), lateral)
+    found = with_generated(generated(sources, lateral.this, Names(sources, scope)), lateral)
+    if not reads_ties(lateral.this, sources):
+        return found
+    added = (
+        replace(s, column=replace(s.column, has_ties=True, is_unsettled=True, answered=frozenset()))
+        for s in found.slots[len(sources.slots) :]
+    )
+    relation = replace(found.relation, has_ties=True, loosened=None)
+    return replace(found, slots=(*sources.slots, *added), relation=relation)
 
 
 def _alias(node: exp.Expr) -> str:

@@ -16,6 +16,7 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
+from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.rounded_values import is_rounded
@@ -89,7 +90,7 @@ def rows_by_ties(select: exp.Select, names: Names, relation: TrackedRelation) ->
         return relation
     where, having, qualify = (select.args.get(a) for a in ("where", "having", "qualify"))
     edits = below.loosened if below.has_ties else frozenset()
-    if edits is None or _puts_ties_together(select, sources):
+    if edits is None or _puts_ties_together(select, names):
         return replace(relation, has_ties=True, loosened=None)
     terms = [term for term in conjuncts(where and where.this) if reads_ties(term, sources)]
     # What HAVING and QUALIFY say of groups and partitions depends on which rows are in these.
@@ -103,10 +104,10 @@ def chosen_by_ties(select: exp.Select, names: Names) -> bool:
     sources = names.sources
     clauses = [clause for a in ("where", "having", "qualify") if (clause := select.args.get(a)) is not None]
     is_chosen = any(reads_ties(clause, sources) or is_rounded(clause, names) for clause in clauses)
-    return is_chosen or _names_tied_alias(select, sources) or _puts_ties_together(select, sources)
+    return is_chosen or _names_tied_alias(select, names) or _puts_ties_together(select, names)
 
 
-def _names_tied_alias(select: exp.Select, sources: Sources) -> bool:
+def _names_tied_alias(select: exp.Select, names: Names) -> bool:
     """Return whether HAVING or QUALIFY names what depends on the order of rows by the alias that the list gives it.
 
     Spark takes that for meant where a column of FROM with the name is nothing that rows are grouped by.
@@ -114,24 +115,37 @@ def _names_tied_alias(select: exp.Select, sources: Sources) -> bool:
     clauses = [clause for a in ("having", "qualify") if (clause := select.args.get(a)) is not None]
     if not clauses:
         return False
-    tied = {i.alias.lower() for i in select.expressions if isinstance(i, exp.Alias) and reads_ties(i, sources)}
-    named = (column for clause in clauses for column in clause.find_all(exp.Column))
-    return any(column.parts[0].name.lower() in tied for column in named)
+    tied: set[str] = set()
+    for item in select.expressions:
+        # An item may be made of those before it.
+        if isinstance(item, exp.Alias) and (_depends(item, names) or _names_one(item, tied)):
+            tied.add(item.alias.lower())
+    return any(_names_one(clause, tied) for clause in clauses)
 
 
-def _puts_ties_together(select: exp.Select, sources: Sources) -> bool:
-    """Return whether GROUP BY or DISTINCT compares rows by what depends on their order.
+def _names_one(node: exp.Expr, aliases: Collection[str]) -> bool:
+    return any(column.parts[0].name.lower() in aliases for column in node.find_all(exp.Column))
+
+
+def _depends(node: exp.Expr, names: Names) -> bool:
+    return reads_ties(node, names.sources) or is_rounded(node, names)
+
+
+def _puts_ties_together(select: exp.Select, names: Names) -> bool:
+    """Return whether GROUP BY or DISTINCT compares rows by what depends on their order, or rows are made of it.
 
     GROUP BY may name items of the list by their places or aliases, or ALL of them: any are taken for that but what is
     made of groups.
     """
-    group, distinct = select.args.get("group"), select.args.get("distinct")
+    sources, group, distinct = names.sources, select.args.get("group"), select.args.get("distinct")
+    if any(is_generator(item) and _depends(item, names) for item in select.expressions):
+        return True
     if group is None and not distinct:
         return False
     listed = [item for item in select.expressions if distinct or not any(map(_is_of_group, item.walk()))]
     has_ties = any(slot.column.has_ties for slot in sources.slots)
     nodes = [*listed, *([] if group is None else [group])]
-    return any(reads_ties(node, sources) or (node.is_star and has_ties) for node in nodes)
+    return any(_depends(node, names) or (node.is_star and has_ties) for node in nodes)
 
 
 def _is_of_group(node: exp.Expr) -> bool:

@@ -26,7 +26,9 @@ def _pivot(relation: TrackedRelation, pivot: exp.Pivot) -> TrackedRelation:
     if relation.columns is None or not all(produced) or not produced or qualified or pivot.alias_column_names:
         return below.cut("PIVOT")
     kept = [c for c in relation.columns if c.name.lower() not in mentioned]
-    return replace(below, columns=(*kept, *(TrackedColumn(name) for name in produced)))
+    # What is added up may be rounded in one way or another, whatever it is of.
+    added = (TrackedColumn(name, has_ties=True, is_rounded=True, is_unsettled=True) for name in produced)
+    return replace(below, columns=(*kept, *added))
 
 
 def _unpivot(relation: TrackedRelation, pivot: exp.Pivot) -> TrackedRelation:

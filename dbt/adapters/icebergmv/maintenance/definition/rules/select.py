@@ -133,7 +133,11 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
             new_names = generated_names(expression)
             if new_names is None:
                 return None
-            columns += [TrackedColumn(name, answered=made.all_answers) for name in new_names]
+            tied = reads_ties(expression, names.sources) or is_rounded(expression, names)
+            made_of = TrackedColumn(
+                "", answered=frozenset() if tied else made.all_answers, has_ties=tied, is_unsettled=tied
+            )
+            columns += [replace(made_of, name=name) for name in new_names]
             continue
         hidden = grouping is not None and grouping.shows_null(expression, names)
         literal = None if hidden else literal_column(expression, names)
@@ -145,17 +149,27 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
             column = TrackedColumn(expression.output_name, names.tracks(key), key.type, required)
             column = behind_windows(column, key, windows, names)
         answered, kind = made.answers(expression), kind_of(expression, names)
+        before = _items_named(expression, columns, names.sources)
         is_tied = picks_values(expression, names.sources) or (rows_have_ties and _reads_other_rows(expression))
+        is_tied = is_tied or any(item.is_tied for item in before)
         has_ties = is_tied or is_rounded(expression, names) or reads_ties(expression, names.sources)
+        has_ties = has_ties or any(item.has_ties for item in before)
         column = replace(column, answered=frozenset() if has_ties else answered, kind=kind, has_ties=has_ties)
         column = replace(column, is_rounded=has_ties and not is_tied)
         column = replace(column, tied_below=tied_below(expression, names.sources))
-        column = replace(column, is_unsettled=has_ties or _is_unsettled(expression, names))
+        is_unsettled = has_ties or _is_unsettled(expression, names) or any(item.is_unsettled for item in before)
+        column = replace(column, is_unsettled=is_unsettled)
         column = replace(column, keeps_equal=keeps_equal(expression, names))
         columns.append(literal or with_groups(column, expression, select, names))
         if isinstance(expression, exp.Alias):
             names = replace(names, aliases={expression.alias.lower(): None if hidden else key, **names.aliases})
     return tuple(columns)
+
+
+def _items_named(item: exp.Expr, before: Sequence[TrackedColumn], sources: Sources) -> list[TrackedColumn]:
+    """Return the items of a list, of those before one, that it may name by their aliases."""
+    unknown = {c.name.lower() for c in item.find_all(exp.Column) if not c.table and sources.resolve(c) is None}
+    return [column for column in before if column.name.lower() in unknown]
 
 
 def _reads_other_rows(item: exp.Expr) -> bool:
