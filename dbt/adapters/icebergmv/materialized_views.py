@@ -20,7 +20,6 @@ from dbt.adapters.icebergmv.debug import OLD_JDBC, without_views
 from dbt.adapters.icebergmv.invocation import partial_inputs
 from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash, single_statement
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import partition_by_texts
-from dbt.adapters.icebergmv.maintenance.definition.user_functions import deterministic_functions
 from dbt.adapters.icebergmv.maintenance.errors import (
     CatalogUnavailable,
     InvalidConfig,
@@ -55,6 +54,7 @@ from dbt.adapters.icebergmv.maintenance.status.time_spans import time_span
 from dbt.adapters.icebergmv.maintenance.status.view_config import (
     Layout,
     ViewConfig,
+    deterministic_functions,
     keep_versions,
     layout,
     refresh_policy,

@@ -17,7 +17,6 @@ from dbt.adapters.spark.impl import SparkConfig
 from dbt_common.exceptions import DbtRuntimeError
 
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import partition_by_texts
-from dbt.adapters.icebergmv.maintenance.definition.user_functions import deterministic_functions
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.status.clustering import cluster_by_texts
 from dbt.adapters.icebergmv.maintenance.status.config_words import true_or_false
@@ -28,6 +27,7 @@ from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
 )
 from dbt.adapters.icebergmv.maintenance.status.time_spans import time_span
 from dbt.adapters.icebergmv.maintenance.status.view_config import (
+    deterministic_functions,
     keep_versions,
     layout,
     refresh_policy,

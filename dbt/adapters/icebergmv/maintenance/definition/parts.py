@@ -21,7 +21,7 @@ from dbt.adapters.icebergmv.maintenance.definition.name_scopes import NameScopes
 from dbt.adapters.icebergmv.maintenance.definition.on_demand import OnDemand
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import text_edits
-from dbt.adapters.icebergmv.maintenance.definition.repeatable import is_rounded
+from dbt.adapters.icebergmv.maintenance.definition.repeatable import has_rounded_sums
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import depends_on_order
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Edit
@@ -62,11 +62,10 @@ def blocks_of(
 ) -> Mapping[int, Part]:
     """Return, for references, the FROM and WHERE that read them, where all that comes of their rows passes both.
 
-    There is none where these parts are `unsure`: asked alone, they may give other rows than the stored ones come from.
-
     That is so for a table that is joined by INNER JOIN, or on the preserved side: it gives its SELECT rows that FROM
     and WHERE make of its own. Where they make none of the rows that changed, the SELECT is what it was. PIVOT adds rows
     up before WHERE, so there it is not so. Without some terms of an AND, WHERE lets more rows pass, never fewer.
+    Parts that are `unsure` are left out: asked alone, they may give other rows than the stored ones come from.
     """
     tables = (table for table in parsed.tree.find_all(exp.Table) if CTE_INDEX in table.meta)
     return OnDemand({table.meta[CTE_INDEX]: partial(_block, table, parsed, sql, scopes, unsure) for table in tables})
@@ -206,13 +205,13 @@ def unsure_parts(
     That is by ties, or by a sum that is rounded in another way. `types` gives the Spark types of all base columns of a
     name. With a CTE from outside the parts are the whole text.
     """
-    is_any_rounded = cache(lambda: is_rounded(parsed.tree, types))
+    has_any = cache(lambda: has_rounded_sums(parsed.tree, types))
 
     def unsure(read: Sequence[exp.Expr]) -> bool:
         parts = [parsed.tree] if _ctes_outside(read) else read
         if any(depends_on_order(part, settled) for part in parts):
             return True
-        return is_any_rounded() and any(is_rounded(part, types) for part in parts)
+        return has_any() and any(has_rounded_sums(part, types) for part in parts)
 
     return unsure
 

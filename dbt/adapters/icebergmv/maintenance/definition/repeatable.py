@@ -88,7 +88,7 @@ def repeatable(
     return tuple(condition for condition in averaged if condition is not None)
 
 
-def is_rounded(query: exp.Expr, types: Mapping[str, Iterable[str | None]]) -> bool:
+def has_rounded_sums(query: exp.Expr, types: Mapping[str, Iterable[str | None]]) -> bool:
     """Return whether a sum or an average in a query may be rounded in one way or another; `types` as above.
 
     An average of whole numbers is not taken for that: it is exact as far as a double has their sum.

@@ -12,7 +12,6 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import FUNCTIONS, known_of
-from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 
 _OF_ICEBERG = frozenset(["bucket", "truncate", "years", "months", "days", "hours", "iceberg_version"])
 _OF_MANY_ROWS = (exp.Window, exp.Filter, exp.WithinGroup, exp.IgnoreNulls, exp.RespectNulls)
@@ -35,20 +34,6 @@ def unknown_function(nodes: Nodes, deterministic: Collection[str] = ()) -> str |
         if not _is_of_one_row(call) or known_of(name.rpartition(".")[2]).aggregate:
             return f"{name}() is a user-defined function of many rows, or of many values"
     return None
-
-
-def deterministic_functions(value: object) -> tuple[str, ...]:
-    """Return the names of a setting, in lower case and without quotes; None: none. Raises InvalidConfig."""
-    names = [value] if isinstance(value, str) else value
-    if names is None:
-        return ()
-    if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) and n for n in names):
-        raise InvalidConfig(f"deterministic_functions is {value!r}. Give the name of a function, or a list of names.")
-    found = tuple(dict.fromkeys(name.replace("`", "").lower() for name in names))
-    for name in found:
-        if name in FUNCTIONS:
-            raise InvalidConfig(f"deterministic_functions names {name}, which is Spark's own. Take it out.")
-    return found
 
 
 def _calls(nodes: Nodes) -> Iterator[tuple[str, exp.Expr]]:

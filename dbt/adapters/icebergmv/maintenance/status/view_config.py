@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from dbt.adapters.icebergmv.maintenance.definition.asking import Known
+from dbt.adapters.icebergmv.maintenance.definition.spark_functions import FUNCTIONS
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.config_words import one_of
@@ -211,11 +212,25 @@ def keep_versions(value: object) -> int:
 
 def written_at_columns(value: object) -> tuple[str, ...]:
     """Return the columns that say when a row was written, in lower case; None: none. Raises InvalidConfig."""
+    return _names("written_at_columns", value, "column")
+
+
+def deterministic_functions(value: object) -> tuple[str, ...]:
+    """Return names of user-defined functions, in lower case and without quotes; None: none. Raises InvalidConfig."""
+    names = _names("deterministic_functions", value, "function")
+    found = tuple(dict.fromkeys(name.replace("`", "") for name in names))
+    for name in found:
+        if name in FUNCTIONS:
+            raise InvalidConfig(f"deterministic_functions names {name}, which is Spark's own. Take it out.")
+    return found
+
+
+def _names(setting: str, value: object, of: str) -> tuple[str, ...]:
     names = [value] if isinstance(value, str) else value
     if names is None:
         return ()
     if not isinstance(names, (list, tuple)) or not all(isinstance(n, str) and n for n in names):
-        raise InvalidConfig(f"written_at_columns is {value!r}. Give the name of a column, or a list of names.")
+        raise InvalidConfig(f"{setting} is {value!r}. Give the name of a {of}, or a list of names.")
     return tuple(dict.fromkeys(name.lower() for name in names))
 
 

@@ -55,9 +55,14 @@ def reads_ties(node: exp.Expr, sources: Sources) -> bool:
 
 
 def picks_values(node: exp.Expr, sources: Sources) -> bool:
-    """Return the same of an expression, but for values that are only rounded in another way."""
+    """Return whether what an expression says is of one of several rows, and not only rounded in another way."""
     slots = sources.slots_in(node)
     return depends_on_order(node, sources.settled) or any(sources.slots[slot].column.is_tied for slot in slots)
+
+
+def may_differ(node: exp.Expr, names: Names) -> bool:
+    """Return whether an expression may say something else of the same rows at the next evaluation."""
+    return reads_ties(node, names.sources) or is_rounded(node, names)
 
 
 def tied_below(node: exp.Expr, sources: Sources) -> frozenset[Occurrence]:
@@ -101,9 +106,8 @@ def rows_by_ties(select: exp.Select, names: Names, relation: TrackedRelation) ->
 
 def chosen_by_ties(select: exp.Select, names: Names) -> bool:
     """Return whether which rows a SELECT has, of those of its FROM, depends on the order of rows."""
-    sources = names.sources
     clauses = [clause for a in ("where", "having", "qualify") if (clause := select.args.get(a)) is not None]
-    is_chosen = any(reads_ties(clause, sources) or is_rounded(clause, names) for clause in clauses)
+    is_chosen = any(may_differ(clause, names) for clause in clauses)
     return is_chosen or _names_tied_alias(select, names) or _puts_ties_together(select, names)
 
 
@@ -118,17 +122,13 @@ def _names_tied_alias(select: exp.Select, names: Names) -> bool:
     tied: set[str] = set()
     for item in select.expressions:
         # An item may be made of those before it.
-        if isinstance(item, exp.Alias) and (_depends(item, names) or _names_one(item, tied)):
+        if isinstance(item, exp.Alias) and (may_differ(item, names) or _names_one(item, tied)):
             tied.add(item.alias.lower())
     return any(_names_one(clause, tied) for clause in clauses)
 
 
 def _names_one(node: exp.Expr, aliases: Collection[str]) -> bool:
     return any(column.parts[0].name.lower() in aliases for column in node.find_all(exp.Column))
-
-
-def _depends(node: exp.Expr, names: Names) -> bool:
-    return reads_ties(node, names.sources) or is_rounded(node, names)
 
 
 def _puts_ties_together(select: exp.Select, names: Names) -> bool:
@@ -138,14 +138,14 @@ def _puts_ties_together(select: exp.Select, names: Names) -> bool:
     made of groups.
     """
     sources, group, distinct = names.sources, select.args.get("group"), select.args.get("distinct")
-    if any(is_generator(item) and _depends(item, names) for item in select.expressions):
+    if any(is_generator(item) and may_differ(item, names) for item in select.expressions):
         return True
     if group is None and not distinct:
         return False
     listed = [item for item in select.expressions if distinct or not any(map(_is_of_group, item.walk()))]
     has_ties = any(slot.column.has_ties for slot in sources.slots)
     nodes = [*listed, *([] if group is None else [group])]
-    return any(_depends(node, names) or (node.is_star and has_ties) for node in nodes)
+    return any(may_differ(node, names) or (node.is_star and has_ties) for node in nodes)
 
 
 def _is_of_group(node: exp.Expr) -> bool:

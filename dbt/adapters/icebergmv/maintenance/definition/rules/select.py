@@ -41,14 +41,13 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.literal_types import ty
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import (
     chosen_by_ties,
     depends_on_order,
+    may_differ,
     picks_values,
-    reads_ties,
     rows_by_ties,
     shows_ties,
     tied_below,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
-from dbt.adapters.icebergmv.maintenance.definition.rules.rounded_values import is_rounded
 from dbt.adapters.icebergmv.maintenance.definition.rules.shown_groups import only_shown, with_groups
 from dbt.adapters.icebergmv.maintenance.definition.rules.static_filters import static_filters
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
@@ -133,7 +132,7 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
             new_names = generated_names(expression)
             if new_names is None:
                 return None
-            tied = reads_ties(expression, names.sources) or is_rounded(expression, names)
+            tied = may_differ(expression, names)
             made_of = TrackedColumn(
                 "", answered=frozenset() if tied else made.all_answers, has_ties=tied, is_unsettled=tied
             )
@@ -149,21 +148,31 @@ def _project(select: exp.Select, names: Names) -> tuple[TrackedColumn, ...] | No
             column = TrackedColumn(expression.output_name, names.tracks(key), key.type, required)
             column = behind_windows(column, key, windows, names)
         answered, kind = made.answers(expression), kind_of(expression, names)
-        before = _items_named(expression, columns, names.sources)
-        is_tied = picks_values(expression, names.sources) or (rows_have_ties and _reads_other_rows(expression))
-        is_tied = is_tied or any(item.is_tied for item in before)
-        has_ties = is_tied or is_rounded(expression, names) or reads_ties(expression, names.sources)
-        has_ties = has_ties or any(item.has_ties for item in before)
-        column = replace(column, answered=frozenset() if has_ties else answered, kind=kind, has_ties=has_ties)
-        column = replace(column, is_rounded=has_ties and not is_tied)
-        column = replace(column, tied_below=tied_below(expression, names.sources))
-        is_unsettled = has_ties or _is_unsettled(expression, names) or any(item.is_unsettled for item in before)
-        column = replace(column, is_unsettled=is_unsettled)
+        column = replace(column, answered=answered, kind=kind)
+        column = _with_ties(column, expression, names, columns, rows_have_ties)
         column = replace(column, keeps_equal=keeps_equal(expression, names))
         columns.append(literal or with_groups(column, expression, select, names))
         if isinstance(expression, exp.Alias):
             names = replace(names, aliases={expression.alias.lower(): None if hidden else key, **names.aliases})
     return tuple(columns)
+
+
+def _with_ties(
+    column: TrackedColumn, item: exp.Expr, names: Names, before: Sequence[TrackedColumn], rows_have_ties: bool
+) -> TrackedColumn:
+    """Return the column of an item with what the order of rows has to do with it; `before` are the items before it."""
+    named = _items_named(item, before, names.sources)
+    is_tied = picks_values(item, names.sources) or (rows_have_ties and _reads_other_rows(item))
+    is_tied = is_tied or any(other.is_tied for other in named)
+    has_ties = is_tied or may_differ(item, names) or any(other.has_ties for other in named)
+    return replace(
+        column,
+        answered=frozenset() if has_ties else column.answered,
+        has_ties=has_ties,
+        is_rounded=has_ties and not is_tied,
+        tied_below=tied_below(item, names.sources),
+        is_unsettled=has_ties or _is_unsettled(item, names) or any(other.is_unsettled for other in named),
+    )
 
 
 def _items_named(item: exp.Expr, before: Sequence[TrackedColumn], sources: Sources) -> list[TrackedColumn]:

@@ -66,9 +66,16 @@ def _named(table: exp.Table, scope: Scope) -> TrackedRelation:
     if columns is None:
         return TrackedRelation(None, frozenset({occurrence}), deltas=deltas)
     of_it = frozenset({occurrence})
-    tracked = (
-        TrackedColumn(c.name, frozenset({Track(occurrence, c.name)}), c.type, c.required, of_it, kind_of_type(c.type))
+    tracked = tuple(
+        TrackedColumn(
+            c.name,
+            frozenset({Track(occurrence, c.name)}),
+            c.type,
+            c.required,
+            answered=of_it,
+            kind=kind_of_type(c.type),
+            keeps_equal=True,
+        )
         for c in columns
     )
-    tracked_columns = tuple(replace(column, keeps_equal=True) for column in tracked)
-    return TrackedRelation(tracked_columns, of_it, deltas=deltas, questions={occurrence: Question()})
+    return TrackedRelation(tracked, of_it, deltas=deltas, questions={occurrence: Question()})
