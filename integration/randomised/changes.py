@@ -12,6 +12,7 @@ from integration.randomised.tables import (
     COLUMNS,
     KEYS,
     KeyColumn,
+    Table,
     make_partitioning,
     make_row,
     make_table,
@@ -24,12 +25,20 @@ _INSERT = f"INSERT INTO {{t}} ({COLUMN_LIST}) VALUES {{rows}}"
 
 @dataclass
 class Known:
-    """What the generator remembers of a table between changes."""
+    """What the generator remembers of a table between changes.
+
+    `fields` are all by which it ever was partitioned: Iceberg refuses another column of such a name.
+    """
 
     name: str
     key: KeyColumn
     partition_by: tuple[str, ...]
+    fields: set[str]
     added: int = 0
+
+    @classmethod
+    def of(cls, table: Table, key: KeyColumn) -> Known:
+        return cls(table.name, key, table.partition_by, set(table.fields))
 
 
 Maker = Callable[[Random, Known], Change]
@@ -162,6 +171,7 @@ def _evolve(random: Random, known: Known) -> Change:
 def _replace(random: Random, known: Known) -> Change:
     table = make_table(random, known.name, known.key, random.randint(0, 6))
     known.partition_by = table.partition_by
+    known.fields |= {*table.fields}
     create = (*table.create("CREATE OR REPLACE TABLE"), _INSERT)
     return Change(
         "create or replace", known.name, create, table.rows, breaks="replaced", partition_by=table.partition_by
@@ -170,6 +180,7 @@ def _replace(random: Random, known: Known) -> Change:
 
 def _replace_by_select(random: Random, known: Known) -> Change:
     known.partition_by = make_partitioning(random, known.key)
+    known.fields |= {*known.partition_by}
     by = f" PARTITIONED BY ({', '.join(known.partition_by)})" if known.partition_by else ""
     create = f"CREATE OR REPLACE TABLE {{t}} USING iceberg{by} AS SELECT {COLUMN_LIST} FROM {{t}} WHERE id < 5"
     return Change("replace by select", known.name, (create,), breaks="replaced", partition_by=known.partition_by)
@@ -178,6 +189,7 @@ def _replace_by_select(random: Random, known: Known) -> Change:
 def _recreate(random: Random, known: Known) -> Change:
     table = make_table(random, known.name, known.key, random.randint(0, 6))
     known.partition_by = table.partition_by
+    known.fields |= {*table.fields}
     create = ("DROP TABLE {t}", *table.create(), _INSERT)
     return Change("drop and create", known.name, create, table.rows, breaks="replaced", partition_by=table.partition_by)
 
@@ -202,7 +214,8 @@ def _mark(random: Random, known: Known) -> Change:
 
 def _column_anew(random: Random, known: Known) -> Change:
     """Another column takes the name of one: by its id it has no rows."""
-    name, type_ = random.choice([("v", "int"), *((k.name, k.type) for k in KEYS if k is not known.key)])
+    columns = [("v", "int"), *((k.name, k.type) for k in KEYS if k is not known.key)]
+    name, type_ = random.choice([c for c in columns if c[0] not in known.fields])
     known.added += 1
     away = random.choice([f"DROP COLUMN {name}", f"RENAME COLUMN {name} TO extra{known.added}"])
     statements = (f"ALTER TABLE {{t}} {away}", f"ALTER TABLE {{t}} ADD COLUMN {name} {type_}")

@@ -56,7 +56,7 @@ def generate(seed: str, focus: Focus = EVERYTHING) -> History:
     views = _views(random, key, focus)
     used = sorted({t for v in views for t in shapes.BY_NAME[v.shape].reads} - {"mv"})
     tables = tuple(make_table(random, name, key, random.randint(3, 12)) for name in TABLES if name in used)
-    known = {t.name: Known(t.name, key, t.partition_by) for t in tables}
+    known = {t.name: Known.of(t, key) for t in tables}
     steps: list[Step] = [Refresh()]
     ways = _ways(random, focus)
     for _ in range(focus.rounds):

@@ -129,13 +129,17 @@ class Table:
     rows: tuple[str, ...]
     dropped_field: str | None = None
 
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """Return the fields of the first spec."""
+        return (self.dropped_field, *self.partition_by) if self.dropped_field else self.partition_by
+
     def create(self, how: str = "CREATE TABLE") -> list[str]:
         """Return the statements that make the table; a field dropped in format 1 stays in the spec as `void`."""
         version = 1 if self.dropped_field else self.version
-        fields = (self.dropped_field, *self.partition_by) if self.dropped_field else self.partition_by
         modes = ", ".join(f"'write.{what}.mode'='{self.mode}'" for what in ("delete", "update", "merge"))
         statements = [
-            f"{how} {{t}} ({DDL}) USING iceberg{partitioned(fields)} TBLPROPERTIES ('format-version'='{version}', {modes})"
+            f"{how} {{t}} ({DDL}) USING iceberg{partitioned(self.fields)} TBLPROPERTIES ('format-version'='{version}', {modes})"
         ]
         if self.dropped_field:
             statements += [
