@@ -8,7 +8,7 @@ from dbt.adapters.icebergmv.maintenance.definition.all_obstacles import Obstacle
 from tests.support.bases import analysed, columns_of
 
 GROUP = "GROUP BY without a key of it in the SELECT list"
-WINDOW = "a window that is not partitioned by a key of it in the SELECT list"
+WINDOW = "a window over all rows"
 AGGREGATE = "an aggregate over all rows"
 LIST = "a SELECT list without a key of it"
 SUBQUERY = "a subquery that no equality ties to the row"
@@ -28,10 +28,14 @@ def found_in(sql: str) -> Obstacles:
         ("SELECT count(*) AS n FROM t GROUP BY d", (GROUP,)),
         ("SELECT row_number() OVER (ORDER BY v) AS n FROM t", (WINDOW,)),
         ("SELECT d, rank() OVER (ORDER BY sum(v)) AS n FROM t GROUP BY d", (WINDOW,)),
-        ("SELECT sum(n) OVER () AS s FROM (SELECT count(*) AS n FROM t GROUP BY d)", (GROUP, WINDOW)),
+        ("SELECT sum(n) OVER () AS s FROM (SELECT count(*) AS n FROM t GROUP BY d)", (WINDOW, GROUP)),
+        (
+            "SELECT d, sum(v) OVER (PARTITION BY d) AS s, max(v) OVER (PARTITION BY region) AS m FROM t",
+            ("windows that are partitioned by different columns",),
+        ),
         (
             "SELECT max(n) AS m FROM (SELECT sum(n) OVER () AS n FROM (SELECT count(*) n FROM t))",
-            (AGGREGATE, WINDOW),
+            (WINDOW, AGGREGATE),
         ),
         ("SELECT n FROM (SELECT count(*) AS n FROM t) ORDER BY n", (AGGREGATE, LIST)),
         ("SELECT u.v FROM u WHERE u.v > (SELECT max(v) FROM t)", (SUBQUERY,)),

@@ -163,6 +163,7 @@ _OPERATORS: dict[str, Callable[[exp.Expr, str], bool]] = {
     "() depends on the order": _call,
     "() is a user-defined function": _call,
     "a window": _window,
+    "windows that": _window,
     "GROUP BY": _aggregate,
     "an aggregate over all rows": _aggregate,
     "a SELECT list without": _list,

@@ -67,6 +67,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.windows import (
     behind_windows,
     partitions_of_windows,
     window_partitions,
+    windows_in_the_way,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.written_columns import compared_columns, written_columns
 
@@ -302,7 +303,7 @@ def _lost(select: exp.Select, sources: Sources, columns: Sequence[TrackedColumn]
     before = {t.occurrence for slot in sources.slots for t in slot.column.tracks if not t.is_of_literal}
     lost = before - {t.occurrence for column in columns for t in column.tracks if not t.is_of_literal}
     if any(e.find(exp.Window) for e in select.expressions) or select.args.get("qualify"):
-        reason = "a window that is not partitioned by a key of it in the SELECT list"
+        reason = windows_in_the_way(partitions_of_windows(select))
     elif select.args.get("group") is not None:
         reason = "GROUP BY without a key of it in the SELECT list"
     elif any(is_aggregate(node) for e in select.expressions for node in e.walk()):

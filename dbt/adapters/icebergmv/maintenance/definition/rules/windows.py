@@ -50,6 +50,16 @@ def partitions_of_windows(select: exp.Select) -> list[list[exp.Expr]]:
     return [_partition_by(window, named) for window in own_windows(select, ("qualify", "order"))]
 
 
+def windows_in_the_way(partitions: Sequence[Sequence[exp.Expr]]) -> str:
+    """Return why nothing that a SELECT lists is followed through its windows, of which there is one at least."""
+    texts = [{expression.sql() for expression in partition} for partition in partitions]
+    if not all(texts):
+        return "a window over all rows"
+    if not set.intersection(*texts):
+        return "windows that are partitioned by different columns"
+    return "a window that is not partitioned by a key of it in the SELECT list"
+
+
 def own_windows(select: exp.Select, clauses: Iterable[str]) -> Iterator[exp.Window]:
     """Yield the windows of the list of a SELECT and of some of its clauses, without those of queries in them."""
     for place in (*select.expressions, *map(select.args.get, clauses)):
