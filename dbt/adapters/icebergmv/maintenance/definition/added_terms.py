@@ -11,8 +11,6 @@ from sqlglot.tokens import Token
 from dbt.adapters.icebergmv.maintenance.definition.clauses import before_grouping, clause_of
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit
 
-_AND = " AND ("
-
 
 def add_term(select: exp.Select, term: exp.Expr) -> None:
     """Put a term in front of the WHERE of a SELECT."""
@@ -22,26 +20,19 @@ def add_term(select: exp.Select, term: exp.Expr) -> None:
 
 
 def edits_for_term(select: exp.Select, term: TextEdit, tokens: Sequence[Token]) -> list[TextEdit] | None:
-    """Return the edits that put a term, wherever it is, in front of the WHERE; None where its place is not found."""
+    """Return the edits that put a term, wherever it is, in front of the WHERE; None where its place is not found.
+
+    The term comes before what else is added to the first one of the WHERE, and a new WHERE behind the FROM.
+    """
     where, behind = select.args.get("where"), before_grouping(select, tokens)
     if behind is None:
         return None
     end = tokens[behind - 1].end + 1
     if where is None:
-        return [replace(term, start=end, end=end, text=f" WHERE {term.text}")]
+        return [replace(term, start=end, end=end, text=f" WHERE {term.text}", order=1)]
     condition = clause_of(where, tokens)
     if condition is None:
         return None
     start = tokens[condition.start - 1].end + 1
-    first = replace(term, start=start, end=start, text=f" {term.text}", behind=f"{term.behind}{_AND}")
+    first = replace(term, start=start, end=start, text=f" {term.text}", behind=f"{term.behind} AND (", order=-1)
     return [first, TextEdit(end, end, ")")]
-
-
-def order_of(edit: TextEdit) -> int:
-    """Return the place of an edit made here among others at the same place of the text, which have 0.
-
-    A new term comes before what is added to the first one of the WHERE, and a new WHERE behind the FROM.
-    """
-    if edit.behind.endswith(_AND):
-        return -1
-    return 1 if edit.text.startswith(" WHERE ") else 0

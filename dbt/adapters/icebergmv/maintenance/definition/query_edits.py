@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from dbt.adapters.icebergmv.maintenance.definition.added_terms import add_term, edits_for_term, order_of
+from dbt.adapters.icebergmv.maintenance.definition.added_terms import add_term, edits_for_term
 from dbt.adapters.icebergmv.maintenance.definition.clauses import (
     SET_OPERATIONS,
     Span,
@@ -41,9 +41,6 @@ _JOINS: Mapping[EditKind, tuple[str | None, str | None]] = {
 """The side and the kind of a join after the edit."""
 
 _SOME_ROW = "count(1) > 0"
-_BEFORE_HAVING, _NEW_HAVING = f" {_SOME_ROW} AND", f" HAVING {_SOME_ROW}"
-_PLACES = {_BEFORE_HAVING: -1, _NEW_HAVING: 2}
-"""Before the term that begins at the same place, and behind the one that ends there."""
 
 _LATER: Mapping[EditKind, int] = {"some row": 1, "union": 2, "where exists": 3, "where in": 3}
 
@@ -65,7 +62,7 @@ def text_edits(parsed: ParsedSql, sql: str, edits: Collection[Edit]) -> tuple[Te
         if places is None:
             return None
         found += places
-    found.sort(key=lambda edit: (edit.start, _PLACES.get(edit.text) or order_of(edit)))
+    found.sort(key=lambda edit: (edit.start, edit.order))
     is_same = _is_same_by_outline(parsed, sql, wanted, found) or _is_same(parsed, sql, wanted, found)
     return tuple(found) if is_same else None
 
@@ -212,14 +209,15 @@ def _let_all_pass(term: Span | None, tokens: Sequence[Token]) -> list[TextEdit] 
 
 
 def _with_having(select: exp.Expr, tokens: Sequence[Token]) -> list[TextEdit] | None:
+    """Require some row before the term that begins at the same place, or behind the one that ends there."""
     having = select.args.get("having")
     if having is None:
         behind = before_grouping(select, tokens) if isinstance(select, exp.Select) else None
         place = None if behind is None else tokens[behind - 1].end + 1
-        return None if place is None else [TextEdit(place, place, _NEW_HAVING)]
+        return None if place is None else [TextEdit(place, place, f" HAVING {_SOME_ROW}", order=2)]
     condition = clause_of(having, tokens)
     place = None if condition is None else tokens[condition.start - 1].end + 1
-    return None if place is None else [TextEdit(place, place, _BEFORE_HAVING)]
+    return None if place is None else [TextEdit(place, place, f" {_SOME_ROW} AND", order=-1)]
 
 
 def _leave_subquery(query: exp.Expr, kind: EditKind, tokens: Sequence[Token]) -> list[TextEdit] | None:

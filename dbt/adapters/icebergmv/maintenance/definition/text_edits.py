@@ -12,7 +12,8 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import Table
 class TextEdit:
     """A part of a text, end exclusive, and what is there instead: the text, and the text `behind` it.
 
-    With `copied` a copy of another part, as the other edits leave it, is between the two.
+    With `copied` a copy of another part, as the other edits leave it, is between the two. `order` is its place among
+    edits that start at the same character, most of which have 0.
     """
 
     start: int
@@ -20,6 +21,7 @@ class TextEdit:
     text: str
     copied: tuple[int, int] | None = None
     behind: str = ""
+    order: int = 0
 
 
 def splice(sql: str, replacements: Mapping[TableReference, str], edits: Iterable[TextEdit] = ()) -> str:
