@@ -31,6 +31,14 @@ def merging(sql: str) -> Merging:
         ("SELECT sum( v ) AS s, count(v) AS c, count(*) AS n FROM t", ()),
         ("SELECT max(d) AS m, min(v) AS l FROM t", ("count(1)",)),
         (
+            "SELECT count(*) AS n, avg(CAST(v AS decimal(7, 2))) AS a FROM t",
+            (
+                "try_sum(CAST(v AS decimal(7, 2)))",
+                "count(CAST(v AS decimal(7, 2)))",
+                "try_sum(abs(CAST(v AS decimal(7, 2))))",
+            ),
+        ),
+        (
             "SELECT count(*) AS n, avg(v + 1) AS a FROM t",
             ("try_sum(v + 1)", "count(v + 1)", "try_sum(abs(try_cast(v + 1 AS DECIMAL(30, 11))))"),
         ),

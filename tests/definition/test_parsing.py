@@ -10,6 +10,7 @@ from dbt.adapters.icebergmv.maintenance.definition.parsing import (
     DIALECT,
     NotParsed,
     ParsedSql,
+    cast_type,
     definition_hash,
     parse,
     parse_query,
@@ -201,3 +202,21 @@ def test_a_plus_makes_a_number_of_a_text() -> None:
     assert [call.this for call in found.tree.find_all(exp.Anonymous)] == ["positive", "positive"]
     definition = analysed("SELECT + region AS r, count(*) AS n FROM t GROUP BY + region")
     assert all(track.function for tracks in definition.tracks_of(Occurrence(0)).values() for track in tracks)
+
+
+@pytest.mark.parametrize(
+    ("written", "of"),
+    [
+        ("DECIMAL(7, 2)", "decimal(7,2)"),
+        ("numeric(7)", "decimal(7,0)"),
+        ("dec", "decimal(10,0)"),
+        ("BIGINT", "bigint"),
+        ("timestamp_ntz", "timestamp_ntz"),
+    ],
+)
+def test_the_type_of_a_cast_is_in_the_words_of_spark(written: str, of: str) -> None:
+    query = parse_query(f"SELECT CAST(v AS {written}) AS x FROM t")
+    assert query is not None
+    cast = query.find(exp.Cast)
+    assert cast is not None
+    assert cast_type(cast.to) == of

@@ -20,6 +20,8 @@ from dbt.adapters.icebergmv.maintenance.definition.hidden_names import VIEW_ALIA
 from dbt.adapters.icebergmv.maintenance.definition.misreadings import misreading
 
 DIALECT = "spark"
+_DECIMAL = ("10", "0")
+"""Precision and scale of a decimal type that does not say them (Spark SQL reference, "Data Types")."""
 
 
 class _Spark(Spark):
@@ -142,7 +144,13 @@ def parse_expression(sql: str) -> exp.Expr:
 
 
 def cast_type(to: exp.DataType) -> str:
-    """Return the Spark type that a cast leads to, in lower case; `0.1F` is a cast, too."""
+    """Return the Spark type that a cast leads to, in the words of `spark_type`; `0.1F` is a cast, too.
+
+    Types made of other types may be written with more blanks.
+    """
+    if to.is_type(exp.DataType.Type.DECIMAL):
+        given = [part.name for part in to.expressions]
+        return f"decimal({','.join([*given, *_DECIMAL[len(given) :]])})"
     return to.sql(dialect=DIALECT).lower()
 
 

@@ -6,7 +6,6 @@ all again, takes Spark one more exchange of rows.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -21,7 +20,7 @@ from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, par
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import is_below, is_one_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import AVERAGED_AS_DOUBLES
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import AVERAGED_AS_DOUBLES, decimal_of
 
 MAGNITUDE = "abs(try_cast({} AS DECIMAL(30, 11)))"
 """Exact for whole numbers, and for the decimals whose average Spark computes with doubles."""
@@ -31,7 +30,6 @@ _OF_INTEGERS = {
     # The smallest bigint has no absolute value. What is left of it is as far from exact in a double.
     "bigint": "CASE WHEN {0} < -9223372036854775807 THEN 9223372036854775807 ELSE abs({0}) END",
 }
-_DECIMAL = re.compile(r"decimal\((\d+),\d+\)")
 
 ROW_STATE = "icebergmv_adds_"
 """How the names of the columns begin that say what a row adds, by the number of the state."""
@@ -70,9 +68,9 @@ def magnitude_of(spark_type: str | None) -> str | None:
     With those of a decimal(7,2) and an int as MAGNITUDE an aggregate of six million rows took 2.6 times as long as
     without, and 1.2 times as long in the type itself.
     """
-    decimal = _DECIMAL.fullmatch(spark_type or "")
+    decimal = decimal_of(spark_type or "")
     if decimal is not None:
-        return None if int(decimal[1]) > AVERAGED_AS_DOUBLES else "abs({})"
+        return None if decimal[0] > AVERAGED_AS_DOUBLES else "abs({})"
     return _OF_INTEGERS.get(spark_type or "", MAGNITUDE)
 
 

@@ -17,12 +17,12 @@ from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import (
     civil_from_days,
     days_from_civil,
 )
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import decimal_of
 
 MOMENTS = frozenset({"timestamp", "timestamp_ntz"})
 """The types of moments: what a text means as one depends on the session."""
 
 _INTEGERS = frozenset({"tinyint", "smallint", "int", "bigint"})
-_DECIMAL = re.compile(r"decimal\(\d+,(\d+)\)")
 _WIDEST_SCALE = 18
 """Beside a bigint, which is decimal(20,0) there, a decimal of this scale fits into 38 digits. Others are rounded."""
 
@@ -44,10 +44,10 @@ def value_of(constant: exp.Expr, spark_type: str, scope: Scope) -> Value | None:
     if not scope.has_plain_literals:
         return None
     constant = constant.unnest()
-    decimal = _DECIMAL.fullmatch(spark_type)
+    decimal = decimal_of(spark_type)
     if spark_type in _INTEGERS:
         return _whole_number(constant)
-    if decimal is not None and int(decimal[1]) <= _WIDEST_SCALE:
+    if decimal is not None and decimal[1] <= _WIDEST_SCALE:
         number = _whole_number(constant)
         return None if number is None else Decimal(number)
     match spark_type:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.nodes import own_nodes
+from dbt.adapters.icebergmv.maintenance.definition.rules.literal_types import type_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 
@@ -132,10 +133,10 @@ def named_keys(select: exp.Select, positions: Iterable[int], names: Names) -> It
 
 
 def averaged_columns(select: exp.Select, names: Names) -> Iterator[tuple[int, str]]:
-    """Yield the averages of mere columns in the SELECT list, by the id() of the call, with the type of the column."""
+    """Yield the averages of columns and casts in the SELECT list, by the id() of the call, with the type of these."""
     for call in (call for item in select.expressions for call in item.find_all(exp.Avg)):
         slot = names.sources.resolve(call.this) if isinstance(call.this, exp.Column) else None
-        of = None if slot is None else names.sources.slots[slot].column.type
+        of = type_of(call.this) if slot is None else names.sources.slots[slot].column.type
         if of is not None:
             yield id(call), of
 
