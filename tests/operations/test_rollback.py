@@ -9,6 +9,7 @@ from datetime import datetime, timedelta, timezone
 import pytest
 from pyiceberg.types import LongType
 
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo, ViewInfo
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, NotReadable, RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.rightness import wrong_rows_query
@@ -347,3 +348,27 @@ def test_a_version_with_the_rows_of_an_earlier_one_says_so(stage: Stage) -> None
     found = versions(stage)
     assert [v.rows_of for v in found] == [1, None, None, None]
     assert "the rows of version 1 (first build)" in versions_text(found).splitlines()[1]
+
+
+def test_a_plain_view_that_was_redefined_in_between_makes_the_next_refresh_full(stage: Stage) -> None:
+    """The rows of a version are those of the SELECT that the plain view had then."""
+    columns = tuple(ColumnInfo(name, type_, None) for name, type_ in ROWS.columns)
+    plain = ViewInfo(
+        namespace="ns",
+        name="plain",
+        uuid="u",
+        sql=f"{ROWS.sql} AND id > 0",
+        columns=columns,
+        properties={},
+        comment=None,
+        default_namespace=("ns",),
+        types=tuple(c.type for c in columns),
+    )
+    stage.catalog.views["plain"] = plain
+    model = replace(ROWS, sql="SELECT id, region, amount FROM plain")
+    refreshed(stage, model, 1)
+    stage.catalog.views["plain"] = replace(plain, sql=f"{ROWS.sql} AND id > 1", version_id=2)
+    assert stage.refresh(model)[0].kind == "full"
+    back(stage, 1)
+    result, _ = stage.refresh(model)
+    assert (result.kind, "plain" in result.reason) == ("full", True), result.reason

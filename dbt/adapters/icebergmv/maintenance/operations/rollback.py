@@ -115,7 +115,15 @@ def _state_then(known: VersionedView, version: Version, stored: StoredRows) -> V
         # The SELECT of that time is not known, or is another one than now, or none (`--empty`): no model has it.
         return replace(state, definition="", definition_hash="", views=(), clock={})
     then = kept.state
-    state = replace(state, views=then.views, clock=then.clock, settings=then.settings)
+    state = replace(
+        state,
+        views=then.views,
+        read_hash=then.read_hash,
+        clock=then.clock,
+        tie_breakers=then.tie_breakers,
+        default_namespace=then.default_namespace,
+        settings=then.settings,
+    )
     if not kept.table_is_same:
         return state
     config = {**now.config, "partition-by": then.config.get("partition-by")}
