@@ -13,7 +13,7 @@ from pyiceberg.partitioning import PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
 from pyiceberg.table.snapshots import Operation
 from pyiceberg.transforms import parse_transform
-from pyiceberg.types import IntegerType, NestedField, StringType
+from pyiceberg.types import DateType, IntegerType, LongType, NestedField, PrimitiveType, StringType
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
@@ -106,6 +106,30 @@ def test_void_field_leaves_the_bounds(table: MetadataTable) -> None:
     start = table.commit(Operation.APPEND, [data("a", 1, 2)])
     table.commit(Operation.APPEND, [data("b", 3, 4, [None], 3)])
     assert found(table.since(start, "id")) == ({ids((3, 4))}, 1, "file")
+
+
+@pytest.mark.parametrize(
+    ("by", "value", "type_", "narrows"),
+    [
+        (2, 3, StringType(), False),  # A bucket is of a hash of the value in its type.
+        (4, 7, StringType(), False),
+        (4, 7, DateType(), False),
+        (2, 3, LongType(), True),  # A promotion (Iceberg spec, "Schema Evolution") leaves hash and value as they were.
+        (4, 7, LongType(), True),
+    ],
+)
+def test_a_column_that_was_of_another_type(
+    tmp_path: Path, by: int, value: int, type_: PrimitiveType, narrows: bool
+) -> None:
+    """So it is where a table is replaced: Iceberg keeps the ids of fields by their names."""
+    table = MetadataTable(tmp_path, SCHEMA, PLAIN, BY_REGION, BY_BUCKET, BY_NOTHING, spec(4, "identity", 1))
+    start = table.commit(Operation.APPEND, [file := data("a", 7, 7, [value], by)])
+    table.commit(Operation.OVERWRITE, removed=[file])
+    retyped = Schema(NestedField(1, "id", type_, required=False), *SCHEMA.fields[1:], schema_id=1)
+    change = table.since(start, "region", schema=retyped)
+    assert change.status == "stale"
+    (rows,) = change.constraints.data_disjuncts
+    assert ({key.column for key, _ in rows.constraints} == {"id", "region"}) is narrows
 
 
 def test_each_file_by_its_own_spec(table: MetadataTable) -> None:

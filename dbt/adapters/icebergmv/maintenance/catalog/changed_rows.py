@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pyiceberg.manifest import DataFile, DataFileContent
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
-from pyiceberg.types import DateType
+from pyiceberg.types import DecimalType, DoubleType, FloatType, IcebergType, IntegerType, LongType
 
 from dbt.adapters.icebergmv.maintenance.catalog.column_bounds import bounded_rows
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import PartitionKey, partition_key, referenced_data_file
@@ -50,15 +50,12 @@ class FileRows:
 
     def __init__(self, table: Table, schema: Schema, wanted: Wanted) -> None:
         self._specs = table.specs()
-        self._columns = {f.field_id: f for f in schema.fields}
+        retyped = _retyped((*table.metadata.schemas, schema))
+        self._columns = {f.field_id: f for f in schema.fields if f.field_id not in retyped}
         self._wanted = wanted
-        self._bounded = tuple(f for f in schema.fields if f.name in wanted.columns)
+        self._bounded = tuple(f for f in self._columns.values() if f.name in wanted.columns)
         filtered = {key.column for rows in wanted.rows for key, _ in rows.constraints}
-        self._filtered = tuple(f for f in schema.fields if f.name in filtered)
-        self._was_date: dict[int, set[bool]] = {}
-        for known in (*table.metadata.schemas, schema):
-            for column in known.fields:
-                self._was_date.setdefault(column.field_id, set()).add(isinstance(column.field_type, DateType))
+        self._filtered = tuple(f for f in self._columns.values() if f.name in filtered)
         self._partitions: dict[PartitionKey, TupleDomain] = {}
 
     def of_partition(self, partition: PartitionKey) -> TupleDomain | None:
@@ -107,19 +104,44 @@ class FileRows:
     def _partition_rows(self, spec_id: int, values: tuple[object, ...]) -> TupleDomain:
         """Return the rows that a partition can hold.
 
-        Fields whose source column is gone or nested constrain nothing, nor do those whose source was a date and is a
-        timestamp now, as old values may count days. Several fields on one column are intersected; where no row
-        satisfies them all, they are not to be trusted.
+        Fields whose source column is gone or nested constrain nothing, nor do those whose source was of another type,
+        as old values may be of that one. Several fields on one column are intersected; where no row satisfies them all,
+        they are not to be trusted.
         """
         constraints: list[tuple[ColumnKey, Domain]] = []
         for partition_field, value in zip(self._specs[spec_id].fields, values, strict=True):
             source = self._columns.get(partition_field.source_id)
-            if source is None or len(self._was_date[source.field_id]) > 1:
+            if source is None:
                 continue
             constraint = partition_domain(partition_field.transform, source.name, source.field_type, value)
             constraints += [] if constraint is None else [constraint]
         rows = TupleDomain.all_of(constraints)
         return TupleDomain.all() if rows.is_none else rows
+
+
+def _retyped(schemas: Iterable[Schema]) -> set[int]:
+    """Return the ids of columns that had several types.
+
+    Promotions (Iceberg spec, "Schema Evolution") leave values as they were. A table that is replaced keeps the ids of
+    columns by their names.
+    """
+    types: dict[int, set[str]] = {}
+    for column in (column for schema in schemas for column in schema.fields):
+        types.setdefault(column.field_id, set()).add(_promoted(column.field_type))
+    return {field_id for field_id, found in types.items() if len(found) > 1}
+
+
+def _promoted(type_: IcebergType) -> str:
+    """Return the widest type to which a type can be promoted."""
+    match type_:
+        case IntegerType():
+            return str(LongType())
+        case FloatType():
+            return str(DoubleType())
+        case DecimalType():
+            return f"decimal of scale {type_.scale}"
+        case _:
+            return str(type_)
 
 
 def _both(rows: TupleDomain, others: TupleDomain) -> TupleDomain:
