@@ -64,8 +64,10 @@ def test_many_files_are_compacted_and_the_view_reads_them(stage: Stage, model: M
     before, state = stage.catalog.views["sales"], pinned(stage)
     assert keep(stage, dry_run=True)[1] == []
     done, said = keep(stage)
-    # Where other tables are read besides, Spark is asked first whether it can.
-    described = ["DESCRIBE QUERY SELECT * FROM "] if "stale_read_behavior" in model.config else []
+    # Where other tables are read besides, Spark is asked first whether it can, and finds the same ones.
+    described = (
+        ["SELECT current_catalog", "DESCRIBE QUERY SELECT * FROM "] if "stale_read_behavior" in model.config else []
+    )
     assert [statement.split("(")[0].split("`")[0] for statement in said] == [
         *described,
         "ALTER TABLE ",
@@ -140,6 +142,17 @@ def test_rows_are_not_copied_into_columns_that_somebody_altered(stage: Stage) ->
     assert done.note == "not compacted: the columns of its table were altered; a full refresh mends that"
 
 
+@pytest.mark.parametrize(("schema", "behavior"), [("other", "use_view_query"), ("ns", "use_view_query"), ("other", "")])
+def test_names_without_a_schema_keep_their_meaning(stage: Stage, schema: str, behavior: str) -> None:
+    """Iceberg would record the namespace of the session, and readers would look there."""
+    grow(stage, reading("use_view_query", ROWS) if behavior else ROWS, 6)
+    spark = RecordingSpark(stage.catalog, ROWS.columns, schema=schema)
+    done = upkeep(Lake(stage.catalog, spark), VIEW, UpkeepOptions(), NOW)
+    refused = schema == "other" and behavior != ""
+    assert (done.compacted_files, done.error) == (0 if refused else 6, None)
+    assert (done.note or "").endswith("in this session. Run `USE lake.ns` before") is refused
+
+
 def test_rows_stay_where_the_text_over_them_cannot_be_read(stage: Stage) -> None:
     grow(stage, reading("use_stitching", ROWS), 6)
 
@@ -152,7 +165,7 @@ def test_rows_stay_where_the_text_over_them_cannot_be_read(stage: Stage) -> None
 
     spark = Unreadable(stage.catalog, ROWS.columns)
     done = upkeep(Lake(stage.catalog, spark), VIEW, UpkeepOptions(), NOW)
-    assert (done.compacted_files, done.error, len(spark.said)) == (0, None, 1)
+    assert (done.compacted_files, done.error, spark.said[0].split(" ")[0], len(spark.said)) == (0, None, "SELECT", 2)
     assert done.note == (
         "not compacted: its SQL cannot be read any more; a refresh mends that. Spark: No such struct field id_bucket"
     )

@@ -79,12 +79,13 @@ class LocalCatalog:
 
 @dataclass
 class RecordingSpark:
-    """Knows the columns of the definition; `said` holds every statement that it was given."""
+    """Knows the columns of the definition; `said` are the statements that it was given. `schema` is the current one."""
 
     catalog: LocalCatalog
     columns: Columns
     said: list[str] = field(default_factory=list)
     settings: Mapping[str, str] = field(default_factory=lambda: SETTINGS)
+    schema: str = "ns"
 
     def __call__(self, sql: str) -> Sequence[Sequence[object]]:
         self.said.append(sql)
@@ -94,6 +95,8 @@ class RecordingSpark:
             return self._described(sql)
         if sql.startswith(_COMPARISON):
             return [(1,)]
+        if sql == "SELECT current_catalog(), current_schema()":
+            return [("lake", self.schema)]
         for pattern, carry_out in self._effects().items():
             found = re.match(pattern, sql, re.DOTALL)
             if found is not None:
@@ -250,6 +253,7 @@ class RecordingSpark:
             {**(before.properties if before else {}), **properties_in(found["properties"])},
             None,
             version_id=number,
+            default_namespace=("ns",),
             versions=(*versions, ViewVersion(number, number * 1000, found["sql"])),
         )
 

@@ -12,6 +12,8 @@ from dataclasses import replace
 from itertools import takewhile
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
+from dbt.adapters.icebergmv.maintenance.definition.parsing import parse_query
+from dbt.adapters.icebergmv.maintenance.definition.table_references import find_references
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, RefreshConflict, SparkLost, first_line
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.kept_rows import KeptRows, kept_rows
@@ -80,6 +82,7 @@ def _table(lake: Lake, kept: KeptRows, min_input_files: int) -> StoredRows:
 
 def _view(lake: Lake, kept: KeptRows, min_input_files: int) -> StoredRows:
     text, name, branches = _text_of(kept), kept.stored.name, list[str]()
+    _check_names(lake, kept, text)
     _check_readable(lake, kept, text)
 
     def rewritten(branch: str) -> list[str]:
@@ -107,6 +110,33 @@ def _text_of(kept: KeptRows) -> ViewText:
     if str(kept.stored.snapshot_id) in text.query.replace(_pinned(kept.stored), ""):
         raise NotCompacted("its SQL cannot be put over another snapshot")
     return text
+
+
+def _check_names(lake: Lake, kept: KeptRows, text: ViewText) -> None:
+    """Raise NotCompacted where this session would give the names in a text another meaning.
+
+    Iceberg records the namespace of the session that creates a view, and readers find names without a schema there.
+    """
+    # A stitched text is long, and names all tables in full.
+    if text.query == kept.stored.query or not all(map(_has_short_names, (kept.state.definition, text.query))):
+        return
+    found = kept.found
+    ((catalog, schema),) = lake.spark("SELECT current_catalog(), current_schema()")
+    meant = (found.default_catalog or lake.catalog.name, ".".join(found.default_namespace))
+    if (catalog, schema) != meant:
+        raise NotCompacted(
+            "its SQL names tables without their schema, which would be those of another one in this session. "
+            f"Run `USE {'.'.join(meant)}` before"
+        )
+
+
+def _has_short_names(sql: str) -> bool:
+    """Return whether a query may name a table without its catalog or its schema."""
+    query = parse_query(sql)
+    if query is None:
+        return True
+    references = find_references(query, "")
+    return references.opaque is not None or not all(r.catalog and r.namespace for r in references.tables)
 
 
 def _check_readable(lake: Lake, kept: KeptRows, text: ViewText) -> None:
