@@ -20,7 +20,7 @@ from pyiceberg.table.snapshots import Operation, Snapshot
 
 from dbt.adapters.icebergmv.maintenance.catalog.append_window import operation
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
-from dbt.adapters.icebergmv.maintenance.status.base_tables import shape
+from dbt.adapters.icebergmv.maintenance.status.column_shapes import shape
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX
 from dbt.adapters.icebergmv.maintenance.status.session_settings import meaning_settings
 from dbt.adapters.icebergmv.spark.seed_values import literal

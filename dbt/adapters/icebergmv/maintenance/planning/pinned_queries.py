@@ -16,7 +16,8 @@ from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_t
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, identifier, qualified
 from dbt.adapters.icebergmv.maintenance.sql.snapshots import table_at
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type, spark_type
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource, shape
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.column_shapes import shape
 
 
 def pinned_query(
@@ -154,7 +155,7 @@ def _bridge(wanted: Schema, stored: Schema | None, *, hides_renamed: bool = Fals
     """Return a select list that shows a snapshot of an older schema under the current one; None when they are equal.
 
     Reading VERSION AS OF gives the columns of that snapshot; a live read gives today's, matched by field id. Schemas
-    that no select list can bridge are never read at a snapshot (status/base_tables.py, can_bridge). At the current
+    that no select list can bridge are never read at a snapshot (status/column_shapes.py, can_bridge). At the current
     snapshot Iceberg looks for the columns of filters among those of today: `hides_renamed` keeps it from seeing filters
     on others.
     """
@@ -165,7 +166,7 @@ def _bridge(wanted: Schema, stored: Schema | None, *, hides_renamed: bool = Fals
     for field in wanted.fields:
         old, name = before.get(field.field_id), identifier(field.name)
         value = "NULL" if old is None else identifier(old.name)
-        if old is None or old.field_type != field.field_type:
+        if old is None or shape(old)[2] != shape(field)[2]:
             value = f"CAST({value} AS {ddl_type(field.field_type)})"
         if hides_renamed and old is not None and old.name != field.name:
             value = f"element_at(array({value}), 1)"

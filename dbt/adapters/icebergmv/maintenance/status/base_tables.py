@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Snapshot
-from pyiceberg.types import IcebergType, NestedField
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import (
     CatalogReader,
@@ -22,6 +21,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersio
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable, TableNotUnderstood
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
+from dbt.adapters.icebergmv.maintenance.status.column_shapes import can_bridge
 from dbt.adapters.icebergmv.maintenance.status.hidden_columns import shown
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import is_published
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import is_materialized_view, read_state
@@ -173,27 +173,6 @@ def version_at(table: Table, snapshot: Snapshot) -> TableVersion:
 
 def _live(view: TableName) -> str:
     return f"{show(view)} is a view, which cannot be read at a recorded snapshot"
-
-
-def shape(field: NestedField) -> tuple[int, str, IcebergType]:
-    """Return what a reader sees of a column: comments and nullability aside."""
-    return (field.field_id, field.name, field.field_type)
-
-
-def can_bridge(wanted: Schema, stored: Schema | None) -> bool:
-    """Return whether a select list can show rows of the stored schema under the wanted one.
-
-    It cannot look into nested columns, and a column added with a default has that value in old rows.
-    """
-    before = {} if stored is None else {f.field_id: f for f in stored.fields}
-    for field in wanted.fields if stored is not None else ():
-        old = before.get(field.field_id)
-        if old is None:
-            if field.initial_default is not None:
-                return False
-        elif old.field_type != field.field_type and not field.field_type.is_primitive:
-            return False
-    return True
 
 
 def at_snapshot(source: IcebergSource, snapshot_id: int | None) -> IcebergSource | None:

@@ -9,8 +9,8 @@ from dbt.adapters.icebergmv.maintenance.status.base_tables import (
     BaseTable,
     BaseTables,
     IcebergSource,
-    can_bridge,
 )
+from dbt.adapters.icebergmv.maintenance.status.column_shapes import can_bridge
 from dbt.adapters.icebergmv.maintenance.status.hidden_columns import shown
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState
 

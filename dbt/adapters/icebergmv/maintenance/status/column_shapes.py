@@ -1,0 +1,45 @@
+"""What a reader sees of the columns of a table, and whether rows of one schema can be shown under another one."""
+
+from __future__ import annotations
+
+from pyiceberg.schema import Schema
+from pyiceberg.types import IcebergType, ListType, MapType, NestedField, StructType
+
+
+def shape(field: NestedField) -> tuple[int, str, IcebergType]:
+    """Return what a reader sees of a column: comments and nullability aside."""
+    return (field.field_id, field.name, _without_comments(field.field_type))
+
+
+def _without_comments(type_: IcebergType) -> IcebergType:
+    """Return a type whose nested fields have no comments, to compare it with another one."""
+    match type_:
+        case StructType():
+            return StructType(*map(_without_comment, type_.fields))
+        case ListType():
+            return ListType(type_.element_id, _without_comments(type_.element_type), type_.element_required)
+        case MapType():
+            key, value = _without_comments(type_.key_type), _without_comments(type_.value_type)
+            return MapType(type_.key_id, key, type_.value_id, value, type_.value_required)
+        case _:
+            return type_
+
+
+def _without_comment(field: NestedField) -> NestedField:
+    return field.model_copy(update={"doc": None, "field_type": _without_comments(field.field_type)})
+
+
+def can_bridge(wanted: Schema, stored: Schema | None) -> bool:
+    """Return whether a select list can show rows of the stored schema under the wanted one.
+
+    It cannot look into nested columns, and a column added with a default has that value in old rows.
+    """
+    before = {} if stored is None else {f.field_id: f for f in stored.fields}
+    for field in wanted.fields if stored is not None else ():
+        old = before.get(field.field_id)
+        if old is None:
+            if field.initial_default is not None:
+                return False
+        elif not field.field_type.is_primitive and shape(old)[2] != shape(field)[2]:
+            return False
+    return True
