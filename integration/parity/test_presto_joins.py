@@ -342,8 +342,8 @@ NESTED = Group(
     ),
 )
 
-GROUPS = (SHOP, EVENTS, NESTED)
-OTHERS = (DATED, THREE, WIDENED)
+GROUPS = (SHOP, EVENTS)
+OTHERS = (NESTED, DATED, THREE, WIDENED)
 
 
 @pytest.fixture(scope="module")

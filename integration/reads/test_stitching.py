@@ -247,6 +247,7 @@ def test_a_partition_column_of_another_type(users_lake: LakeProject) -> None:
     assert lake.rows("of_retyped") == [("1", 2)]
 
 
+@pytest.mark.long
 def test_fields_of_a_struct_behind_an_alias(lake: LakeProject) -> None:
     """`o.place.city` is no column of a schema."""
     table, view = f"lake.{lake.schema}.places", f"lake.{lake.schema}.near_places"

@@ -9,7 +9,8 @@ from integration.support.lake import LakeProject
 SMALLEST = -(2**31)
 
 
-@pytest.mark.parametrize("shown", ["b", pytest.param("i", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("shown", ["b", "i"])
 def test_the_smallest_int_is_joined_to_a_bigint(lake: LakeProject, shown: str) -> None:
     ints, bigints = (f"lake.{lake.schema}.truncated_{shown}_{kind}" for kind in ("ints", "bigints"))
     keys = (SMALLEST, SMALLEST + 8, -1, 0, 2**31 - 1)

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.stitching.current_rows import current_query
 from dbt.adapters.icebergmv.reading import read_materialized_view
-from integration.support.following import assert_follows, built
+from integration.support.following import assert_follows, built, except_later
 from integration.support.lake import LakeProject
 
 JOINED = "{facts} f join {customers} c on f.customer = c.id"
@@ -57,7 +57,7 @@ def tables(lake: LakeProject) -> dict[str, str]:
 LATER = ("a customer came", "no customer changed")
 
 
-@pytest.mark.parametrize("change", [pytest.param(c, marks=pytest.mark.long) if c in LATER else c for c in CHANGES])
+@pytest.mark.parametrize("change", except_later(CHANGES, LATER))
 def test_new_rows_are_added_beside_what_another_change_replaces(
     change: str, tables: dict[str, str], lake: LakeProject
 ) -> None:

@@ -72,7 +72,7 @@ def names(lake: LakeProject) -> dict[str, str]:
     return names
 
 
-@pytest.mark.parametrize("statements", in_turn(CHANGES, 2))
+@pytest.mark.parametrize("statements", in_turn(CHANGES, 1))
 def test_views_follow_and_are_full_where_nothing_says_what_is_reached(
     lake: LakeProject, names: dict[str, str], statements: list[str]
 ) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from integration.support.following import among, assert_follows, built
+from integration.support.following import among, assert_follows, built, except_later
 from integration.support.lake import LakeProject
 
 NAMED = "{facts} f join {names} n on f.customer = n.id"
@@ -78,7 +78,7 @@ def other_tables(lake: LakeProject) -> dict[str, str]:
 LATER = ("their rows go", "to other customers", "new ones, and names")
 
 
-@pytest.mark.parametrize("change", [pytest.param(c, marks=pytest.mark.long) if c in LATER else c for c in ROUNDS])
+@pytest.mark.parametrize("change", except_later(ROUNDS, LATER))
 def test_rows_of_many_keys_are_replaced(lake: LakeProject, tables: dict[str, str], change: str) -> None:
     found = assert_follows(lake, tables, among(ROUNDS[change], IN_EVERY_RUN), IN_EVERY_RUN)
     if "a quarter" in change:

@@ -107,7 +107,7 @@ def misread(lake: LakeProject) -> dict[str, str]:
     return tables
 
 
-@pytest.mark.parametrize("change", in_turn(CHANGES, 2))
+@pytest.mark.parametrize("change", in_turn(CHANGES, 1))
 def test_rows_are_those_of_spark(lake: LakeProject, misread: dict[str, str], change: Change) -> None:
     assert_follows(lake, misread, change, VIEWS)
 

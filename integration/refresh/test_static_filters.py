@@ -7,7 +7,7 @@ import pytest
 from dbt.adapters.icebergmv.maintenance.definition.parsing import parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.rules.constant_values import value_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope
-from integration.support.following import Change, assert_follows, built
+from integration.support.following import Change, assert_follows, built, in_turn
 from integration.support.lake import LakeProject
 from integration.support.said import recorded
 
@@ -86,9 +86,9 @@ def test_what_a_condition_leaves_out_writes_nothing(
     assert [sql for sql in read if any(f'"model.p.{name}"' in sql for name in BOUNDED)] == []
 
 
-def test_views_follow_every_other_change(lake: LakeProject, tables: dict[str, str]) -> None:
-    for change in ANYWHERE:
-        assert_follows(lake, tables, change, VIEWS)
+@pytest.mark.parametrize("change", in_turn(ANYWHERE, 2))
+def test_views_follow_every_other_change(lake: LakeProject, tables: dict[str, str], change: Change) -> None:
+    assert_follows(lake, tables, change, VIEWS)
 
 
 def test_column_bounds_leave_files_out(lake: LakeProject, tables: dict[str, str]) -> None:

@@ -10,6 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.definition import definition
+from integration.support.following import except_later
 from integration.support.lake import LakeProject
 
 _LATEST = "(select * from (select *, row_number() over (partition by id order by day) as n from {t}) where n = 1)"
@@ -54,7 +55,7 @@ def all_rows(lake: LakeProject) -> dict[str, list[str]]:
 LATER = ("one row of several that tie goes", "facts change")
 
 
-@pytest.mark.parametrize("change", [pytest.param(c, marks=pytest.mark.long) if c in LATER else c for c in CHANGES])
+@pytest.mark.parametrize("change", except_later(CHANGES, LATER))
 def test_a_refresh_in_part_gives_what_a_full_one_gives(change: str, lake: LakeProject, tables: dict[str, str]) -> None:
     statement, kinds = CHANGES[change]
     lake.sql(statement.format(**tables))

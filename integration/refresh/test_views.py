@@ -327,6 +327,7 @@ def test_columns_of_a_staging_model_that_nobody_reads(orders: Orders, listed: st
     orders.lake.assert_equals_definition(orders.model)
 
 
+@pytest.mark.long
 def test_columns_of_any_type_that_nobody_reads(orders: Orders) -> None:
     orders.do("ALTER TABLE {t} ADD COLUMNS (tags array<string>, more map<string, int>, x double)")
     orders.do("CREATE OR REPLACE VIEW {v} AS SELECT id, v, tags, more, x FROM {t}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import pytest
@@ -50,6 +50,16 @@ def in_turn(changes: Sequence[T], first: int) -> list[Any]:
     return [
         pytest.param(one, id=str(n), marks=[pytest.mark.long] if n >= first else []) for n, one in enumerate(changes)
     ]
+
+
+def named_in_turn(names: Iterable[str], first: int) -> list[Any]:
+    """Return the names of changes as parameters of a test; all but the first few are for `make long`."""
+    return [pytest.param(one, marks=[pytest.mark.long] if n >= first else []) for n, one in enumerate(names)]
+
+
+def except_later(names: Iterable[str], later: Collection[str]) -> list[Any]:
+    """Return the names of changes as parameters of a test; those that come `later` are for `make long`."""
+    return [pytest.param(one, marks=[pytest.mark.long] if one in later else []) for one in names]
 
 
 def among(change: Change, views: Collection[str]) -> Change:
