@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 import pytest
@@ -54,6 +55,17 @@ def shown(reader: CatalogReader) -> dict[str, Any]:
     assert (row["table_type"], row["column_name"]) == ("materialized_view", "id")
     stats = {k.split(":")[1]: v for k, v in row.items() if k.startswith("stats:") and k.endswith(":value")}
     return {"owner": row["table_owner"], **stats}
+
+
+def test_a_table_that_pyiceberg_does_not_understand_has_no_rows(
+    lake: tuple[SqlCatalog, CatalogReader, Path],
+) -> None:
+    catalog, reader, _ = lake
+    for name in ("plain", "with_variant"):
+        catalog.create_table(("ns", name), SCHEMA)
+    file = Path(unquote(urlsplit(catalog.load_table(("ns", "with_variant")).metadata_location).path))
+    file.write_text(file.read_text().replace('"type":"long"', '"type":"variant"'))
+    assert [row["table_name"] for row in catalog_rows(reader, "ns")] == ["plain"]
 
 
 def test_the_last_refresh_is_shown(lake: tuple[SqlCatalog, CatalogReader, Path]) -> None:

@@ -9,6 +9,7 @@ from pyiceberg.schema import Schema
 
 from dbt.adapters.icebergmv.listing import list_relations, names_of_tables_to_open, rendered_storage_table
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo
+from dbt.adapters.icebergmv.maintenance.errors import TableNotUnderstood
 
 
 class FakeReader:
@@ -21,6 +22,7 @@ class FakeReader:
     def __init__(self, tables: dict[str, dict[str, str]], views: dict[str, dict[str, str]]) -> None:
         self.tables, self.views = tables, views
         self.opened: list[str] = []
+        self.not_understood: set[str] = set()
 
     def namespaces(self) -> list[str]:
         return ["a"]
@@ -36,6 +38,8 @@ class FakeReader:
 
     def table(self, namespace: str, name: str) -> Any:
         self.opened.append(name)
+        if name in self.not_understood:
+            raise TableNotUnderstood("it has a variant")
         if name not in self.tables:
             return None
         metadata = SimpleNamespace(current_snapshot_id=None, table_uuid="uuid")
@@ -64,6 +68,14 @@ def test_storage_tables_are_hidden() -> None:
         "plain": "view",
     }
     assert "orders" not in reader.opened
+
+
+def test_tables_that_pyiceberg_does_not_understand_are_listed() -> None:
+    """One that is named as storage is may be that."""
+    reader = FakeReader(tables={"model": {}, "source": {}, "__mv_storage__v": {}}, views={})
+    reader.not_understood = set(reader.tables)
+    shown = {relation.name: relation.kind for relation in list_relations(reader, "a", {"model"})}
+    assert shown == {"model": "table", "source": "table"}
 
 
 def test_storage_table_of_a_view() -> None:

@@ -11,9 +11,12 @@ from contextlib import closing
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import pytest
 import yaml
+from pyiceberg.schema import Schema
+from pyiceberg.types import LongType, NestedField
 
 from dbt.adapters.icebergmv import operations
 from dbt.adapters.icebergmv.maintenance.reports import explanation
@@ -199,6 +202,19 @@ def test_a_catalog_that_is_down_hides_no_other(
     (warning,) = [event.base_msg for event in told]
     assert warning.startswith("Materialized views of the catalog other that are of no model may be missing. Cannot ")
     assert message in warning
+
+
+def test_a_table_that_pyiceberg_does_not_understand_hides_no_other(
+    project: DryProject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Any] = []
+    monkeypatch.setattr(operations, "warn_or_error", told.append)
+    project.lake.iceberg.create_table("ns.with_variant", Schema(NestedField(1, "j", LongType(), required=False)))
+    file = Path(unquote(urlsplit(project.lake.iceberg.load_table("ns.with_variant").metadata_location).path))
+    file.write_text(file.read_text().replace('"type":"long"', '"type":"variant"'))
+    project.refresh("old", TOTALS, COLUMNS)
+    assert {name: view["state"] for name, view in statuses(project).items()} == {"totals": "fresh", "old": "fresh"}
+    assert told == []
 
 
 @pytest.mark.long

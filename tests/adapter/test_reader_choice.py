@@ -12,7 +12,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 from dbt.adapters.icebergmv.maintenance.catalog.opening import open_catalog
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
-from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, InvalidCatalog
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, InvalidCatalog, TableNotUnderstood
 from dbt.adapters.icebergmv.reader_choice import ChosenReader, Ways, chosen_reader
 from tests.support.lake_views import SCHEMA
 from tests.support.stub_catalog import StubCatalog
@@ -97,6 +97,14 @@ def test_files_out_of_reach_are_read_through_spark(disk: Disk, namespace: str) -
     assert chosen.unread is not None
     assert chosen.unread in chosen.how
     assert choose("direct", lambda: disk.reader).reader is disk.reader
+
+
+def test_a_table_that_pyiceberg_does_not_understand_is_no_reason(disk: Disk) -> None:
+    file = disk.table("ns")
+    file.write_text(file.read_text().replace('"type":"long"', '"type":"variant"'))
+    with pytest.raises(TableNotUnderstood):
+        disk.reader.table("ns", "t")
+    assert choose("auto", lambda: disk.reader).reader is disk.reader
 
 
 def test_one_broken_table_is_no_reason(disk: Disk) -> None:

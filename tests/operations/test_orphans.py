@@ -54,6 +54,13 @@ def test_only_a_marked_table_without_its_view_is_an_orphan(lake: FiledLake) -> N
     assert found(lake)["__mv_storage__gone"].reason == "its view is gone"
 
 
+def test_a_table_that_pyiceberg_does_not_understand_is_kept(lake: FiledLake) -> None:
+    for name in ("a_variant", "gone"):
+        store(lake, f"__mv_storage__{name}", f"lake.ns.{name}")
+    lake.not_understood = {"__mv_storage__a_variant"}
+    assert {name: loose.kept for name, loose in found(lake).items()} == {"__mv_storage__gone": None}
+
+
 def test_a_view_that_reads_another_table_has_left_the_former_one(lake: FiledLake) -> None:
     store(lake, "before", "lake.ns.there")
     store(lake, "now", "lake.ns.there")

@@ -146,6 +146,12 @@ def test_a_table_that_is_not_there(stage: Stage) -> None:
     assert "the catalog lake has no Iceberg table lake.ns.nowhere" in in_a_line(found)
 
 
+def test_a_table_that_pyiceberg_does_not_understand(stage: Stage) -> None:
+    stage.catalog.not_understood = {"orders"}
+    (orders,) = of(stage, select("SELECT id FROM orders")).base_tables
+    assert orders.obstacles == ("the metadata of lake.ns.orders hold something that PyIceberg does not know",)
+
+
 def test_a_table_without_rows(stage: Stage) -> None:
     schema = stage.tables()["regions"].schema()
     stage.catalog.iceberg.create_table("ns.empty", schema)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
@@ -13,7 +14,7 @@ import pytest
 from pyiceberg.catalog.sql import SqlCatalog
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, CatalogReader, ColumnInfo
-from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, TableNotUnderstood
 from tests.support.lake_views import SCHEMA, add_view, view_metadata
 
 THREADS = 8
@@ -58,6 +59,16 @@ CALLS: dict[str, Callable[[CatalogReader], object]] = {
     "table": lambda reader: reader.table("ns", "plain"),
     "view": lambda reader: reader.view("ns", "plain view"),
 }
+
+
+def give_type(lake: Lake, name: str, iceberg_type: str) -> None:
+    """Give the columns of a table another type, which only tables of format 3 have."""
+    file = Path(unquote(urlsplit(lake.catalog.load_table(("ns", name)).metadata_location).path))
+    metadata = json.loads(file.read_text()) | {"format-version": 3, "next-row-id": 0}
+    for schema in metadata["schemas"]:
+        for field in schema["fields"]:
+            field["type"] = iceberg_type
+    file.write_text(json.dumps(metadata))
 
 
 class ReaderContract:
@@ -122,6 +133,14 @@ class ReaderContract:
         with pytest.raises(CatalogUnavailable, match="Cannot read the catalog `lake`: "):
             lake.reader.view("ns", "plain view")
         with pytest.raises(CatalogUnavailable, match="Cannot read the catalog `lake`: "):
+            lake.reader.table("ns", "plain")
+
+    @pytest.mark.parametrize("unknown", ["variant", "geometry(srid:3857)"])
+    def test_a_table_that_pyiceberg_does_not_understand(self, lake: Lake, unknown: str) -> None:
+        give_type(lake, "plain", unknown)
+        with pytest.raises(
+            TableNotUnderstood, match=r"^Cannot read the table lake\.ns\.plain: PyIceberg does not know"
+        ):
             lake.reader.table("ns", "plain")
 
     @pytest.mark.parametrize("call", CALLS)

@@ -27,6 +27,7 @@ from pyiceberg.types import DateType, DoubleType, IcebergType, LongType, NestedF
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ColumnInfo, ViewInfo, ViewVersion
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_KEY, HIDDEN_STATE
+from dbt.adapters.icebergmv.maintenance.errors import TableNotUnderstood
 from tests.support.duck import unescaped
 
 SETTINGS = {"spark.sql.session.timeZone": "UTC"}
@@ -59,6 +60,8 @@ class LocalCatalog:
     name: str = "lake"
     has_views: bool = True
     shows_all_views: bool = True
+    not_understood: set[str] = field(default_factory=set)
+    """Names of tables that have a column of a type which PyIceberg does not know."""
 
     def namespaces(self) -> list[str]:
         return ["ns"]
@@ -71,6 +74,8 @@ class LocalCatalog:
         return self.views.get(name)
 
     def table(self, namespace: str, name: str) -> Table | None:
+        if name in self.not_understood:
+            raise TableNotUnderstood("it has a variant")
         try:
             return self.iceberg.load_table(f"{namespace}.{name}")
         except NoSuchTableError:

@@ -10,6 +10,7 @@ from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.listing import ListedRelation, list_relations, listed_relation, storage_table_name
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ColumnInfo, ViewInfo, table_columns
+from dbt.adapters.icebergmv.maintenance.catalog.understood import understood_table
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
@@ -51,7 +52,8 @@ def _relation_rows(reader: CatalogReader, schema: str, relation: ListedRelation)
     columns: tuple[ColumnInfo, ...]
     view, kind, table = relation.view, relation.kind, None
     if view is None:
-        table = reader.table(schema, relation.name)
+        # Of a table that PyIceberg does not understand, no column is known.
+        table = understood_table(reader, schema, relation.name)
         if table is None:
             return
         view = table_as_view((reader.name, schema, relation.name), table)

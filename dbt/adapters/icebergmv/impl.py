@@ -42,7 +42,7 @@ from dbt.adapters.icebergmv.listing import (
 from dbt.adapters.icebergmv.maintenance.catalog.over_spark.reader import SparkReader
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ColumnInfo, table_columns
 from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
-from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
+from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, TableNotUnderstood
 from dbt.adapters.icebergmv.maintenance.sql.names import split_name
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified, string_literal
@@ -247,12 +247,15 @@ class IcebergMVAdapter(
     def get_columns_in_relation(self, relation: BaseRelation) -> list[IcebergMVColumn]:  # type: ignore[override]
         """Return the columns of a relation, none when it is absent.
 
-        Temporary views and catalogs that the profile does not describe are asked of Spark.
+        Temporary views, catalogs that the profile does not describe, and tables that PyIceberg does not understand are
+        asked of Spark.
         """
         known = self.credentials.is_known_catalog(relation.database)
         if not (relation.is_catalogued and known):  # type: ignore[attr-defined]
             return self._described_columns(relation)
         columns = _ask(lambda: self._stored_columns(relation))
+        if columns is None:
+            return self._described_columns(relation)
         return [
             IcebergMVColumn(column=column.name, dtype=column.type, comment=column.comment, column_index=index)
             for index, column in enumerate(columns)
@@ -345,13 +348,17 @@ class IcebergMVAdapter(
 
         return [], {source: self._create_freshness_response(found(source), now) for source in sources}
 
-    def _stored_columns(self, relation: BaseRelation) -> tuple[ColumnInfo, ...]:
+    def _stored_columns(self, relation: BaseRelation) -> tuple[ColumnInfo, ...] | None:
+        """Return the columns of a relation in the catalog, None where PyIceberg does not understand them."""
         reader = self.catalog_reader_of(relation.database)
         schema, name = str(relation.schema), str(relation.identifier)
         if relation.type in {RelationType.View, RelationType.MaterializedView}:
             view = found_view(reader, (reader.name, schema, name))
             return () if view is None else view.columns
-        table = reader.table(schema, name)
+        try:
+            table = reader.table(schema, name)
+        except TableNotUnderstood:
+            return None
         if table is not None:
             return table_columns(table)
         view = reader.view(schema, name)

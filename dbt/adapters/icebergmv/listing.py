@@ -10,6 +10,8 @@ from typing import Literal, TypeVar
 from dbt.adapters.contracts.relation import RelationConfig
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
+from dbt.adapters.icebergmv.maintenance.catalog.understood import understood_table
+from dbt.adapters.icebergmv.maintenance.errors import TableNotUnderstood
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
@@ -130,7 +132,11 @@ def _storage_of(views: Iterable[ViewInfo], catalog: str, namespace: str) -> set[
 
 def _storage_test(reader: CatalogReader, namespace: str) -> Callable[[str], bool]:
     def test(name: str) -> bool:
-        table = reader.table(namespace, name)
+        try:
+            table = reader.table(namespace, name)
+        except TableNotUnderstood:
+            # It has the name of storage.
+            return True
         return table is not None and is_storage_table(table.properties)
 
     return test
@@ -138,7 +144,7 @@ def _storage_test(reader: CatalogReader, namespace: str) -> Callable[[str], bool
 
 def _view_of_table(reader: CatalogReader, namespace: str) -> Callable[[str], ViewInfo | None]:
     def look(name: str) -> ViewInfo | None:
-        table = reader.table(namespace, name)
+        table = understood_table(reader, namespace, name)
         return None if table is None else table_as_view((reader.name, namespace, name), table)
 
     return look

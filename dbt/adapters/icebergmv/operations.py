@@ -17,6 +17,7 @@ from dbt_common.exceptions import DbtBaseException, DbtRuntimeError
 from dbt.adapters.icebergmv.contract import declared_columns
 from dbt.adapters.icebergmv.garbage import seldom_collected
 from dbt.adapters.icebergmv.listing import STORAGE_PREFIXES
+from dbt.adapters.icebergmv.maintenance.catalog.understood import understood_table
 from dbt.adapters.icebergmv.maintenance.catalog.unreadable import UnreadableCatalog
 from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash, single_statement
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, InvalidConfig, MaintenanceError
@@ -252,7 +253,7 @@ def _is_view(reader: CatalogReader, name: TableName, kind: Literal["table", "vie
     if kind == "view":
         view = reader.view(*name[1:])
         return view is not None and is_materialized_view(view.properties)
-    table = None if name[2].startswith(STORAGE_PREFIXES) else reader.table(*name[1:])
+    table = None if name[2].startswith(STORAGE_PREFIXES) else understood_table(reader, *name[1:])
     return table is not None and is_view_table(name, table.properties)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide
-from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, InvalidCatalog
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, InvalidCatalog, TableNotUnderstood
 
 _MOST_SCHEMAS = 8
 _MOST_TABLES = 3
@@ -82,6 +82,9 @@ def _open_a_file(reader: CatalogReader, namespaces: Sequence[str]) -> None:
             tried += 1
             try:
                 _open_file_of(reader, namespace, entry.name)
+            except TableNotUnderstood:
+                # Its metadata were read.
+                continue
             except CatalogUnavailable as error:
                 failure = failure or error
             else:

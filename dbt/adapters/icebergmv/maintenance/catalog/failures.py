@@ -37,7 +37,7 @@ def unavailable(verb: str, name: str, error: Exception, properties: Properties) 
     """
     subject = f"Cannot {verb} the catalog `{name}`"
     rules = _RULES_BELOW_V1 if verb == "open" and _is_below_v1(properties) else _RULES
-    for found in _chain(error):
+    for found in chain(error):
         for rule in rules:
             if isinstance(found, rule.errors) and re.search(rule.text, str(found), re.IGNORECASE):
                 return CatalogUnavailable(_hidden(rule.words(found, properties), properties), subject=subject)
@@ -53,7 +53,7 @@ class _Rule:
     text: str = ""
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def chain(error: BaseException) -> Iterator[BaseException]:
     """Yield an error and what caused it, from the outside in."""
     found: BaseException | None = error
     while found is not None:

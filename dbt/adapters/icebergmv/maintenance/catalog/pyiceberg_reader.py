@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar, TypeVar
 
-from pydantic import ValidationError
 from pyiceberg.catalog import Catalog
 from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError, NoSuchViewError
 from pyiceberg.table import Table
@@ -14,7 +13,7 @@ from pyiceberg.table import Table
 from dbt.adapters.icebergmv.maintenance.catalog.failures import unavailable
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo
 from dbt.adapters.icebergmv.maintenance.catalog.secrets import secret_values, shown_cause
-from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, TableNotUnderstood
+from dbt.adapters.icebergmv.maintenance.catalog.understood import understanding
 
 T = TypeVar("T")
 
@@ -63,17 +62,15 @@ class PyIcebergReader(ABC):
 
     def table(self, namespace: str, name: str) -> Table | None:
         """Return a table with its current metadata. Raises TableNotUnderstood where these are beyond PyIceberg."""
+        with understanding((self.name, namespace, name)):
+            return self.found_table(namespace, name)
+
+    def found_table(self, namespace: str, name: str) -> Table | None:
+        """Return what `table` does; whatever fails is CatalogUnavailable."""
         try:
             return self._ask(lambda: self._catalog.load_table((namespace, name)))
         except (NoSuchTableError, NoSuchNamespaceError):
             return None
-        except CatalogUnavailable as error:
-            if isinstance(error.__cause__, ValidationError) and "TableMetadata" in str(error.__cause__):
-                raise TableNotUnderstood(
-                    f"Cannot read the table {self.name}.{namespace}.{name}: PyIceberg does not know all that its "
-                    "metadata hold, such as a type. Use a newer PyIceberg."
-                ) from error
-            raise
 
     def _ask(self, question: Callable[[], T]) -> T:
         """Run one catalog call; anything but "no such ..." becomes CatalogUnavailable."""

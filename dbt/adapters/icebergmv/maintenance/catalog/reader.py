@@ -96,7 +96,7 @@ class CatalogReader(Protocol):
         """Return the current metadata of a view."""
 
     def table(self, namespace: str, name: str) -> Table | None:
-        """Return a table with its current metadata."""
+        """Return a table with its current metadata. Raises TableNotUnderstood where these are beyond PyIceberg."""
 
 
 def table_columns(table: Table) -> tuple[ColumnInfo, ...]:

@@ -15,6 +15,7 @@ from datetime import datetime, timezone
 from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo, summary_count
+from dbt.adapters.icebergmv.maintenance.catalog.understood import understood_table
 from dbt.adapters.icebergmv.maintenance.errors import first_line
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.replaced_tables import drop_with_files, staging_name
@@ -110,7 +111,7 @@ def _why_not_dropped(catalog: CatalogReader, name: TableName, loose: LooseStorag
 def _storage_tables(catalog: CatalogReader, schemas: Iterable[str]) -> Iterator[tuple[TableName, Table]]:
     for schema in sorted(set(schemas)):
         for entry in catalog.entries(schema):
-            table = catalog.table(schema, entry.name) if entry.kind == "table" else None
+            table = understood_table(catalog, schema, entry.name) if entry.kind == "table" else None
             if table is not None and is_storage_table(table.properties):
                 yield (catalog.name, schema, entry.name), table
 

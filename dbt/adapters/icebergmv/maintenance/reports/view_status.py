@@ -11,7 +11,7 @@ from typing import Literal, TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
+from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, TableNotUnderstood
 from dbt.adapters.icebergmv.maintenance.planning.reasons import counts_partitions, unknown, what_changed
 from dbt.adapters.icebergmv.maintenance.reports.next_refresh import (
     NextRefresh,
@@ -168,7 +168,14 @@ def absent_tables(catalog: CatalogReader, view: Inspection) -> tuple[BaseTable, 
     """Return the base tables of a view that are names which the catalog does not know."""
     lost = [base.base for base in view.status.base_tables if base.base.source is None]
     ours = [base for base in lost if base.name[0] == catalog.name and catalog.view(*base.name[1:]) is None]
-    return tuple(base for base in ours if catalog.table(*base.name[1:]) is None)
+    return tuple(base for base in ours if not _is_there(catalog, base.name))
+
+
+def _is_there(catalog: CatalogReader, name: TableName) -> bool:
+    try:
+        return catalog.table(*name[1:]) is not None
+    except TableNotUnderstood:
+        return True
 
 
 def left_alone(catalog: CatalogReader, subject: Configured, now: datetime) -> RestingView | None:

@@ -23,6 +23,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.over_spark.files import (
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo, spellings
 from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide
+from dbt.adapters.icebergmv.maintenance.catalog.understood import understanding
 from dbt.adapters.icebergmv.maintenance.catalog.view_metadata import parsed_view, view_info
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, first_line
 from dbt.adapters.icebergmv.maintenance.sql.names import split_name
@@ -108,8 +109,9 @@ class SparkReader:
         return []
 
     def table(self, namespace: str, name: str) -> Table | None:
-        """Return a table with its current metadata."""
-        return self._settled(namespace, name, self._table)
+        """Return a table with its current metadata. Raises TableNotUnderstood where these are beyond PyIceberg."""
+        with understanding((self._name, namespace, name)):
+            return self._settled(namespace, name, self._table)
 
     def view(self, namespace: str, name: str) -> ViewInfo | None:
         """Return the current metadata of a view."""

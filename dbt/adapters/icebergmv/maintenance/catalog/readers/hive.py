@@ -58,7 +58,7 @@ class Reader(PyIcebergReader):
         location = self._location(namespace, name, "view")
         return None if location is None else self._ask(lambda: self._files.view(namespace, name, location))
 
-    def table(self, namespace: str, name: str) -> Table | None:
+    def found_table(self, namespace: str, name: str) -> Table | None:
         """Return a table with its current metadata."""
         location = self._location(namespace, name, "table")
         return None if location is None else self._ask(lambda: self._files.table((namespace, name), location))

@@ -49,7 +49,7 @@ class Reader(PyIcebergReader):
         location = str(rows[0][0])
         return self._ask(lambda: self._files.view(namespace, name, location))
 
-    def table(self, namespace: str, name: str) -> Table | None:
+    def found_table(self, namespace: str, name: str) -> Table | None:
         """Return a table with its current metadata."""
         rows = self._rows(
             "select metadata_location from iceberg_tables where catalog_name = :c and table_namespace = :n "

@@ -62,7 +62,7 @@ class Reader(PyIcebergReader):
 
         return self._spelled(namespace, listed) or []
 
-    def table(self, namespace: str, name: str) -> Table | None:
+    def found_table(self, namespace: str, name: str) -> Table | None:
         """Return a table with its current metadata."""
         return self._spelled(namespace, lambda parts: self._rest.load_table((*parts, name)))
 
