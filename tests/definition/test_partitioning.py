@@ -26,6 +26,8 @@ from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import M
 from tests.support.bases import analysed, partition_of
 from tests.support.specs import SCHEMA, spec
 
+COLUMNS = ["y", "y_year", "y_month", "Y_DAY", "y_bucket", "y_trunc", "y_trunc_4"]
+
 
 @pytest.mark.parametrize(
     ("text", "field", "ddl"),
@@ -77,6 +79,25 @@ def test_parse_partition_by_errors(text: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "name"),
+    [("years(y)", "y_year"), ("months(y)", "y_month"), ("bucket(4, Y)", "y_bucket"), ("truncate(4, y)", "y_trunc")],
+)
+def test_partitions_with_the_name_of_a_column(text: str, name: str) -> None:
+    with pytest.raises(InvalidConfig) as caught:
+        parse_partition_by([text], COLUMNS)
+    assert str(caught.value) == (
+        f"partition_by is {text!r}, whose partitions Iceberg calls {name}, which is a column of the view. "
+        "Rename that column, or name it in partition_by instead."
+    )
+
+
+def test_a_column_that_is_named_as_other_partitions_are() -> None:
+    """Iceberg compares exactly, and a column may have the name of its own partitions."""
+    fields = (PartitionField("y", "day"), PartitionField("y", "hour"), PartitionField("y_year"))
+    assert parse_partition_by(["days(y)", "hours(y)", "y_year"], COLUMNS) == fields
+
+
+@pytest.mark.parametrize(
     ("value", "texts"),
     [
         ("days(ts)", ("days(ts)",)),
@@ -113,6 +134,16 @@ def test_partition_by_of_another_type(value: object) -> None:
         ("SELECT count(*) AS c FROM t", [("day", "ts")], []),
         ("SELECT ts FROM t", [("void", "ts")], []),
         ("SELECT ts FROM t", [], []),
+        # Iceberg takes no partition field with the name of a column.
+        ("SELECT ts, CAST(ts AS date) AS ts_day FROM t", [("day", "ts")], [("ts_day", "identity")]),
+        ("SELECT ts, date_trunc('hour', ts) AS ts_hour FROM t", [("hour", "ts")], [("ts_hour", "identity")]),
+        ("SELECT ts, date_trunc('month', ts) AS ts_month FROM t", [("month", "ts")], [("ts_month", "identity")]),
+        ("SELECT ts, year(ts) AS ts_year FROM t", [("year", "ts")], [("ts_year", "identity")]),
+        ("SELECT ts, v AS ts_day FROM t", [("day", "ts")], []),
+        ("SELECT ts, v AS ts_day, ts AS k FROM t", [("day", "ts")], [("k", "day")]),
+        ("SELECT ts, v AS TS_DAY FROM t", [("day", "ts")], [("ts", "day")]),
+        ("SELECT id, v AS id_bucket, d FROM t", [("bucket[8]", "id"), ("month", "d")], [("d", "month")]),
+        ("SELECT region, v AS region_trunc FROM t", [("truncate[2]", "region")], []),
     ],
 )  # fmt: skip
 def test_derive_partitioning(sql: str, base: list[tuple[str, str]], derived: list[tuple[str, str]]) -> None:

@@ -74,6 +74,15 @@ def test_grains_of_every_kind(
     assert found(tuple(grains), keys, rows) == expected
 
 
+def test_no_grain_has_the_name_of_a_column() -> None:
+    assert filled_grains((DAY,), TWO_YEARS, 240_000, ["d", "d_month"]) == (grain("d", "year", "date"),)
+    assert filled_grains((DAY,), TWO_YEARS, 240_000, ["d", "d_month", "d_year"]) == ()
+    assert filled_grains((DAY,), TWO_YEARS, 240_000, ["d", "D_MONTH"]) == (grain("d", "month", "date"),)
+    months = (PartitionField("d", "month"),)
+    assert stays_coarser(months, 1, (DAY,), ["d"])
+    assert not stays_coarser(months, 1, (DAY,), ["d", "d_month"])
+
+
 @pytest.mark.parametrize(
     ("fields", "rows", "stays"),
     [

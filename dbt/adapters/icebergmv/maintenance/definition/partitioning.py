@@ -51,6 +51,16 @@ class PartitionField:
         transform = TransformName.parse(self.transform)
         return f"{transform.kind}({transform.width}, {column})" if transform.width else f"{transform.kind}s({column})"
 
+    @property
+    def iceberg_name(self) -> str:
+        """Return the name that Iceberg gives to the field in a table which Spark makes."""
+        kind = TransformName.parse(self.transform).kind
+        return self.column if kind == "identity" else f"{self.column}_{'trunc' if kind == 'truncate' else kind}"
+
+    def is_named_as_one_of(self, columns: Iterable[str]) -> bool:
+        """Return whether another column has the name of the field, which Iceberg refuses. It compares exactly."""
+        return self.transform != "identity" and self.iceberg_name in columns
+
 
 def partition_by_texts(value: object) -> tuple[str, ...]:
     """Return the single transforms of a `partition_by` setting: one text, several in one text, or a list.
@@ -70,7 +80,7 @@ def parse_partition_by(texts: Iterable[str], columns: Sequence[str]) -> tuple[Pa
     """Return the fields that Spark DDL transforms of output columns mean.
 
     Columns are matched without case and returned as the view outputs them. Raises InvalidConfig for an unknown
-    transform and for a column that the view does not output.
+    transform, for a column that the view does not output, and for partitions with the name of another column.
     """
     return tuple(_parse_field(text, columns) for text in texts)
 
@@ -82,8 +92,10 @@ def derive_partitioning(
 
     `specs` gives, per base occurrence, its partition spec and schema. The first base that maps any field decides.
     Floats are left out: for Iceberg 0.0 and -0.0 are two partitions, and Spark, which sorts rows by partition before it
-    writes them, mixes the two. Iceberg then refuses the rows.
+    writes them, mixes the two. Iceberg then refuses the rows. It refuses partitions with the name of a column, too:
+    where this is what they are (`date(ts) as ts_day`), it is taken for them.
     """
+    columns = [c.name for c in definition.columns or ()]
     for index, spec, schema in specs:
         uses = [definition.tracks_of(use) for use in definition.uses_of(index)]
         tracks = [(name, track) for use in uses for name, found in use.items() for track in found]
@@ -96,9 +108,11 @@ def derive_partitioning(
                 continue
             mapped = next(
                 (
-                    PartitionField(name, transform)
+                    field
                     for name, track in tracks
-                    if track.column == column and (transform := _derived_transform(source, track.function)) is not None
+                    if track.column == column
+                    and (field := _derived_field(name, source, track.function)) is not None
+                    and not field.is_named_as_one_of(columns)
                 ),
                 None,
             )
@@ -191,6 +205,11 @@ def _is_made_of_partitions(r: Range, start: Callable[[int], int]) -> bool:
     return all(isinstance(e, int) and start(e) == e for e in ends)
 
 
+def _derived_field(name: str, source: IcebergPartitionField, function: KeyFunction) -> PartitionField | None:
+    transform = _derived_transform(source, function)
+    return None if transform is None else PartitionField(name, transform)
+
+
 def _derived_transform(source: IcebergPartitionField, function: KeyFunction) -> str | None:
     """Return the transform for an output column that is `function` of the source column of a base partition field.
 
@@ -243,7 +262,13 @@ def _parse_field(text: str, columns: Sequence[str]) -> PartitionField:
         raise InvalidConfig(
             f"partition_by is {text.strip()!r} and the view has no column {wanted}. It has {', '.join(columns)}."
         )
-    return PartitionField(column, transform)
+    field = PartitionField(column, transform)
+    if field.is_named_as_one_of(columns):
+        raise InvalidConfig(
+            f"partition_by is {text.strip()!r}, whose partitions Iceberg calls {field.iceberg_name}, which is a column "
+            "of the view. Rename that column, or name it in partition_by instead."
+        )
+    return field
 
 
 def _transform(text: str, function: str | None, width: str | None) -> str:

@@ -43,21 +43,27 @@ Keys: TypeAlias = frozenset[tuple[object, ...]]
 """Partitions, by the values of their fields as they are in manifests."""
 
 
-def filled_grains(grains: Grains, keys: Collection[tuple[object, ...]], rows: int) -> Grains | None:
+def filled_grains(
+    grains: Grains, keys: Collection[tuple[object, ...]], rows: int, columns: Collection[str] = ()
+) -> Grains | None:
     """Return the finest coarser grains that the rows fill, none at all (`()`) where they fill no partitions.
 
-    None where the partitions that there are, `keys`, are few or filled.
+    None where the partitions that there are, `keys`, are few or filled. `columns` are those of the table, whose names
+    no partitions can have.
     """
     if len(keys) <= _FEW_PARTITIONS or rows >= len(keys) * _FEWEST_ROWS:
         return None
-    filled = (coarser for coarser, fewer in _coarser(grains, frozenset(keys)) if rows >= len(fewer) * _ENOUGH_ROWS)
-    return next(filled, ())
+    possible = (found for found in _coarser(grains, frozenset(keys)) if _can_be_made(_fields(found[0]), columns))
+    return next((coarser for coarser, fewer in possible if rows >= len(fewer) * _ENOUGH_ROWS), ())
 
 
-def stays_coarser(fields: tuple[PartitionField, ...], rows: int, than: Grains) -> bool:
-    """Return whether so many rows, partitioned by a coarser grain than the one given, would not fill that either."""
-    is_coarser = any(fields == tuple(g.field for g in grains) for grains, _ in _coarser(than, frozenset()))
-    return is_coarser and rows < _FEW_PARTITIONS * _FEWEST_ROWS
+def stays_coarser(fields: tuple[PartitionField, ...], rows: int, than: Grains, columns: Collection[str] = ()) -> bool:
+    """Return whether so many rows, partitioned by a coarser grain than the one given, would not fill that either.
+
+    `columns` are those that the table gets, as above.
+    """
+    is_coarser = any(fields == _fields(grains) for grains, _ in _coarser(than, frozenset()))
+    return is_coarser and rows < _FEW_PARTITIONS * _FEWEST_ROWS and _can_be_made(fields, columns)
 
 
 def stored_grains(table: Table, snapshot_id: int) -> tuple[Grains, Keys]:
@@ -73,6 +79,14 @@ def stored_grains(table: Table, snapshot_id: int) -> tuple[Grains, Keys]:
         for f in sources
     )
     return grains, frozenset(tuple(values[n] for n in known) for _, values in partitions_of(table, snapshot_id))
+
+
+def _fields(grains: Grains) -> tuple[PartitionField, ...]:
+    return tuple(g.field for g in grains)
+
+
+def _can_be_made(fields: tuple[PartitionField, ...], columns: Collection[str]) -> bool:
+    return not any(field.is_named_as_one_of(columns) for field in fields)
 
 
 def _coarser(grains: Grains, keys: Keys) -> Iterator[tuple[Grains, Keys]]:

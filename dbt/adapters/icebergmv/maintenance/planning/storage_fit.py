@@ -88,7 +88,8 @@ def partitioning_of(settled: Settled) -> tuple[PartitionField, ...]:
     if isinstance(view, RefreshedView) and view.state.partial is None:
         types = {c.name: c.type for c in (*settled.columns, *settled.hidden)}
         grains, stored = tuple(Grain(f, types[f.column]) for f in derived), stored_partitioning(view.storage)
-        if view.stored.row_count is not None and stays_coarser(stored, view.stored.row_count, grains):
+        rows = view.stored.row_count
+        if rows is not None and stays_coarser(stored, rows, grains, settled.stored_names):
             return stored
     return derived
 
@@ -135,5 +136,6 @@ def coarser_partitioning(settled: Settled, stored: StoredRows) -> tuple[Partitio
     if not settled.makes_storage or request.config.partition_by is not None or request.partial is not None:
         return None
     grains, keys = stored_grains(stored.table, stored.snapshot_id)
-    filled = None if stored.row_count is None else filled_grains(grains, keys, stored.row_count)
+    rows = stored.row_count
+    filled = None if rows is None else filled_grains(grains, keys, rows, settled.stored_names)
     return None if filled is None else tuple(g.field for g in filled)

@@ -102,7 +102,9 @@ def alone(lake: Lake, name: TableName, before: Table | None) -> Iterator[None]:
 
 
 def inherits_a_transform(settled: Settled, storage: Table | None) -> bool:
-    """Return whether a new column would be partitioned, in a former spec, by a transform that its type may not take.
+    """Return whether a column would be partitioned, in a former spec, by a transform that its type may not take.
+
+    Or one would have the name of the partitions of another column there, which Iceberg refuses as well.
 
     CREATE OR REPLACE keeps the field id of a column that keeps its name, and Iceberg cannot read a former partition
     spec whose transform does not take the new type (`days` of a bigint): the table can no longer be replaced. After a
@@ -114,7 +116,10 @@ def inherits_a_transform(settled: Settled, storage: Table | None) -> bool:
     wanted = {c.name.lower(): c.type for c in (*settled.columns, *settled.hidden)}
     sources = {f.source_id for spec in storage.specs().values() for f in spec.fields}
     had = {f.name.lower(): spark_type(f.field_type) for f in storage.schema().fields if f.field_id in sources}
-    return any(name in wanted and wanted[name] != type_ for name, type_ in had.items())
+    has_another_type = any(name in wanted and wanted[name] != type_ for name, type_ in had.items())
+    fields = (field for spec in storage.specs().values() for field in spec.fields)
+    taken = {f.name for f in fields if storage.schema().find_column_name(f.source_id) not in (None, f.name)}
+    return has_another_type or not taken.isdisjoint(settled.stored_names)
 
 
 def _create_statement(
