@@ -7,7 +7,7 @@ over Spark is held to the same contract in integration/catalogs/test_spark_reade
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, Invali
 from tests.support.hive_metastore import HiveMetastore
 from tests.support.lake_views import SCHEMA, add_view, view_metadata
 from tests.support.reader_contract import Lake, Opener, ReaderContract, filled_lake
-from tests.support.rest_catalog import RestServer
+from tests.support.rest_catalog import Below, RestServer
 
 
 @contextmanager
@@ -70,12 +70,17 @@ def test_a_catalog_without_a_reader_is_refused() -> None:
         open_catalog("lake", {"py-catalog-impl": "pyiceberg.catalog.noop.NoopCatalog"})
 
 
+NESTED = ["empty", "n_", "n_.inner", "ns", "ns.inner", "ns.inner.most"]
+
+
 @pytest.mark.parametrize("opened", [jdbc, rest, partial(rest, refuses_dots=True)])
 def test_a_namespace_with_levels(opened: Opener, tmp_path: Path) -> None:
     with filled_lake(tmp_path, opened) as lake:
-        lake.catalog.create_namespace(("ns", "inner"))
+        for name in (("ns", "inner"), ("ns", "inner", "most"), ("n_",), ("n_", "inner")):
+            lake.catalog.create_namespace(name)
         lake.catalog.create_table(("ns", "inner", "t"), SCHEMA, location=(tmp_path / "inner").as_uri())
         add_view(lake.catalog, ("ns.inner", "v"), view_metadata(["select 1 as id"]), tmp_path)
+        assert lake.reader.namespaces() == NESTED
         assert {(e.name, e.kind) for e in lake.reader.entries("ns.inner")} == {("t", "table"), ("v", "view")}
         assert lake.reader.table("ns.inner", "t") is not None
         found = lake.reader.view("ns.inner", "v")
@@ -84,3 +89,25 @@ def test_a_namespace_with_levels(opened: Opener, tmp_path: Path) -> None:
         assert lake.reader.entries("ns.outer") == []
         assert lake.reader.table("ns.outer", "t") is None
         assert lake.reader.view("ns.inner", "t") is None
+
+
+@pytest.mark.parametrize("below", [Below.IGNORED, Below.REFUSED, Below.FORBIDDEN])
+def test_a_server_without_levels(below: Below, tmp_path: Path) -> None:
+    server = RestServer(tmp_path / "catalog.db")
+    server.below = below
+    with filled_lake(
+        tmp_path, lambda _: nullcontext(open_catalog("lake", {"type": "rest", "uri": server.uri}))
+    ) as lake:
+        assert lake.reader.namespaces() == ["empty", "ns"]
+    server.close()
+
+
+def test_a_server_that_fails_at_a_level_is_an_error(tmp_path: Path) -> None:
+    server = RestServer(tmp_path / "catalog.db")
+    server.below = Below.BROKEN
+    with (
+        filled_lake(tmp_path, lambda _: nullcontext(open_catalog("lake", {"type": "rest", "uri": server.uri}))) as lake,
+        pytest.raises(CatalogUnavailable, match="Cannot read the catalog `lake`: "),
+    ):
+        lake.reader.namespaces()
+    server.close()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.types import LongType, NestedField
@@ -10,6 +12,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_UUID
 from dbt.adapters.icebergmv.maintenance.status.storage_readers import may_be_read, view_stored_in
 from tests.support.filed_lake import FiledLake
+from tests.support.lake_views import add_view, view_metadata
 
 STORAGE, OWNER = ("lake", "ns", "__mv_storage__a"), ("lake", "ns", "a")
 SCHEMA = Schema(NestedField(1, "id", LongType(), required=False))
@@ -40,6 +43,15 @@ def test_what_another_view_reads(lake: FiledLake, sql: str, expected: bool) -> N
     table = lake.iceberg.create_table("ns.__mv_storage__a", SCHEMA)
     _view(lake, "b", sql)
     assert may_be_read(lake, STORAGE, table, OWNER) is expected
+
+
+def test_a_view_in_a_namespace_of_two_levels(lake: FiledLake, tmp_path: Path) -> None:
+    table = lake.iceberg.create_table("ns.__mv_storage__a", SCHEMA)
+    lake.iceberg.create_namespace(("team", "sub"))
+    assert not may_be_read(lake.filed.reader, STORAGE, table, OWNER)
+    metadata = view_metadata(["SELECT id FROM lake.ns.__mv_storage__a"])
+    add_view(lake.iceberg, ("team.sub", "deep"), metadata, tmp_path)
+    assert may_be_read(lake.filed.reader, STORAGE, table, OWNER)
 
 
 def test_the_owner_does_not_count(lake: FiledLake) -> None:

@@ -7,6 +7,7 @@ import json
 import sqlite3
 import threading
 from contextlib import closing
+from enum import Enum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,24 @@ _ENDPOINTS = [
 ]
 _OF_KIND = "table_namespace = ? and coalesce(iceberg_type, 'TABLE') = ?"
 _TYPES = {"tables": "TABLE", "views": "VIEW"}
+
+
+class Below(Enum):
+    """What a server answers when it is asked for the namespaces below another one."""
+
+    LISTED = "listed"
+    IGNORED = "the question is taken for one without it"
+    REFUSED = "NestedNamespacesNotSupported"
+    FORBIDDEN = "ForbiddenException"
+    BROKEN = "InternalServerError"
+
+
+_STATUS = {
+    "NamespacePartContainsDot": 400,
+    Below.REFUSED.value: 400,
+    Below.FORBIDDEN.value: 403,
+    Below.BROKEN.value: 500,
+}
 
 
 class RestServer:
@@ -48,6 +67,8 @@ class RestServer:
         """How many of the next questions get no answer, but the end of the connection."""
         self.is_busy = False
         """Whether it says that it is to be asked again after a second."""
+        self.below = Below.LISTED
+        """What it answers when it is asked for the namespaces below another one."""
         self._endpoints = [e for e in _ENDPOINTS if has_views or "/views" not in e]
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
@@ -75,7 +96,7 @@ class RestServer:
                     return "NotFoundException: Unable to find warehouse"
                 return {"defaults": {}, "overrides": {}, "endpoints": self._endpoints}
             case ["v1", "namespaces"]:
-                return {"namespaces": [[n] for n in self._namespaces() if "." not in n]}
+                return self._listed(parse_qs(urlsplit(path).query).get("parent", [""])[0])
             case ["v1", "namespaces", namespace, *_] if namespace not in self._namespaces():
                 return "NoSuchNamespaceException"
             case ["v1", "namespaces", namespace, kind]:
@@ -85,6 +106,14 @@ class RestServer:
                 return self._loaded(namespace, kind, name)
             case _:
                 return "NotFoundException"
+
+    def _listed(self, parent: str) -> dict[str, object] | str:
+        if parent and self.below in (Below.REFUSED, Below.FORBIDDEN, Below.BROKEN):
+            return self.below.value
+        above = [] if self.below is Below.IGNORED else [part for part in parent.split("\x1f") if part]
+        names = [n.split(".") for n in self._namespaces()]
+        found = [n for n in names if n[:-1] == above]
+        return {"namespaces": found} if found or above == [] or above in names else "NoSuchNamespaceException"
 
     def _loaded(self, namespace: str, kind: str, name: str) -> dict[str, object] | str:
         found = self._rows(f"{_OF_KIND} and table_name = ?", namespace, _TYPES[kind], name)
@@ -124,7 +153,7 @@ class RestServer:
                 if server.is_busy:
                     found, status = "ServiceUnavailableException", 503
                 if isinstance(found, str):
-                    status = 400 if found.startswith("NamespacePart") else 404 if status == 200 else status
+                    status = _STATUS.get(found, 404) if status == 200 else status
                     found = {"error": {"message": "the server says no", "type": found, "code": status}}
                 body = json.dumps(found).encode()
                 self.send_response(status)

@@ -4,18 +4,31 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar, TypeVar
 
 from pyiceberg.catalog import Catalog
-from pyiceberg.exceptions import NoSuchNamespaceError, NoSuchTableError, NoSuchViewError
+from pyiceberg.exceptions import (
+    BadRequestError,
+    ForbiddenError,
+    NoSuchNamespaceError,
+    NoSuchTableError,
+    NoSuchViewError,
+    RESTError,
+)
 from pyiceberg.table import Table
+from pyiceberg.typedef import Identifier
 
-from dbt.adapters.icebergmv.maintenance.catalog.failures import unavailable
+from dbt.adapters.icebergmv.maintenance.catalog.failures import chain, unavailable
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo
 from dbt.adapters.icebergmv.maintenance.catalog.secrets import secret_values, shown_cause
 from dbt.adapters.icebergmv.maintenance.catalog.understood import understanding
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 
 T = TypeVar("T")
+_AT_ONCE = 8
+_NO_LEVELS = {BadRequestError, ForbiddenError, NotImplementedError, RESTError}
+"""What a server answers that does not list the namespaces in another one: 400, 403, 501, or a 4xx without a class."""
 
 
 class PyIcebergReader(ABC):
@@ -50,7 +63,13 @@ class PyIcebergReader(ABC):
 
     def namespaces(self) -> list[str]:
         """Return all namespaces, dotted and sorted."""
-        return self._ask(lambda: sorted(".".join(n) for n in self._catalog.list_namespaces()))
+        found = list[Identifier]()
+        level: list[Identifier] = self._ask(self._catalog.list_namespaces)
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            while level:
+                found += level
+                level = [name for below in pool.map(self._below, level) for name in below]
+        return sorted({".".join(name) for name in found})
 
     @abstractmethod
     def entries(self, namespace: str) -> list[CatalogEntry]:
@@ -71,6 +90,19 @@ class PyIcebergReader(ABC):
             return self._ask(lambda: self._catalog.load_table((namespace, name)))
         except (NoSuchTableError, NoSuchNamespaceError):
             return None
+
+    def _below(self, parent: Identifier) -> list[Identifier]:
+        """Return the namespaces in another one; none where the catalog has one level, or the login may not see them."""
+        try:
+            listed = self._ask(lambda: self._catalog.list_namespaces(parent))
+        except NoSuchNamespaceError:
+            return []
+        except CatalogUnavailable as error:
+            if any(type(cause) in _NO_LEVELS for cause in chain(error)):
+                return []
+            raise
+        # A server that does not know the question answers another one.
+        return [name for name in listed if len(name) > len(parent) and name[: len(parent)] == parent]
 
     def _ask(self, question: Callable[[], T]) -> T:
         """Run one catalog call; anything but "no such ..." becomes CatalogUnavailable."""

@@ -27,6 +27,16 @@ class Reader(PyIcebergReader):
         self._sql = catalog
         self._files = MetadataFiles(catalog)
 
+    def namespaces(self) -> list[str]:
+        """Return all namespaces, dotted and sorted: also one that is there through what is in it alone."""
+        rows = self._rows(
+            "select table_namespace, null from iceberg_tables where catalog_name = :c "
+            "union select namespace, null from iceberg_namespace_properties where catalog_name = :c",
+            "",
+        )
+        levels = [row[0].split(".") for row in rows]
+        return sorted({".".join(parts[:depth]) for parts in levels for depth in range(1, len(parts) + 1)})
+
     def entries(self, namespace: str) -> list[CatalogEntry]:
         """Return the tables and views of a namespace."""
         rows = self._rows(
