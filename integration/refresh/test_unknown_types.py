@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
 import pytest
 
 from integration.support.lake import LakeProject
@@ -41,3 +45,27 @@ def test_an_incremental_model_with_such_a_column(lake: LakeProject, events: str)
     before = len(lake.sql(f"SELECT * FROM {lake.view(name)}"))
     lake.run("--select", name)
     assert len(lake.sql(f"SELECT * FROM {lake.view(name)}")) == before + 1
+
+
+def test_a_plain_view_with_such_a_column_is_in_the_way_of_nobody(lake: LakeProject) -> None:
+    raw, name = f"lake.{lake.schema}.raw_events", "ids_through_variants"
+    lake.sql(f"CREATE TABLE {raw} (id int, raw string) USING iceberg PARTITIONED BY (id)")
+    lake.sql(f"""INSERT INTO {raw} VALUES (1, '{{"a": 1}}'), (2, '{{}}')""")
+    lake.model("variants_shown", f"select id, parse_json(raw) as j from {raw}", materialized="view")
+    lake.model(name, "select id, variant_get(j, '$.a', 'int') as a from {{ ref('variants_shown') }}")
+    assert lake.run("--select", "variants_shown", name)[name]["refresh_kind"] == "full"
+    lake.sql(f"""INSERT INTO {raw} VALUES (3, '{{"a": 3}}')""")
+    assert lake.run("--select", "variants_shown", name)[name]["refresh_kind"] == "append"
+    lake.assert_equals_definition(name)
+
+
+def test_a_view_without_its_metadata_file_is_in_the_way_of_nobody(lake: LakeProject, events: str) -> None:
+    for name in ("lost", "found"):
+        lake.model(name, f"select id + 1 as id from {events}")
+    lake.run("--select", "lost", "found")
+    properties = dict(map(tuple, lake.sql(f"SHOW TBLPROPERTIES {lake.view('lost')}")))
+    shutil.rmtree(Path(unquote(urlsplit(properties["location"]).path)))
+    assert lake.run("--select", "found")["found"]["refresh_kind"] == "full"
+    said = lake.fail("--select", "lost")
+    assert "Runtime Error in model lost (models/lost.sql)\n  Cannot read the catalog `lake`: " in said
+    lake.sql(f"DROP VIEW {lake.view('lost')}")

@@ -5,11 +5,17 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from pyiceberg.schema import Schema
 
-from dbt.adapters.icebergmv.listing import list_relations, names_of_tables_to_open, rendered_storage_table
+from dbt.adapters.icebergmv.listing import (
+    list_relations,
+    listed_relation,
+    names_of_tables_to_open,
+    rendered_storage_table,
+)
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo
-from dbt.adapters.icebergmv.maintenance.errors import TableNotUnderstood
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, TableNotUnderstood
 
 
 class FakeReader:
@@ -23,6 +29,7 @@ class FakeReader:
         self.tables, self.views = tables, views
         self.opened: list[str] = []
         self.not_understood: set[str] = set()
+        self.lost: set[str] = set()
 
     def namespaces(self) -> list[str]:
         return ["a"]
@@ -32,6 +39,8 @@ class FakeReader:
         return tables + [CatalogEntry(name, "view") for name in self.views]
 
     def view(self, namespace: str, name: str) -> ViewInfo | None:
+        if name in self.lost:
+            raise CatalogUnavailable("its metadata file is gone")
         if name not in self.views:
             return None
         return ViewInfo(namespace, name, "uuid", "select 1", (), self.views[name], None)
@@ -76,6 +85,23 @@ def test_tables_that_pyiceberg_does_not_understand_are_listed() -> None:
     reader.not_understood = set(reader.tables)
     shown = {relation.name: relation.kind for relation in list_relations(reader, "a", {"model"})}
     assert shown == {"model": "table", "source": "table"}
+
+
+def test_a_view_that_cannot_be_read_is_listed_as_a_plain_one() -> None:
+    """It is in the way of nobody; whoever needs what is in it gets the error."""
+    storage = {"icebergmv.storage-of": "`lake`.`a`.`lost_mv`"}
+    views = {"mv": materialized("lake.a.s"), "lost": {}, "lost_mv": materialized("lake.a.__mv_storage__lost_mv")}
+    reader = FakeReader(tables={"t": {}, "s": {}, "__mv_storage__lost_mv": storage}, views=views)
+    reader.lost = {"lost", "lost_mv"}
+    found = {r.name: (r.kind, r.view is not None) for r in list_relations(reader, "a")}
+    assert found == {
+        "t": ("table", False),
+        "mv": ("materialized_view", True),
+        "lost": ("view", False),
+        "lost_mv": ("view", False),
+    }
+    with pytest.raises(CatalogUnavailable, match="its metadata file is gone"):
+        listed_relation(reader, "a", "lost")
 
 
 def test_storage_table_of_a_view() -> None:

@@ -15,7 +15,7 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.opening import READERS, open_catalog
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
-from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, InvalidCatalog
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, InvalidCatalog, TableNotUnderstood
 from tests.support.hive_metastore import HiveMetastore
 from tests.support.lake_views import SCHEMA, add_view, view_metadata
 from tests.support.reader_contract import Lake, Opener, ReaderContract, filled_lake
@@ -50,6 +50,14 @@ class TestReaders(ReaderContract):
         with filled_lake(tmp_path, OPENERS[request.param]) as made:
             assert getattr(made.reader, "catalog_type", None) == request.param, "another reader was opened"
             yield made
+
+    @pytest.mark.parametrize("unknown", ["variant", "struct<a:variant>"])
+    def test_a_view_of_a_type_that_pyiceberg_does_not_know(self, lake: Lake, unknown: str) -> None:
+        # PyIceberg reads what a server sends, and gives away nothing of it then.
+        is_rest = getattr(lake.reader, "catalog_type", None) == "rest"
+        refused = pytest.raises(TableNotUnderstood, match=r"^Cannot read the view lake\.ns\.`plain view`: PyIceberg")
+        with refused if is_rest else nullcontext():
+            super().test_a_view_of_a_type_that_pyiceberg_does_not_know(lake, unknown)
 
 
 def test_every_reader_is_tested() -> None:

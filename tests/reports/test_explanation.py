@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 from dbt.adapters.icebergmv.maintenance.reports.explanation import (
@@ -150,6 +151,10 @@ def test_a_table_that_pyiceberg_does_not_understand(stage: Stage) -> None:
     stage.catalog.not_understood = {"orders"}
     (orders,) = of(stage, select("SELECT id FROM orders")).base_tables
     assert orders.obstacles == ("the metadata of lake.ns.orders hold something that PyIceberg does not know",)
+    stage.catalog.not_understood = {"orders_shown"}
+    stage.catalog.views["orders_shown"] = ViewInfo("ns", "orders_shown", "u", "SELECT id FROM orders", (), {}, None)
+    (shown,) = of(stage, select("SELECT id FROM orders_shown")).base_tables
+    assert shown.obstacles == ("the metadata of lake.ns.orders_shown hold something that PyIceberg does not know",)
 
 
 def test_a_table_without_rows(stage: Stage) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -69,6 +70,13 @@ def give_type(lake: Lake, name: str, iceberg_type: str) -> None:
         for field in schema["fields"]:
             field["type"] = iceberg_type
     file.write_text(json.dumps(metadata))
+
+
+VIEW_TYPES: dict[str, object] = {
+    "variant": "variant",
+    "struct<a:variant>": {"type": "struct", "fields": [{"id": 2, "name": "a", "required": False, "type": "variant"}]},
+}
+"""Types in Spark's words that PyIceberg does not know, and how metadata hold them."""
 
 
 class ReaderContract:
@@ -142,6 +150,18 @@ class ReaderContract:
             TableNotUnderstood, match=r"^Cannot read the table lake\.ns\.plain: PyIceberg does not know"
         ):
             lake.reader.table("ns", "plain")
+
+    @pytest.mark.parametrize("unknown", ["variant", "struct<a:variant>"])
+    def test_a_view_of_a_type_that_pyiceberg_does_not_know(self, lake: Lake, unknown: str) -> None:
+        shown = VIEW_TYPES[unknown]
+        file = lake.view_files["plain"]
+        metadata = json.loads(gzip.decompress(file.read_bytes()))
+        metadata["schemas"][0]["fields"][0]["type"] = shown
+        file.write_bytes(gzip.compress(json.dumps(metadata).encode()))
+        view = lake.reader.view("ns", "plain view")
+        assert view is not None
+        assert (view.sql, view.comment) == ("select id from `plain`", "plain")
+        assert view.columns == (ColumnInfo("id", unknown, "the key"),)
 
     @pytest.mark.parametrize("call", CALLS)
     def test_a_broken_catalog_is_an_error(self, lake: Lake, call: str) -> None:

@@ -61,7 +61,7 @@ class LocalCatalog:
     has_views: bool = True
     shows_all_views: bool = True
     not_understood: set[str] = field(default_factory=set)
-    """Names of tables that have a column of a type which PyIceberg does not know."""
+    """Names of tables and views that have a column of a type which PyIceberg does not know."""
 
     def namespaces(self) -> list[str]:
         return ["ns"]
@@ -71,10 +71,12 @@ class LocalCatalog:
         return [*tables, *(CatalogEntry(name, "view") for name in self.views)]
 
     def view(self, namespace: str, name: str) -> ViewInfo | None:
+        if name in self.not_understood and name in self.views:
+            raise TableNotUnderstood("it has a variant")
         return self.views.get(name)
 
     def table(self, namespace: str, name: str) -> Table | None:
-        if name in self.not_understood:
+        if name in self.not_understood and name not in self.views:
             raise TableNotUnderstood("it has a variant")
         try:
             return self.iceberg.load_table(f"{namespace}.{name}")

@@ -247,7 +247,7 @@ class IcebergMVAdapter(
     def get_columns_in_relation(self, relation: BaseRelation) -> list[IcebergMVColumn]:  # type: ignore[override]
         """Return the columns of a relation, none when it is absent.
 
-        Temporary views, catalogs that the profile does not describe, and tables that PyIceberg does not understand are
+        Temporary views, catalogs that the profile does not describe, and what PyIceberg does not understand are
         asked of Spark.
         """
         known = self.credentials.is_known_catalog(relation.database)
@@ -350,15 +350,18 @@ class IcebergMVAdapter(
 
     def _stored_columns(self, relation: BaseRelation) -> tuple[ColumnInfo, ...] | None:
         """Return the columns of a relation in the catalog, None where PyIceberg does not understand them."""
+        try:
+            return self._columns_in_catalog(relation)
+        except TableNotUnderstood:
+            return None
+
+    def _columns_in_catalog(self, relation: BaseRelation) -> tuple[ColumnInfo, ...]:
         reader = self.catalog_reader_of(relation.database)
         schema, name = str(relation.schema), str(relation.identifier)
         if relation.type in {RelationType.View, RelationType.MaterializedView}:
             view = found_view(reader, (reader.name, schema, name))
             return () if view is None else view.columns
-        try:
-            table = reader.table(schema, name)
-        except TableNotUnderstood:
-            return None
+        table = reader.table(schema, name)
         if table is not None:
             return table_columns(table)
         view = reader.view(schema, name)

@@ -11,7 +11,7 @@ from dbt.adapters.contracts.relation import RelationConfig
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
 from dbt.adapters.icebergmv.maintenance.catalog.understood import understood_table
-from dbt.adapters.icebergmv.maintenance.errors import TableNotUnderstood
+from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, TableNotUnderstood
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
@@ -36,7 +36,7 @@ Out = TypeVar("Out")
 
 @dataclass(frozen=True)
 class ListedRelation:
-    """A relation of a schema; `view` is set for views and materialized views."""
+    """A relation of a schema; `view` is set for materialized views, and for views whose metadata can be read."""
 
     name: str
     kind: RelationKind
@@ -50,14 +50,15 @@ def list_relations(
 
     `may_be_views` are names whose tables are opened to see whether they are materialized views (layout `table`).
 
-    An absent schema is empty. Raises CatalogUnavailable when the catalog or a view's metadata cannot be read.
+    An absent schema is empty. A view whose metadata cannot be read is listed as a plain one: it is in nobody's way, and
+    whoever needs what is in it gets the error. Raises CatalogUnavailable when the catalog cannot be read.
     """
     entries = reader.entries(namespace)
     tables = [entry.name for entry in entries if entry.kind == "table"]
     names = [entry.name for entry in entries if entry.kind == "view"]
     # A view dropped since the listing is simply gone.
-    views = [view for view in _parallel(lambda name: reader.view(namespace, name), names) if view is not None]
-    hidden = _storage_of(views, reader.name, namespace)
+    views = [view for view in _parallel(_view_of(reader, namespace), names) if view is not None]
+    hidden = _storage_of((v.view for v in views if v.view is not None), reader.name, namespace)
     suspects = [name for name in tables if name not in hidden and name.startswith(STORAGE_PREFIXES)]
     hidden.update(
         name
@@ -71,7 +72,7 @@ def list_relations(
         ListedRelation(name, "table" if (view := of_tables.get(name)) is None else "materialized_view", view)
         for name in shown
     ]
-    return found + [_listed_view(view) for view in views]
+    return found + views
 
 
 def listed_relation(reader: CatalogReader, namespace: str, name: str) -> ListedRelation:
@@ -82,6 +83,17 @@ def listed_relation(reader: CatalogReader, namespace: str, name: str) -> ListedR
 
 def _listed_view(view: ViewInfo) -> ListedRelation:
     return ListedRelation(view.name, "materialized_view" if is_materialized_view(view.properties) else "view", view)
+
+
+def _view_of(reader: CatalogReader, namespace: str) -> Callable[[str], ListedRelation | None]:
+    def look(name: str) -> ListedRelation | None:
+        try:
+            view = reader.view(namespace, name)
+        except CatalogUnavailable:
+            return ListedRelation(name, "view")
+        return None if view is None else _listed_view(view)
+
+    return look
 
 
 def names_of_tables_to_open(nodes: Iterable[RelationConfig]) -> frozenset[str]:

@@ -17,10 +17,14 @@ from dbt_common.exceptions import DbtBaseException, DbtRuntimeError
 from dbt.adapters.icebergmv.contract import declared_columns
 from dbt.adapters.icebergmv.garbage import seldom_collected
 from dbt.adapters.icebergmv.listing import STORAGE_PREFIXES
-from dbt.adapters.icebergmv.maintenance.catalog.understood import understood_table
 from dbt.adapters.icebergmv.maintenance.catalog.unreadable import UnreadableCatalog
 from dbt.adapters.icebergmv.maintenance.definition.parsing import definition_hash, single_statement
-from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, InvalidConfig, MaintenanceError
+from dbt.adapters.icebergmv.maintenance.errors import (
+    CatalogUnavailable,
+    InvalidConfig,
+    MaintenanceError,
+    TableNotUnderstood,
+)
 from dbt.adapters.icebergmv.maintenance.reports.as_json import as_json
 from dbt.adapters.icebergmv.maintenance.reports.explanation import Explanation, explain_all, without_status
 from dbt.adapters.icebergmv.maintenance.reports.explanation_text import explanation_text, project_text
@@ -250,10 +254,14 @@ def _without_model(reader: CatalogReader, schemas: Iterable[str], known: Contain
 
 def _is_view(reader: CatalogReader, name: TableName, kind: Literal["table", "view"]) -> bool:
     """Return whether a name is that of a materialized view; a table is opened unless it is named as storage is."""
-    if kind == "view":
-        view = reader.view(*name[1:])
-        return view is not None and is_materialized_view(view.properties)
-    table = None if name[2].startswith(STORAGE_PREFIXES) else understood_table(reader, *name[1:])
+    try:
+        if kind == "view":
+            view = reader.view(*name[1:])
+            return view is not None and is_materialized_view(view.properties)
+        table = None if name[2].startswith(STORAGE_PREFIXES) else reader.table(*name[1:])
+    except TableNotUnderstood:
+        # What cannot be stored in a table that we read is no materialized view.
+        return False
     return table is not None and is_view_table(name, table.properties)
 
 

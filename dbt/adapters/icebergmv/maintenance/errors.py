@@ -64,7 +64,7 @@ class InvalidConfig(MaintenanceError):
 
 
 class TableNotUnderstood(CatalogUnavailable):
-    """The metadata of a table hold something that PyIceberg does not know, such as a type of a newer Iceberg."""
+    """The metadata of a table or view hold something that PyIceberg does not know, such as a type."""
 
 
 class StateUnreadable(MaintenanceError):

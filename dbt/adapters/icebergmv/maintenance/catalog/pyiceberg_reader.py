@@ -81,7 +81,7 @@ class PyIcebergReader(ABC):
 
     def table(self, namespace: str, name: str) -> Table | None:
         """Return a table with its current metadata. Raises TableNotUnderstood where these are beyond PyIceberg."""
-        with understanding((self.name, namespace, name)):
+        with understanding("table", (self.name, namespace, name)):
             return self.found_table(namespace, name)
 
     def found_table(self, namespace: str, name: str) -> Table | None:

@@ -93,7 +93,7 @@ class CatalogReader(Protocol):
         """Return the tables and views of a namespace."""
 
     def view(self, namespace: str, name: str) -> ViewInfo | None:
-        """Return the current metadata of a view."""
+        """Return the current metadata of a view. Raises TableNotUnderstood where these are beyond PyIceberg."""
 
     def table(self, namespace: str, name: str) -> Table | None:
         """Return a table with its current metadata. Raises TableNotUnderstood where these are beyond PyIceberg."""

@@ -1,12 +1,13 @@
-"""Tables whose metadata hold more than PyIceberg knows, such as a type of a newer Iceberg.
+"""Tables and views whose metadata hold more than PyIceberg knows, such as a type of a newer Iceberg.
 
-Spark reads such a table. So it is no failure of the catalog: whoever can do without its metadata does.
+Spark reads them. So it is no failure of the catalog: whoever can do without their metadata does.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Literal
 
 import pydantic
 import pyiceberg.exceptions
@@ -17,19 +18,19 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, TableNotUnderstood
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 
-_MODELS = ("TableMetadata", "TableResponse")
-"""What the models are called by which PyIceberg reads the metadata of tables, from a file and from a REST server."""
+_MODELS = ("TableMetadata", "TableResponse", "ViewMetadata", "ViewResponse")
+"""What the models are called by which PyIceberg reads metadata, from a file and from a REST server."""
 
 _NO_METADATA = {"json_invalid", "union_tag_not_found", "missing"}
-"""Kinds of pydantic's errors that say that a file holds no metadata of a table, or half of them."""
+"""Kinds of pydantic's errors that say that a file holds no metadata of a table or view, or half of them."""
 
 _UNKNOWN = ("Could not parse", "Unknown format version")
 """How PyIceberg begins what it says of a type with parameters, and of a format, that it does not know."""
 
 
 @contextmanager
-def understanding(name: TableName) -> Iterator[None]:
-    """Raise TableNotUnderstood instead of CatalogUnavailable where the metadata of a table are beyond PyIceberg."""
+def understanding(kind: Literal["table", "view"], name: TableName) -> Iterator[None]:
+    """Raise TableNotUnderstood instead of CatalogUnavailable where metadata are beyond PyIceberg."""
     try:
         yield
     except CatalogUnavailable as error:
@@ -37,7 +38,7 @@ def understanding(name: TableName) -> Iterator[None]:
             raise
         raise TableNotUnderstood(
             "PyIceberg does not know all that its metadata hold, such as a type. Use a newer PyIceberg.",
-            subject=f"Cannot read the table {show(name)}",
+            subject=f"Cannot read the {kind} {show(name)}",
         ) from error
 
 

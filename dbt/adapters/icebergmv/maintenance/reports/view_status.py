@@ -167,13 +167,12 @@ def status_of(catalog: CatalogReader, subject: Subject, now: datetime) -> ViewSt
 def absent_tables(catalog: CatalogReader, view: Inspection) -> tuple[BaseTable, ...]:
     """Return the base tables of a view that are names which the catalog does not know."""
     lost = [base.base for base in view.status.base_tables if base.base.source is None]
-    ours = [base for base in lost if base.name[0] == catalog.name and catalog.view(*base.name[1:]) is None]
-    return tuple(base for base in ours if not _is_there(catalog, base.name))
+    return tuple(base for base in lost if base.name[0] == catalog.name and not _is_there(catalog, base.name))
 
 
 def _is_there(catalog: CatalogReader, name: TableName) -> bool:
     try:
-        return catalog.table(*name[1:]) is not None
+        return catalog.view(*name[1:]) is not None or catalog.table(*name[1:]) is not None
     except TableNotUnderstood:
         return True
 

@@ -127,13 +127,16 @@ class BaseTables:
         self._known[name] = replace(known, untrackable=f"{_live(name)}: {reason}")
 
     def _look_up(self, name: TableName) -> BaseTable:
-        catalog, namespace, table_name = name
-        if catalog != self._catalog.name:
+        if name[0] != self._catalog.name:
             return BaseTable(name, None, f"{show(name)} is not an Iceberg table of the catalog {self._catalog.name}")
         try:
-            table = self._catalog.table(namespace, table_name)
+            return self._found(name)
         except TableNotUnderstood:
             return BaseTable(name, None, f"the metadata of {show(name)} hold something that PyIceberg does not know")
+
+    def _found(self, name: TableName) -> BaseTable:
+        catalog, namespace, table_name = name
+        table = self._catalog.table(namespace, table_name)
         if table is not None:
             source = _current(table, name)
             if not can_bridge(source.table_schema, source.snapshot_schema):

@@ -110,7 +110,7 @@ class SparkReader:
 
     def table(self, namespace: str, name: str) -> Table | None:
         """Return a table with its current metadata. Raises TableNotUnderstood where these are beyond PyIceberg."""
-        with understanding((self._name, namespace, name)):
+        with understanding("table", (self._name, namespace, name)):
             return self._settled(namespace, name, self._table)
 
     def view(self, namespace: str, name: str) -> ViewInfo | None:

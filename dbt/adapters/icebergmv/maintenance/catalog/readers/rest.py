@@ -14,6 +14,7 @@ from urllib3.util import Retry
 
 from dbt.adapters.icebergmv.maintenance.catalog.pyiceberg_reader import PyIcebergReader
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo, spellings
+from dbt.adapters.icebergmv.maintenance.catalog.understood import understanding
 from dbt.adapters.icebergmv.maintenance.catalog.view_metadata import view_info
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 
@@ -70,9 +71,10 @@ class Reader(PyIcebergReader):
         """Return the current metadata of a view."""
         if not self.has_views:
             return None
-        return self._spelled(
-            namespace, lambda parts: view_info(namespace, name, self._rest.load_view((*parts, name)).metadata)
-        )
+        with understanding("view", (self.name, namespace, name)):
+            return self._spelled(
+                namespace, lambda parts: view_info(namespace, name, self._rest.load_view((*parts, name)).metadata)
+            )
 
     def _spelled(self, namespace: str, look: Callable[[tuple[str, ...]], T]) -> T | None:
         """Return what there is under one of the names that a dotted namespace can stand for, else None.
