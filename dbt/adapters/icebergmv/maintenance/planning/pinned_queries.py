@@ -8,7 +8,7 @@ from dataclasses import replace
 from pyiceberg.schema import Schema
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.partitioning import can_prune, spec_fields
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, splice
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
@@ -82,10 +82,8 @@ def _alone_can_prune(source: IcebergSource, reaching: tuple[TupleDomain, ...]) -
         for spec in source.table.specs().values()
         for f in spec.fields
     }
-    return can_prune(source.table, source.table_schema, reaching) and all(
-        column == c or transform == t or types.get(column) != types.get(str(c))
-        for column, transform in used
-        for c, t in partitioned
+    return all(
+        transform == t or types.get(column) != types.get(str(c)) for column, transform in used for c, t in partitioned
     )
 
 
