@@ -158,16 +158,18 @@ def merges_reached_rows(definition: ViewDefinition, status: MaterializedViewStat
 
     Whether that pays is seen when these rows are known (`merging_reached_pays`).
     """
-    if not request.merges or definition.merging is None or not definition.merging.is_by_rows:
-        return False
-    return _asks_rows_below(definition, status, request)
+    return _merges_by_rows(definition, request) and _asks_rows_below(definition, status, request)
 
 
 def replaces_reached_groups(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> bool:
     """Return whether groups that are not merged may be replaced by the keys of the rows below that a change reaches."""
-    if definition.group_keys is None or merges_reached_rows(definition, status, request):
+    if definition.group_keys is None or _merges_by_rows(definition, request):
         return False
     return _asks_rows_below(definition, status, request)
+
+
+def _merges_by_rows(definition: ViewDefinition, request: PlanRequest) -> bool:
+    return request.merges and definition.merging is not None and definition.merging.is_by_rows
 
 
 def _asks_rows_below(definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest) -> bool:
