@@ -12,7 +12,7 @@ from pyiceberg.types import DecimalType, DoubleType
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField, derive_partitioning
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed

@@ -12,7 +12,7 @@ from dbt.adapters.icebergmv.maintenance.definition.moved_steps import MovedStep,
 from dbt.adapters.icebergmv.maintenance.definition.moving_tree import MovingTree
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK
 from dbt.adapters.icebergmv.maintenance.definition.table_references import find_references
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
 from tests.support.bases import analysed, columns_of

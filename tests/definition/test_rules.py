@@ -14,9 +14,9 @@ from tests.support.rule_tables import analysed
 
 PAIRS = all_pairs()
 WITHOUT_PAIRS = {
-    *("tracked_relation", "answers", "unlisted", "dynamic_filters", "exactness", "static_filters", "constant_values"),
-    *("order_of_rows", "window_orders", "collected_lists", "shown_groups", "written_columns", "join_answers"),
-    "rounded_values",
+    *("tracks", "findings", "tracked_relation", "answers", "unlisted", "dynamic_filters", "exactness"),
+    *("static_filters", "constant_values", "order_of_rows", "window_orders", "collected_lists"),
+    *("shown_groups", "written_columns", "join_answers", "rounded_values"),
 }
 """What the rules pass to each other, which every pair is about; the rules of test_reach.py, test_hidden_keys.py,
 test_dynamic_filters.py, test_static_filters.py, test_shown_values.py, test_shown_groups.py, test_tie_breaking.py and

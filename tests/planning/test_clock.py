@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import at_moment
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import clock_answer
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer, NotListed
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, NoOp, Overwrite

@@ -9,7 +9,7 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
 from dbt.adapters.icebergmv.maintenance.planning.delta_queries import signed_queries
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, Answer, too_many

@@ -9,7 +9,7 @@ from dataclasses import replace
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
 from dbt.adapters.icebergmv.maintenance.definition.moved_clock import asked_of_clock
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import Run
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer

@@ -9,7 +9,8 @@ from unittest.mock import patch
 from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import Wanted
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.dynamic_filters import DynamicFilter
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import StaticFilter, Track
+from dbt.adapters.icebergmv.maintenance.definition.rules.findings import StaticFilter
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Track
 from dbt.adapters.icebergmv.maintenance.planning import dynamic_filtering
 from dbt.adapters.icebergmv.maintenance.planning.asker import one_by_one
 from dbt.adapters.icebergmv.maintenance.planning.dynamic_filtering import DynamicFiltering

@@ -17,7 +17,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataCo
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Known
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse_as, at_moment
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.lake import Limit, Spark
 from dbt.adapters.icebergmv.maintenance.planning import key_queries, question_texts

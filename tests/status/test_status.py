@@ -14,7 +14,8 @@ from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track, TrackedColumn
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState

@@ -19,7 +19,7 @@ from pyiceberg.types import DateType, IntegerType, LongType, NestedField, String
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo, ViewInfo
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type, spark_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables

@@ -8,7 +8,7 @@ import pytest
 from pyiceberg.types import DateType, IcebergType, IntegerType, LongType, StringType, TimestamptzType
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import analyse
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.stitching import time_ranges

@@ -22,14 +22,8 @@ from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.constants import tells_apart, without_literals
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import depends_on_order
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_uses import occurrences_in
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
-    CLOCK,
-    Occurrence,
-    Question,
-    Scope,
-    Track,
-    TrackedRelation,
-)
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Question, Scope, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK, Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import settled_nodes
 from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
 from dbt.adapters.icebergmv.maintenance.definition.shared_ctes import TABLE, SharedText, shared_texts

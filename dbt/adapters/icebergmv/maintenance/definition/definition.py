@@ -27,24 +27,27 @@ from dbt.adapters.icebergmv.maintenance.definition.merged_states import Merging
 from dbt.adapters.icebergmv.maintenance.definition.merging import additive_by_index, merging_of
 from dbt.adapters.icebergmv.maintenance.definition.moved_clock import asked_of_clock
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
-from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
+from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.query_facts import is_joined_by_where, needs_tables
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import RowsBelow
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.constants import without_literals
+from dbt.adapters.icebergmv.maintenance.definition.rules.findings import Filter, StaticFilter
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_uses import occurrences_in
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
-    Filter,
-    Occurrence,
-    StaticFilter,
-    Track,
     TrackedColumn,
     TrackedRelation,
     Unlisted,
 )
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.definition.shown_values import shown_values
 from dbt.adapters.icebergmv.maintenance.definition.sorted_lists import SortedLists, sorted_lists
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, find_references, names_schema
+from dbt.adapters.icebergmv.maintenance.definition.table_references import (
+    References,
+    TableReference,
+    find_references,
+    names_schema,
+)
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit
 from dbt.adapters.icebergmv.maintenance.definition.tie_breaking import tie_breaking
 from dbt.adapters.icebergmv.maintenance.definition.unread_columns import words_of_read_columns
@@ -264,24 +267,27 @@ def analyse_as(
     keys: tuple[str, ...] = (),
 ) -> ViewDefinition:
     """Analyse a text as `analyse` does, with all that is known besides it but the columns, which are looked up."""
-    parsed = parse(sql)
-    if isinstance(parsed, NotParsed):
-        return ViewDefinition(sql, (), None, always_full=f"its SQL cannot be analysed ({parsed.reason})")
-    query, tokens = parsed.tree, parsed.tokens
-    if not isinstance(query, exp.Query):
-        return ViewDefinition(sql, (), None, always_full="its SQL is not one SELECT statement")
-    if any(t.text == "|>" for t in tokens):
-        return ViewDefinition(sql, (), None, always_full="pipe syntax is not analysed")
+    found = _parsed(sql)
+    if isinstance(found, str):
+        return ViewDefinition(sql, (), None, always_full=found)
+    parsed, query = found
     references = find_references(query, given.default_namespace)
     _check_named(query)
     known = replace(given, columns={r.index: columns_of(r) for r in references.tables})
-    words = frozenset(t.text.lower() for t in tokens)
     relation = track(query, scope_of(parsed, sql, known))
     overlooked = occurrences_in(query) - relation.occurrences
     relation = relation.blocked(overlooked, "a place that is not analysed")
     check_names([c.name for c in (relation.columns or ())][: -len(keys) or None])
+    return replace(_definition(sql, parsed, references, relation, known), keys=keys)
+
+
+def _definition(
+    sql: str, parsed: ParsedSql, references: References, relation: TrackedRelation, known: Known
+) -> ViewDefinition:
+    """Return all that is found out of a text whose output tracks base columns as in a relation."""
+    tokens, words = parsed.tokens, frozenset(t.text.lower() for t in parsed.tokens)
     shown = shown_values(parsed, relation)
-    followed, nodes = without_literals(shown.relation), Nodes(query)
+    followed, nodes = without_literals(shown.relation), Nodes(parsed.tree)
     unnamed, depends, shown_alone = reads_unnamed(nodes, words), shown.depends, shown.are_only_shown
     return ViewDefinition(
         sql=sql,
@@ -308,12 +314,23 @@ def analyse_as(
         group_keys=group_keys(parsed, sql, relation, references.tables, known),
         selects_subquery=any(item.find(exp.Query) for s in nodes.of(exp.Select) for item in s.expressions),
         known=known,
-        keys=keys,
         unlisted=followed.unlisted,
         ties=tie_breaking(parsed, sql, relation.findings),
         filters=dynamic_filters(parsed, sql, [f for f in relation.findings if isinstance(f, Filter)]),
         static_filters=tuple(f for f in relation.findings if isinstance(f, StaticFilter)),
     )
+
+
+def _parsed(sql: str) -> tuple[ParsedSql, exp.Query] | str:
+    """Return a text and its SELECT, or why it cannot be analysed."""
+    parsed = parse(sql)
+    if isinstance(parsed, NotParsed):
+        return f"its SQL cannot be analysed ({parsed.reason})"
+    if not isinstance(parsed.tree, exp.Query):
+        return "its SQL is not one SELECT statement"
+    if any(t.text == "|>" for t in parsed.tokens):
+        return "pipe syntax is not analysed"
+    return parsed, parsed.tree
 
 
 def _additive(

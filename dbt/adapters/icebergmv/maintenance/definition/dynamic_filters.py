@@ -10,7 +10,8 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.definition.clauses import characters, span_of
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse_query
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import term_span
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Filter, FilterTerm, Tracks
+from dbt.adapters.icebergmv.maintenance.definition.rules.findings import Filter, FilterTerm
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Tracks
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 

@@ -20,7 +20,8 @@ from dbt.adapters.icebergmv.maintenance.definition.moved_steps import MovedStep,
 from dbt.adapters.icebergmv.maintenance.definition.outlines import outline_around
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse, parses_to
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, cte_of, find_references
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
 

@@ -26,14 +26,11 @@ from dbt.adapters.icebergmv.maintenance.definition.order_dependence import (
     picks_rows,
 )
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
+from dbt.adapters.icebergmv.maintenance.definition.rules.findings import OnlyShown
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import depends_on_order, is_dependent
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
-    OnlyShown,
-    TrackedColumn,
-    TrackedRelation,
-)
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn, TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import settled_nodes
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 

@@ -14,7 +14,7 @@ from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import closing, first_name
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse_expression, parses_to
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Finding, WindowOrder
+from dbt.adapters.icebergmv.maintenance.definition.rules.findings import Finding, WindowOrder
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
 
 

@@ -9,7 +9,7 @@ from math import inf
 from time import monotonic
 
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.asker import Asker
 from dbt.adapters.icebergmv.maintenance.planning.changed_keys import Questions, clock_answer
@@ -71,12 +71,7 @@ def answered_plan(
 
     request, effort = _with_clock_answered(lake, view, request, questions), effort_of(view)
     if asks_for_any_row(definition, status, request):
-        otherwise = plan_refresh(definition, status, request)
-        if "questions" in request.left_out:
-            why = f"{otherwise.reason}; {unanswered(status.reaching[0], IN_VAIN)}"
-            return replace(otherwise, reason=why), replace(effort, left_out=frozenset(["questions"]))
-        is_same = replace(questions(definition.asked), until=asking.until).no_row_changed(asking.run)
-        return unaffected(status) if is_same else otherwise, replace(effort, asked=True)
+        return _unless_no_row_changed(questions, view, request, asking, effort)
     to_ask = references_to_ask(definition, status, request)
     full = full_without_questions(definition, status, request, to_ask)
     if full is not None:
@@ -107,6 +102,22 @@ def answered_plan(
     if plan is None:
         return plan_refresh(definition, status, request), effort
     return plan, replace(effort, asked=True, only_whether=to_ask.only_whether)
+
+
+def _unless_no_row_changed(
+    questions: Callable[[Asked], Questions],
+    view: RefreshedView,
+    request: PlanRequest,
+    asking: Asking,
+    effort: Effort,
+) -> tuple[RefreshPlan, Effort]:
+    """Return the plan of a view that is refreshed in full if any row changed, and what was asked for it."""
+    otherwise = plan_refresh(view.definition, view.status, request)
+    if "questions" in request.left_out:
+        why = f"{otherwise.reason}; {unanswered(view.status.reaching[0], IN_VAIN)}"
+        return replace(otherwise, reason=why), replace(effort, left_out=frozenset(["questions"]))
+    is_same = replace(questions(view.definition.asked), until=asking.until).no_row_changed(asking.run)
+    return unaffected(view.status) if is_same else otherwise, replace(effort, asked=True)
 
 
 def _with_clock_answered(

@@ -23,7 +23,7 @@ from typing import TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.asker import Asker
 from dbt.adapters.icebergmv.maintenance.planning.cost import rows_to_ask

@@ -19,7 +19,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.dynamic_filters import DynamicFilter
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.asker import Asker
 from dbt.adapters.icebergmv.maintenance.planning.cost import is_small_beside

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows, Wanted
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import partitions_of
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Track
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Track
 from dbt.adapters.icebergmv.maintenance.lake import unless_refused
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import are_texts_known
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Value, union_of

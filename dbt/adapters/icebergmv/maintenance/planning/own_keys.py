@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.planning.asker import Asker
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer, NotListed, values_of
 from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK, Occurrence
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK, Occurrence
 from dbt.adapters.icebergmv.maintenance.planning.cost import NEARLY_EVERYWHERE, reads_too_much
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import Answer
 from dbt.adapters.icebergmv.maintenance.planning.regions import affected_rows

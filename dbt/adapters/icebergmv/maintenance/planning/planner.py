@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import CLOCK
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK
 from dbt.adapters.icebergmv.maintenance.planning.cost import merge_pays
 from dbt.adapters.icebergmv.maintenance.planning.deltas import appended_deltas, signed_deltas, without_what_cancels
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import TOO_LATE, TOO_MANY_CHANGED, NotListed

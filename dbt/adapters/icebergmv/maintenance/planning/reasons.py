@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableChange
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import NotListed
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed, Step
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange

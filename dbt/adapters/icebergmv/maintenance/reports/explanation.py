@@ -16,7 +16,7 @@ from dbt.adapters.icebergmv.maintenance.definition.all_obstacles import Obstacle
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Track
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Track
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError
 from dbt.adapters.icebergmv.maintenance.planning.considered import Considered, considered
 from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast

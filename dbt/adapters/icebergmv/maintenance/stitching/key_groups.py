@@ -13,7 +13,7 @@ from pyiceberg.partitioning import PartitionField
 from pyiceberg.types import UUIDType
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Track
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import (
     Computed,
     Monotone,

@@ -12,7 +12,8 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.derived_tables import t
 from dbt.adapters.icebergmv.maintenance.definition.rules.select import track_select
 from dbt.adapters.icebergmv.maintenance.definition.rules.set_operations import track_set_operation
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_scan import track_table, track_values
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Scope, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
 
 __all__ = ["track"]

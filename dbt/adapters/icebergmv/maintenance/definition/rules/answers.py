@@ -30,13 +30,8 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import told_a
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import picks_values, tied_below
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names, first_of
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
-    CLOCK,
-    Occurrence,
-    Question,
-    Questions,
-    TrackedRelation,
-)
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Question, Questions, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK, Occurrence
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 
 _NOT_OF_ONE_ROW = (exp.AggFunc, exp.Window, exp.UDTF, exp.Star, exp.Lambda)

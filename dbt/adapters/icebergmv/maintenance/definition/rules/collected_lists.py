@@ -13,8 +13,8 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.definition.nodes import own_nodes
 from dbt.adapters.icebergmv.maintenance.definition.order_dependence import COLLATION
 from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import kind_of
+from dbt.adapters.icebergmv.maintenance.definition.rules.findings import SettledCall
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import SettledCall
 
 _COLLECTED = (exp.ArrayUniqueAgg, exp.ArrayAgg)
 _OF_VALUES = (exp.ArrayDistinct, exp.Filter)

@@ -17,14 +17,8 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import kind_o
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.literal_types import type_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
-    ANY_COLUMN,
-    Occurrence,
-    Scope,
-    Track,
-    TrackedColumn,
-    TrackedRelation,
-)
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, TrackedColumn, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import ANY_COLUMN, Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Constant, image
 

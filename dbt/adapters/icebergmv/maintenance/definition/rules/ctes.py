@@ -8,7 +8,8 @@ from dataclasses import replace
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_scan import under_alias
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence, Scope, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
 
 

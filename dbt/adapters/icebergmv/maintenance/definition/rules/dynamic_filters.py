@@ -17,16 +17,10 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.nodes import relations_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conditions_of, conjuncts
+from dbt.adapters.icebergmv.maintenance.definition.rules.findings import Filter, FilterTerm, Finding
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
-    Filter,
-    FilterTerm,
-    Finding,
-    Occurrence,
-    Track,
-    null_supplied,
-)
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Track, null_supplied
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
 
 _OF_OTHER_ROWS = ("connect", "match", "kind", "pivots", "sample")

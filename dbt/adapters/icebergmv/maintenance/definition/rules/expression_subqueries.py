@@ -32,12 +32,11 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import re
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names, key_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Edit,
-    Occurrence,
     Scope,
     TrackedColumn,
     TrackedRelation,
-    Tracks,
 )
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Tracks
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Inverse, KeyFunction, OrNull, is_computed
 
 _UNCORRELATED = "a subquery that no equality ties to the row"

@@ -8,13 +8,8 @@ from functools import cached_property
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
-    Occurrence,
-    Track,
-    TrackedColumn,
-    TrackedRelation,
-    Tracks,
-)
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Track, Tracks
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import KeyFunction, inverse
 
 _COMPARED_ALIKE = (frozenset(["int", "bigint"]),)

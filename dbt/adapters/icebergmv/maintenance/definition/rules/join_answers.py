@@ -26,13 +26,8 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import told_a
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import reads_ties
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
-    CLOCK,
-    EditKind,
-    Occurrence,
-    Question,
-    Questions,
-)
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import EditKind, Question, Questions
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK, Occurrence
 
 
 @dataclass(frozen=True)

@@ -36,13 +36,11 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.static_filters import f
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Deltas,
     Edit,
-    Occurrence,
     Scope,
     TrackedColumn,
     TrackedRelation,
-    Tracks,
-    null_supplied,
 )
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Tracks, null_supplied
 
 _KNOWN_KINDS = frozenset(["", "INNER", "OUTER", "CROSS", "SEMI", "ANTI"])
 _KNOWN_METHODS = frozenset(["", "NATURAL"])

@@ -20,7 +20,8 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_ge
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.rounded_values import is_rounded
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Edit, Occurrence, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Edit, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
 from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import is_of_rows, numbers_rows
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 

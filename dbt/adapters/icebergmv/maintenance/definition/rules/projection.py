@@ -14,7 +14,8 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.parsing import cast_type, parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import WIDER, Sources
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, Tracks
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Tracks
 from dbt.adapters.icebergmv.maintenance.predicates.date_functions import (
     DATE_FUNCTIONS,
     DATE_TO_TIMESTAMP,

@@ -22,6 +22,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
 from dbt.adapters.icebergmv.maintenance.definition.rules.dynamic_filters import filters_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import keeps_equal, kind_of
 from dbt.adapters.icebergmv.maintenance.definition.rules.expression_subqueries import sources_below
+from dbt.adapters.icebergmv.maintenance.definition.rules.findings import Finding
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_clause import TrackQuery
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import generated_names, is_generator
@@ -54,13 +55,12 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     Additive,
     Deltas,
     EditKind,
-    Finding,
     Grouped,
-    Occurrence,
     Scope,
     TrackedColumn,
     TrackedRelation,
 )
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
 from dbt.adapters.icebergmv.maintenance.definition.rules.unlisted import unlisted
 from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import settled_nodes, window_orders
 from dbt.adapters.icebergmv.maintenance.definition.rules.windows import (

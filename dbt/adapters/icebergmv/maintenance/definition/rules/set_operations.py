@@ -20,11 +20,11 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import al
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Deltas,
     Kind,
-    Occurrence,
     Scope,
     TrackedColumn,
     TrackedRelation,
 )
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
 
 NULL_TYPE = "void"
 

@@ -17,15 +17,12 @@ from dataclasses import replace
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.nodes import counts_rows
+from dbt.adapters.icebergmv.maintenance.definition.rules.findings import OnlyShown
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Equality, Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows, has_grouping_sets
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import depends_on_order
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
-    OnlyShown,
-    TrackedColumn,
-    TrackedRelation,
-)
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn, TrackedRelation
 
 _PASSING = frozenset(["expressions", "from_", "joins", "where", "with_", "order", "hint"])
 _GROUPING = _PASSING | {"group", "having"}

@@ -11,13 +11,12 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.pivot import pivoted
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_uses import MOST_OCCURRENCES
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Deltas,
-    Occurrence,
     Question,
     Scope,
-    Track,
     TrackedColumn,
     TrackedRelation,
 )
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, CTE_USE, cte_of
 
 

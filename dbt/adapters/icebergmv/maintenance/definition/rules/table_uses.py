@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Occurrence
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
 from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, CTE_USE, cte_of
 
 MOST_OCCURRENCES = 500

@@ -10,57 +10,12 @@ from sqlglot import exp
 from sqlglot.tokens import Token
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.predicates.domain import Domain
-from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Constant, KeyFunction, OrNull
-
-
-@dataclass(frozen=True, order=True)
-class Occurrence:
-    """One use of a base table: its reference in the text, and through which repeated uses of CTEs it is reached."""
-
-    index: int
-    uses: tuple[int, ...] = ()
-
-
-CLOCK = Occurrence(-1)
-"""The clock, where it is asked what another value of it reaches. It comes before all tables."""
-
+from dbt.adapters.icebergmv.maintenance.definition.rules.findings import Filter, Finding, StaticFilter
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Tracks
+from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Constant
 
 Kind: TypeAlias = Literal["number", "text", "time", "boolean", "other", "float"]
 """What values are: whole numbers and decimals, texts, dates and moments, and so on. Of floats equal ones may differ."""
-
-ANY_COLUMN = ""
-"""The base column of a track that begins with a literal: it holds of each row, whatever the row has in a column."""
-
-
-@dataclass(frozen=True)
-class Track:
-    """A column with value k depends, of the base occurrence, only on the rows whose column leads to k by `function`.
-
-    A literal beside the rows is a track from ANY_COLUMN: with any other k, a row depends on no row of the occurrence.
-    """
-
-    occurrence: Occurrence
-    column: str
-    function: KeyFunction = ()
-
-    def then(self, function: KeyFunction) -> Track:
-        """Return the track of a column that is some steps further."""
-        return Track(self.occurrence, self.column, self.function + function)
-
-    @property
-    def is_of_literal(self) -> bool:
-        """Return whether it begins with a literal, and so says nothing of any base column."""
-        return self.column == ANY_COLUMN
-
-    @property
-    def literal(self) -> Constant | None:
-        """Return the literal that each row shows which depends on the occurrence; None if others may be shown."""
-        first = self.function[0] if len(self.function) == 1 else None
-        return first if isinstance(first, Constant) else None
-
-
-Tracks = frozenset[Track]
 
 
 @dataclass(frozen=True)
@@ -219,70 +174,6 @@ class Unlisted:
 
 
 @dataclass(frozen=True)
-class FilterTerm:
-    """A term of a condition, by the id() of its node; `columns` are the base columns that some of its columns show."""
-
-    node: int
-    columns: tuple[tuple[int, str], ...] = ()
-
-
-@dataclass(frozen=True)
-class Filter:
-    """What the rows of a table that pass some terms say of the rows of other tables that are read beside it.
-
-    Every row of their SELECT comes with a row of `occurrence`, named `alias` there. With the value that this row has in
-    `column` it depends, of the occurrence of each of the `tracks`, only on rows which lead to that value. To all that
-    is above, only rows of `occurrence` that pass the `terms` matter.
-    """
-
-    occurrence: Occurrence
-    alias: str
-    column: str
-    terms: frozenset[FilterTerm]
-    tracks: Tracks
-
-
-@dataclass(frozen=True)
-class StaticFilter:
-    """What a condition with constants says of the rows of tables.
-
-    To all that is above, of the occurrence of each of the `tracks` only rows matter that lead to a value in `passing`.
-    """
-
-    passing: Domain
-    tracks: Tracks
-
-
-@dataclass(frozen=True)
-class WindowOrder:
-    """A window whose value depends on the order of rows that tie in its ORDER BY, by the id() of its node.
-
-    Ordered by the texts in `more` besides, no two rows tie that anything reads apart. Without any, none tie as it is.
-    """
-
-    node: int
-    more: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class SettledCall:
-    """An aggregate, by the id() of its node, whose value is sorted, so that no order of rows decides it."""
-
-    node: int
-
-
-@dataclass(frozen=True)
-class OnlyShown:
-    """A SELECT, by the id() of its node, that only shows values which depend on an order (see shown_groups.py)."""
-
-    node: int
-
-
-Finding: TypeAlias = Filter | StaticFilter | WindowOrder | SettledCall | OnlyShown
-"""What a SELECT says besides what its columns track."""
-
-
-@dataclass(frozen=True)
 class TrackedRelation:
     """The output of an operator. `columns` is None when its columns are not known.
 
@@ -359,11 +250,6 @@ class TrackedRelation:
             findings=tuple(map(moved_finding, self.findings)),
             has_ties=self.has_ties,
         )
-
-
-def null_supplied(tracks: Tracks) -> Tracks:
-    """Return tracks as seen from behind an outer join that may show NULL instead."""
-    return frozenset(t if t.function[-1:] == (OrNull(),) else t.then((OrNull(),)) for t in tracks)
 
 
 @dataclass(frozen=True)

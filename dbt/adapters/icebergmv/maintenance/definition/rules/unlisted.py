@@ -17,11 +17,8 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import (
     has_grouping_sets,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Key, Names
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
-    Occurrence,
-    TrackedColumn,
-    Unlisted,
-)
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn, Unlisted
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
 from dbt.adapters.icebergmv.maintenance.definition.rules.windows import behind_windows, window_partitions
 from dbt.adapters.icebergmv.maintenance.definition.rules.written_columns import named_slot
 
