@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.definition.asking import Known
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse, at_moment
 from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import wanted_keys, with_keys
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import key_name
@@ -239,7 +240,7 @@ def _with_hidden_keys(sql: str) -> ViewDefinition:
 
 
 def _analysed(sql: str, keys: tuple[str, ...] = ()) -> ViewDefinition:
-    written = analyse(sql, NAMESPACE, _columns, session_is_utc=True, keys=keys)
+    written = analyse(Known(NAMESPACE, session_is_utc=True), sql, _columns, keys)
     return at_moment(written, _columns, {"date": "2024-01-01"})
 
 

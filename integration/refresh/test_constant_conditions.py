@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition.definition import analyse
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from integration.support.lake import LakeProject
+from tests.support.analysis import analysed_in
 
 TYPES = {
     **{"i": "int", "b": "bigint", "c": "decimal(38,10)", "e": "decimal(5,2)", "g": "decimal(38,28)", "s": "string"},
@@ -159,7 +159,7 @@ def passed(run: Spark, rows: str, texts: list[str]) -> dict[str, list[int]]:
 def rows_that_matter(text: str, name: str, utc: bool) -> TupleDomain:
     """Return the rows of a table of one column that matter behind a condition; all where it is not analysed."""
     known = (ColumnInfo(name, TYPES[name], None),)
-    definition = analyse(f"SELECT {name} FROM t WHERE {text}", "ns", lambda _: known, utc)
+    definition = analysed_in(f"SELECT {name} FROM t WHERE {text}", "ns", lambda _: known, utc)
     (found,) = definition.rows_that_matter(r.index for r in definition.references)
     return found
 

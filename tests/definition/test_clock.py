@@ -6,7 +6,8 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.clock import at_clock
-from dbt.adapters.icebergmv.maintenance.definition.definition import analyse, at_moment
+from dbt.adapters.icebergmv.maintenance.definition.definition import at_moment
+from tests.support.analysis import analysed_in
 
 CLOCK = {
     "date": "2026-11-22",
@@ -72,12 +73,12 @@ def test_a_column_of_the_name_hides_the_function(column: ColumnInfo) -> None:
     sql = "SELECT id FROM t WHERE d >= current_date"
     assert at_clock(sql, CLOCK, [(*T, column)]) is None
     assert at_clock(sql, CLOCK, [None]) is None
-    written = analyse(sql, "ns", lambda _: (*T, column), session_is_utc=True)
+    written = analysed_in(sql, "ns", lambda _: (*T, column), session_is_utc=True)
     assert at_moment(written, lambda _: (*T, column), CLOCK).always_full is not None
 
 
 def test_the_definition_is_that_of_the_moment() -> None:
-    written = analyse("SELECT d, id FROM t WHERE d >= current_date", "ns", lambda _: T, session_is_utc=True)
+    written = analysed_in("SELECT d, id FROM t WHERE d >= current_date", "ns", lambda _: T, session_is_utc=True)
     definition = at_moment(written, lambda _: T, CLOCK)
     assert definition.always_full is None
     assert definition.clock is not None
@@ -91,12 +92,12 @@ def test_the_definition_is_that_of_the_moment() -> None:
     "sql", ["SELECT rand() AS r FROM t WHERE d = current_date", "SELECT unix_timestamp() AS u FROM t"]
 )
 def test_other_values_that_are_new_at_every_run_are_not_the_clock(sql: str) -> None:
-    written = analyse(sql, "ns", lambda _: T, session_is_utc=True)
+    written = analysed_in(sql, "ns", lambda _: T, session_is_utc=True)
     found = at_moment(written, lambda _: T, CLOCK)
     assert (found.clock, found.sql) == (None, sql)
     assert found.always_full is not None and "current_date" not in found.always_full
 
 
 def test_without_a_clock_it_stays_as_it_is() -> None:
-    written = analyse("SELECT d FROM t WHERE d = current_date", "ns", lambda _: T, session_is_utc=True)
+    written = analysed_in("SELECT d FROM t WHERE d = current_date", "ns", lambda _: T, session_is_utc=True)
     assert at_moment(written, lambda _: T, None) is written

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.parsing import parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.rules.collected_lists import collected
+from tests.support.analysis import analysed_in
 from tests.support.bases import columns_of as columns_of_bases
 
 TYPES = {
@@ -25,7 +26,7 @@ JOINED = "with g as (select k, {} as v from r group by k) select o.k, o.kind, g.
 
 
 def _analysed(sql: str) -> ViewDefinition:
-    return analyse(sql, "s", lambda _: COLUMNS, session_is_utc=True)
+    return analysed_in(sql, "s", lambda _: COLUMNS, session_is_utc=True)
 
 
 SORTED = [
@@ -140,5 +141,6 @@ def test_the_aggregate_of_a_sorted_list(item: str, call: str | None) -> None:
 
 def test_columns_of_tables_that_are_not_known_have_no_type() -> None:
     sql = "select k, array_sort(collect_set(kind)) as v from t group by k"
-    assert analyse(sql, "s", lambda _: None, session_is_utc=True).depends_on_order is not None
-    assert analyse(sql.replace("kind", "region"), "s", columns_of_bases, session_is_utc=True).depends_on_order is None
+    assert analysed_in(sql, "s", lambda _: None, session_is_utc=True).depends_on_order is not None
+    known = analysed_in(sql.replace("kind", "region"), "s", columns_of_bases, session_is_utc=True)
+    assert known.depends_on_order is None

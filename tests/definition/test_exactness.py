@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition.definition import analyse
+from tests.support.analysis import analysed_in
 
 COLUMNS = tuple(
     ColumnInfo(name, spark, None)
@@ -82,7 +82,7 @@ FROM_BELOW = {
 
 
 def answered(sql: str) -> tuple[str, ...]:
-    reach = analyse(sql, "ns", lambda _: COLUMNS, session_is_utc=True).asked.reach
+    reach = analysed_in(sql, "ns", lambda _: COLUMNS, session_is_utc=True).asked.reach
     return reach[0].columns if 0 in reach else ()
 
 
@@ -94,7 +94,7 @@ def test_an_item_of_one_row(item: str) -> None:
 @pytest.mark.parametrize("item", ANSWERED)
 def test_a_term_of_where(item: str) -> None:
     sql = f"SELECT v FROM t WHERE {item} IS NOT NULL"
-    found = analyse(sql, "ns", lambda _: COLUMNS, session_is_utc=True).asked.reach[0]
+    found = analysed_in(sql, "ns", lambda _: COLUMNS, session_is_utc=True).asked.reach[0]
     assert bool(found.edits) is not ANSWERED[item]
 
 

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import Call, KeyRead, Merging
 from dbt.adapters.icebergmv.maintenance.definition.row_states import MAGNITUDE, magnitude_of
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
 from dbt.adapters.icebergmv.maintenance.errors import InvalidDefinition
 from tests.randomised.tables import COLUMN_INFOS
+from tests.support.analysis import analysed_in
 
 
 def analysed(sql: str) -> ViewDefinition:
-    return analyse(sql, "ns", lambda _: COLUMN_INFOS, True)
+    return analysed_in(sql, "ns", lambda _: COLUMN_INFOS, True)
 
 
 def merging(sql: str) -> Merging:

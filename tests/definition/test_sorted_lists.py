@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.sorted_lists import SortedLists
+from tests.support.analysis import analysed_in
 
 COLUMNS = (ColumnInfo("k", "int", None), ColumnInfo("x", "a type", None), ColumnInfo("y", "double", None))
 """Of `x` nothing is known; see test_collected_lists.py for lists of which the tables show the type."""
@@ -14,7 +15,7 @@ ORDER = "{}() depends on the order in which rows are read"
 
 
 def _analysed(sql: str) -> ViewDefinition:
-    return analyse(sql, "s", lambda _: COLUMNS, session_is_utc=True)
+    return analysed_in(sql, "s", lambda _: COLUMNS, session_is_utc=True)
 
 
 def _reason(items: str, types: dict[str, str], rest: str = "from t group by k") -> str | None:

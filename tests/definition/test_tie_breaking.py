@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import MOST_COLUMNS
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
+from tests.support.analysis import analysed_in
 
 _WIDE = [(f"c{n}", "int") for n in range(MOST_COLUMNS + 3)]
 TABLES = {
@@ -24,7 +25,7 @@ def analysed(sql: str) -> ViewDefinition:
         found = TABLES.get(reference.name)
         return None if found is None else tuple(ColumnInfo(name, type_, None) for name, type_ in found)
 
-    return analyse(sql, "ns", columns_of, True)
+    return analysed_in(sql, "ns", columns_of, True)
 
 
 SIGN = ", (`t`.`x` = 0 AND CAST(`t`.`x` AS STRING) = '-0.0')"

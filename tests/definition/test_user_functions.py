@@ -6,7 +6,7 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.definition.asking import Known
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse_as, at_moment
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse, at_moment
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.status.view_config import deterministic_functions
 from tests.support.rule_tables import columns_of
@@ -17,7 +17,7 @@ NOT_OF_A_ROW = "{}() is a user-defined function of many rows, or of many values"
 
 def analysed(sql: str, *names: str) -> ViewDefinition:
     given = Known("ns", session_is_utc=True, deterministic_functions=frozenset(deterministic_functions(list(names))))
-    return analyse_as(given, sql, columns_of)
+    return analyse(given, sql, columns_of)
 
 
 @pytest.mark.parametrize(

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from dbt.adapters.icebergmv.maintenance.definition.definition import analyse
 from dbt.adapters.icebergmv.maintenance.planning.delta_queries import SignedQuery
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import MergedGroups, can_merge
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from tests.randomised.tables import COLUMN_INFOS
+from tests.support.analysis import analysed_in
 
 
 def merged(sql: str, **types: str) -> str:
     """Return the query that merges the groups of a SELECT; all hidden columns but the first two are counts."""
-    merging = analyse(sql, "ns", lambda _: COLUMN_INFOS, True).merging
+    merging = analysed_in(sql, "ns", lambda _: COLUMN_INFOS, True).merging
     assert merging is not None
     columns = [Column(name, kind) for name, kind in types.items()]
     assert can_merge(merging, columns)

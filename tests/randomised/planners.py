@@ -16,7 +16,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableChange, TableVersion
 from dbt.adapters.icebergmv.maintenance.definition.asking import Asked, Known
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse_as, at_moment
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse, at_moment
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import CLOCK
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.lake import Limit, Spark
@@ -52,7 +52,7 @@ Disjuncts = tuple[TupleDomain, ...]
 def analysed(sql: str, is_utc: bool = True, keys: tuple[str, ...] = ()) -> ViewDefinition:
     """Analyse a view over base tables, as it is written; the last items of its list are these hidden keys."""
     given = Known("ns", session_is_utc=is_utc, deterministic_functions=frozenset(OWN_FUNCTIONS))
-    return analyse_as(given, sql, lambda _: COLUMN_INFOS, keys)
+    return analyse(given, sql, lambda _: COLUMN_INFOS, keys)
 
 
 def analysed_at(sql: str, clock: Clock, is_utc: bool = True, keys: tuple[str, ...] = ()) -> ViewDefinition:

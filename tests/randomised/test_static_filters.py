@@ -12,9 +12,9 @@ import duckdb
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition.definition import analyse
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
+from tests.support.analysis import analysed_in
 from tests.support.shares import one_of
 
 Row: TypeAlias = tuple[int | None, int | None, str | None, int | None]
@@ -110,7 +110,7 @@ def test_rows_that_conditions_leave_out_do_not_matter(seed: int) -> None:
         for _ in range(100):
             terms = [random.choice(TERMS).replace("{}", alias) for alias in "aab"]
             sql = random.choice(SHAPES).format(*terms)
-            definition = analyse(sql, "ns", columns_of, True)
+            definition = analysed_in(sql, "ns", columns_of, True)
             tables = {name: [a_row(random) for _ in range(random.randint(0, 7))] for name in ("t", "u")}
             before = result(db, sql, tables)
             kept = {

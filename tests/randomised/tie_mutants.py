@@ -11,7 +11,7 @@ from unittest.mock import patch
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition import shown_values
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules import (
     collected_lists,
     joins,
@@ -25,6 +25,7 @@ from tests.randomised.planners import Planner
 from tests.randomised.tables import COLUMN_INFOS
 from tests.randomised.tie_views import CARRIED, NUMBERED, SORTED, TOGETHER
 from tests.randomised.untied_views import AGGREGATES, OTHERS
+from tests.support.analysis import analysed_in
 
 
 def shown_alone(definition: ViewDefinition) -> ViewDefinition:
@@ -41,7 +42,7 @@ def named_by_regions(definition: ViewDefinition) -> ViewDefinition:
 def _analysed_alike(sql: str, is_utc: bool, keys: tuple[str, ...]) -> ViewDefinition:
     """Analyse a view as if no item of a SELECT list depended on the order of rows."""
     with patch.object(order_of_rows, "depends_on_order", lambda *_: False):
-        found = analyse(sql, "ns", lambda _: COLUMN_INFOS, is_utc, keys)
+        found = analysed_in(sql, "ns", lambda _: COLUMN_INFOS, is_utc, keys)
         # What is asked is found out when somebody wants to know.
         assert found.asked
     return found
@@ -62,7 +63,7 @@ def one_order(definition: ViewDefinition) -> ViewDefinition:
 def _analysed_in_order(sql: str, is_utc: bool, keys: tuple[str, ...]) -> ViewDefinition:
     """Analyse a view as if nothing read a column besides those by which its windows are ordered."""
     with patch.object(window_orders, "words_of_read_columns", lambda _: frozenset[str]()):
-        found = analyse(sql, "ns", lambda _: COLUMN_INFOS, is_utc, keys)
+        found = analysed_in(sql, "ns", lambda _: COLUMN_INFOS, is_utc, keys)
         assert found.asked
     return found
 
@@ -75,7 +76,7 @@ def sorted_as_they_are(definition: ViewDefinition) -> ViewDefinition:
 @lru_cache(maxsize=64)
 def _analysed_as_sorted(sql: str, is_utc: bool, keys: tuple[str, ...]) -> ViewDefinition:
     with patch.object(collected_lists, "collected", lambda item: item if isinstance(item, exp.ArrayAgg) else None):
-        found = analyse(sql, "ns", lambda _: COLUMN_INFOS, is_utc, keys)
+        found = analysed_in(sql, "ns", lambda _: COLUMN_INFOS, is_utc, keys)
         assert found.asked
     return found
 
@@ -88,7 +89,7 @@ def replaced_apart(definition: ViewDefinition) -> ViewDefinition:
 @lru_cache(maxsize=64)
 def _analysed_apart(sql: str, is_utc: bool, keys: tuple[str, ...]) -> ViewDefinition:
     with patch.object(shown_values, "replaced_together", lambda relation: relation):
-        found = analyse(sql, "ns", lambda _: COLUMN_INFOS, is_utc, keys)
+        found = analysed_in(sql, "ns", lambda _: COLUMN_INFOS, is_utc, keys)
         assert found.asked
     return found
 
@@ -104,7 +105,7 @@ def _analysed_never_missing(sql: str, is_utc: bool, keys: tuple[str, ...]) -> Vi
         return shown_groups.with_joined_groups(both, found, offset, "")
 
     with patch.object(joins, "with_joined_groups", of_inner_join):
-        found = analyse(sql, "ns", lambda _: COLUMN_INFOS, is_utc, keys)
+        found = analysed_in(sql, "ns", lambda _: COLUMN_INFOS, is_utc, keys)
         assert found.asked
     return found
 

@@ -13,13 +13,14 @@ from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Track
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, status_of, tracked_columns
+from tests.support.analysis import analysed_in
 from tests.support.metadata_tables import UUID_OF_TABLE, MetadataTable, bounds, file_of
 
 SCHEMA = Schema(
@@ -60,7 +61,7 @@ def table(tmp_path: Path) -> MetadataTable:
 def status(table: MetadataTable, sql: str) -> BaseTableStatus:
     """Return the status of the table for a view that was refreshed at its first snapshot."""
     bases = BaseTables(cast(CatalogReader, Catalog(table.table())))
-    definition = analyse(sql, "ns", bases.columns_of, session_is_utc=True)
+    definition = analysed_in(sql, "ns", bases.columns_of, session_is_utc=True)
     recorded = BaseTableState(NAME, NAME, TableVersion(str(UUID_OF_TABLE), 1000, 0))
     state = ViewState(sql, "", NAME, "", 1, (recorded,), "full", "", "", "", "")
     (found,) = status_of(definition, bases, state).base_tables
@@ -88,7 +89,7 @@ def test_change_is_told_on_the_tracked_columns(
 def test_another_type_of_a_column_that_star_hands_on(table: MetadataTable, sql: str, *, is_known: bool) -> None:
     longer = Schema(NestedField(1, "id", LongType(), required=False), SCHEMA.fields[1], schema_id=1)
     bases = BaseTables(cast(CatalogReader, Catalog(table.table(longer))))
-    definition = analyse(sql, "ns", bases.columns_of, session_is_utc=True)
+    definition = analysed_in(sql, "ns", bases.columns_of, session_is_utc=True)
     recorded = BaseTableState(NAME, NAME, TableVersion(str(UUID_OF_TABLE), 1000, 0))
     (found,) = status_of(
         definition, bases, ViewState(sql, "", NAME, "", 1, (recorded,), "full", "", "", "", "")

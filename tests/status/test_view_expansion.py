@@ -18,13 +18,14 @@ from pyiceberg.types import DateType, IntegerType, LongType, NestedField, String
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo, ViewInfo
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type, spark_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ExpandedView, ViewState
 from dbt.adapters.icebergmv.maintenance.status.view_expansion import DEPTH_LIMIT, ExpandedSql, expand, redefined
+from tests.support.analysis import analysed_in
 from tests.support.stub_catalog import StubCatalog
 
 TYPES = {"int": IntegerType(), "bigint": LongType(), "string": StringType(), "date": DateType()}
@@ -80,7 +81,7 @@ def reason(sql: str, name: str = "v", **views: ViewInfo) -> str:
     bases = bases_of({f"ns.{n}": v for n, v in views.items()})
     result = expand(sql, "ns", bases, True)
     assert result == ExpandedSql(sql)
-    definition = analyse(sql, "ns", bases.columns_of, True)
+    definition = analysed_in(sql, "ns", bases.columns_of, True)
     (said,) = {b.untrackable for r in definition.references if (b := bases.of(r)).source is None and b.name[2] == name}
     assert said is not None
     assert said.startswith(f"lake.ns.{name} is a view, which cannot be read at a recorded snapshot: ")
@@ -89,7 +90,7 @@ def reason(sql: str, name: str = "v", **views: ViewInfo) -> str:
 
 def analysed(sql: str, **views: ViewInfo) -> ViewDefinition:
     bases = bases_of({f"ns.{n}": v for n, v in views.items()})
-    return analyse(expand(sql, "ns", bases, True).sql, "ns", bases.columns_of, True)
+    return analysed_in(expand(sql, "ns", bases, True).sql, "ns", bases.columns_of, True)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 from pyiceberg.types import DateType, IcebergType, IntegerType, LongType, StringType, TimestamptzType
 
-from dbt.adapters.icebergmv.maintenance.definition.definition import analyse
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
@@ -22,6 +21,7 @@ from dbt.adapters.icebergmv.maintenance.stitching.key_groups import (
 )
 from dbt.adapters.icebergmv.maintenance.stitching.key_sql import IDENTITY
 from dbt.adapters.icebergmv.maintenance.stitching.reader_sql import Reader, without_keys
+from tests.support.analysis import analysed_in
 from tests.support.bare_tables import bare_table
 from tests.support.bases import COLUMNS, analysed
 from tests.support.stub_catalog import StubCatalog
@@ -82,7 +82,7 @@ def test_a_value_of_another_type_is_cast_which_may_fail_in_ansi_mode(on: str, fa
     tables = {f"ns.{n}": bare_table(n, c, (("identity", on if n == "t" else "k"),), (1, 2)) for n, c in NUMBERS.items()}
     bases = BaseTables(StubCatalog({}, tables))
     sql = f"SELECT u.k % 10 AS m, count(*) AS n FROM t JOIN u ON t.{on} = u.k GROUP BY u.k % 10"
-    groups = key_groups(analyse(sql, "ns", bases.columns_of, session_is_utc=True), bases, session_is_utc=True)
+    groups = key_groups(analysed_in(sql, "ns", bases.columns_of, session_is_utc=True), bases, session_is_utc=True)
     assert not isinstance(groups, NotStitched)
     assert [group.fails_in_ansi_mode for group in groups] == [fails]
 
@@ -98,7 +98,7 @@ def test_a_value_of_another_type_is_cast_which_may_fail_in_ansi_mode(on: str, fa
 def test_a_time_zone_that_is_in_the_way_is_named(field: tuple[str, str], item: str, is_named: bool) -> None:
     types = {name: kind for name, (kind, _) in COLUMNS.items()}
     bases = BaseTables(StubCatalog({}, {"ns.t": bare_table("t", types, (field,), (1, 2))}))
-    definition = analyse(f"SELECT {item} FROM t", "ns", bases.columns_of, session_is_utc=False)
+    definition = analysed_in(f"SELECT {item} FROM t", "ns", bases.columns_of, session_is_utc=False)
     found = key_groups(definition, bases, session_is_utc=False)
     assert isinstance(found, NotStitched)
     assert ("outside of UTC readers follow no hours" in found.reason) == is_named

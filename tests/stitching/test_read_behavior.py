@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
     DEFINITION_BELOW_ROWS,
@@ -13,6 +13,7 @@ from dbt.adapters.icebergmv.maintenance.status.stale_read_config import (
     stale_read_behavior,
     staleness_window,
 )
+from tests.support.analysis import analysed_in
 
 COLUMNS = (
     *(ColumnInfo("k", "int", None), ColumnInfo("v", "int", None), ColumnInfo("xs", "array<int>", None)),
@@ -22,7 +23,7 @@ PLACE = ColumnInfo("place", "struct<lat:decimal(20,10),h:float>", None)
 
 
 def analysed(sql: str) -> ViewDefinition:
-    return analyse(sql, "ns", lambda _: COLUMNS, session_is_utc=True)
+    return analysed_in(sql, "ns", lambda _: COLUMNS, session_is_utc=True)
 
 
 @pytest.mark.parametrize(
@@ -178,5 +179,6 @@ def test_values_of_several_kinds_may_differ_in_ansi_mode(sql: str) -> None:
 )
 def test_values_inside_a_struct_may_differ_too(item: str) -> None:
     sql = f"SELECT k, {item} AS p FROM t AS o"
-    assert analyse(sql, "ns", lambda _: (*COLUMNS, PLACE), session_is_utc=True).ansi_matters
-    assert not analyse("SELECT k, v FROM t AS o", "ns", lambda _: (*COLUMNS, PLACE), session_is_utc=True).ansi_matters
+    assert analysed_in(sql, "ns", lambda _: (*COLUMNS, PLACE), session_is_utc=True).ansi_matters
+    without = "SELECT k, v FROM t AS o"
+    assert not analysed_in(without, "ns", lambda _: (*COLUMNS, PLACE), session_is_utc=True).ansi_matters

@@ -23,7 +23,7 @@ from pyiceberg.types import DateType, LongType, NestedField, StringType, Timesta
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo, ViewInfo
 from dbt.adapters.icebergmv.maintenance.catalog.readers import jdbc
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import TableVersion
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.errors import NotReadable, StateUnreadable
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Delta, Full, Overwrite
@@ -43,6 +43,7 @@ from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from dbt.adapters.icebergmv.maintenance.status.view_config import ViewConfig
 from dbt.adapters.icebergmv.maintenance.stitching.current_rows import current_query
 from dbt.adapters.icebergmv.maintenance.stitching.snapshot_query import stitched_query
+from tests.support.analysis import analysed_in
 from tests.support.duck import to_duckdb
 from tests.support.strategies import domains, holds, tuple_domains
 from tests.support.stub_catalog import StubCatalog
@@ -169,7 +170,7 @@ def bases(catalog: SqlCatalog, base: Table) -> BaseTables:
 
 @pytest.fixture
 def definition(bases: BaseTables) -> ViewDefinition:
-    return analyse(SQL, "ns", bases.columns_of, session_is_utc=True)
+    return analysed_in(SQL, "ns", bases.columns_of, session_is_utc=True)
 
 
 def test_query_of_each_plan(definition: ViewDefinition, bases: BaseTables, stored: StoredRows, base: Table) -> None:

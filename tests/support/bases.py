@@ -11,13 +11,14 @@ from pyiceberg.types import DateType, IcebergType, IntegerType, StringType, Time
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import StaleDataConstraints, TableChange, TableVersion
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import partition_domain
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
+from tests.support.analysis import analysed_in
 from tests.support.bare_tables import bare_table
 
 COLUMNS: dict[str, tuple[IcebergType, str]] = {
@@ -40,7 +41,7 @@ def columns_of(_: TableReference) -> tuple[ColumnInfo, ...]:
 
 def analysed(sql: str) -> ViewDefinition:
     """Analyse a SELECT over tables that all have COLUMNS, in a session in UTC."""
-    return analyse(sql, "ns", columns_of, session_is_utc=True)
+    return analysed_in(sql, "ns", columns_of, session_is_utc=True)
 
 
 def partition_of(row: Row, spec: Spec) -> tuple[Any, ...]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
+from tests.support.analysis import analysed_in
 
 TABLES = {
     "t": (
@@ -24,4 +25,4 @@ def columns_of(reference: TableReference) -> tuple[ColumnInfo, ...] | None:
 
 
 def analysed(sql: str, utc: bool = True, keys: tuple[str, ...] = ()) -> ViewDefinition:
-    return analyse(sql, "ns", columns_of, utc, keys)
+    return analysed_in(sql, "ns", columns_of, utc, keys)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse_as
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
 from dbt.adapters.icebergmv.maintenance.definition.nodes import own_nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, NotParsed, parse
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import aggregates_all_rows, is_aggregate
@@ -56,7 +56,7 @@ def all_obstacles(definition: ViewDefinition, columns_of: ColumnsOf, catalog: st
             break
         try:
             text = parsed.tree.sql(dialect=DIALECT, normalize_functions=False)
-            current = analyse_as(known, text, columns_of)
+            current = analyse(known, text, columns_of)
         except InvalidDefinition:
             break
     return Obstacles(shortest_first(whole), {name: shortest_first(found) for name, found in of_table.items()})

@@ -235,7 +235,7 @@ def at_moment(
     if found is None:
         return written
     known = written.known
-    definition = analyse_as(known, found.sql, columns_of, written.keys)
+    definition = analyse(known, found.sql, columns_of, written.keys)
     if definition.always_full is not None:
         # Something else than the clock is the reason.
         return replace(written, always_full=definition.always_full)
@@ -246,27 +246,17 @@ def at_moment(
 
 
 def analyse(
-    sql: str,
-    default_namespace: str,
-    columns_of: Callable[[TableReference], tuple[ColumnInfo, ...] | None],
-    session_is_utc: bool,
-    keys: tuple[str, ...] = (),
-) -> ViewDefinition:
-    """Analyse the compiled SQL of a materialized view; the last items of its list are these hidden keys.
-
-    `columns_of` returns the columns of a referenced table, or None when it is not an Iceberg table of the catalog.
-    Raises InvalidDefinition for output that a table cannot hold: unnamed or duplicate columns.
-    """
-    return analyse_as(Known(default_namespace, session_is_utc=session_is_utc), sql, columns_of, keys)
-
-
-def analyse_as(
     given: Known,
     sql: str,
     columns_of: Callable[[TableReference], tuple[ColumnInfo, ...] | None],
     keys: tuple[str, ...] = (),
 ) -> ViewDefinition:
-    """Analyse a text as `analyse` does, with all that is known besides it but the columns, which are looked up."""
+    """Analyse the compiled SQL of a materialized view; the last items of its list are these hidden keys.
+
+    Given is what is known besides, but for the columns. `columns_of` returns those of a referenced table, or None when
+    it is not an Iceberg table of the catalog. Raises InvalidDefinition for output that a table cannot hold: unnamed or
+    duplicate columns.
+    """
     found = _parsed(sql)
     if isinstance(found, str):
         return ViewDefinition(sql, (), None, always_full=found)

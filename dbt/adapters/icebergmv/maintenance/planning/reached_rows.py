@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, prod
 
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse_as
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import column_name
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.lake import Spark
@@ -167,7 +167,7 @@ def definition_below(definition: ViewDefinition) -> ViewDefinition | None:
     if rows is None:
         return None
     known = definition.known
-    below = analyse_as(known, rows.sql, lambda r: known.columns.get(r.index))
+    below = analyse(known, rows.sql, lambda r: known.columns.get(r.index))
     is_same = [*map(_what, below.references)] == [*map(_what, definition.references)]
     names = None if below.columns is None else [c.name for c in below.columns]
     if not is_same or names != [column_name(n) for n, _ in enumerate(rows.columns)]:

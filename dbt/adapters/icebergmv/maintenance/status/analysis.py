@@ -9,7 +9,7 @@ from pyiceberg.table import Table
 
 from dbt.adapters.icebergmv.maintenance.definition.asking import Known
 from dbt.adapters.icebergmv.maintenance.definition.clock import Clock
-from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse_as, at_moment
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition, analyse, at_moment
 from dbt.adapters.icebergmv.maintenance.definition.hidden_keys import with_keys
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_key
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import with_edits
@@ -70,4 +70,4 @@ class Analysis:
         return replace(found, tie_breakers=texts) if self.tie_breakers in (None, texts) else written
 
     def _as_given(self, sql: str, keys: tuple[str, ...]) -> ViewDefinition:
-        return analyse_as(self.given, sql, self.bases.columns_of, keys)
+        return analyse(self.given, sql, self.bases.columns_of, keys)
