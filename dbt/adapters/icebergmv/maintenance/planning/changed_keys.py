@@ -65,10 +65,10 @@ class Questions:
 
     `preferred` are columns by which fewer and larger parts of the view are replaced; they are asked for where all
     answered columns have too many values. For references in `own_keys_first` it is dear to run the definition, so keys
-    are first looked for in the changed rows themselves. `reads_little`: subqueries that read much are not run. After
-    `until`, a moment of `time.monotonic`, nothing more is asked. `many_compared`: of so many rows that are compared it
-    is first asked whether FROM and WHERE leave any. From `nearly_all` keys of stored rows, to compute everything costs
-    less. `most_of_one`: so many values of one column may be listed.
+    are first looked for in the changed rows themselves. After `until`, a moment of `time.monotonic`, nothing more is
+    asked. `many_compared`: of so many rows that are compared it is first asked whether FROM and WHERE leave any. From
+    `nearly_all` keys of stored rows, to compute everything costs less. `most_of_one`: so many values of one column may
+    be listed.
     """
 
     definition: ViewDefinition
@@ -79,7 +79,6 @@ class Questions:
     preferred: frozenset[str] = frozenset()
     own_keys_first: frozenset[int] = frozenset()
     only_whether: bool = False
-    reads_little: bool = False
     until: float = inf
     many_compared: int = MANY_COMPARED
     nearly_all: float = inf
@@ -87,14 +86,13 @@ class Questions:
 
     def answers(self, to_ask: ToAsk, run: Asker) -> dict[int, Answer]:
         """Return what the references reach. Of the needed ones none is asked after one that cannot say it."""
-        if to_ask.only_whether and not self.only_whether:
-            return replace(self, only_whether=True, own_keys_first=frozenset()).answers(to_ask, run)
+        asking = replace(self, only_whether=True, own_keys_first=frozenset()) if to_ask.only_whether else self
         needed = sorted(to_ask.needed, key=self._is_in_reach)
-        found = self._answered(needed, self._answer_of, run)
+        found = asking._answered(needed, asking._answer_of, run)
         if not all(isinstance(found.get(origin), tuple) for origin in needed):
             return found
         # Without an answer as much would be overwritten.
-        narrowing = replace(self, nearly_all=inf)
+        narrowing = replace(asking, nearly_all=inf)
         found |= narrowing._answered_in_time(to_ask.narrower, narrowing._answer_of, run)
         return found | self._answered_in_time(to_ask.own_keys, self._followed.own_keys, run)
 
@@ -121,11 +119,10 @@ class Questions:
 
         That is nothing, where FROM and WHERE around them give no row, or else the keys in the changed rows alone.
         """
-        if not self.reads_little:
-            return replace(self, reads_little=True).cheap_answers(to_ask, run)
+        blocks = Blocks(self._texts, reads_little=True, until=self.until)
 
         def answer_of(origin: int, run: Asker) -> Answer:
-            answer: Answer | None = () if self._blocks.reach_nothing(origin, run) else None
+            answer: Answer | None = () if blocks.reach_nothing(origin, run) else None
             if answer is None and not to_ask.only_whether and not self._takes_too_long:
                 answer = self._followed.own_keys(origin, run)
             dear = TOO_LATE if self._takes_too_long else TOO_DEAR
@@ -217,7 +214,7 @@ class Questions:
 
     @property
     def _blocks(self) -> Blocks:
-        return Blocks(self._texts, self.reads_little, self.until)
+        return Blocks(self._texts, reads_little=False, until=self.until)
 
     @property
     def _followed(self) -> FollowedColumns:

@@ -20,7 +20,10 @@ _FEW_PLACES = 2
 
 @dataclass(frozen=True)
 class Blocks:
-    """FROM and WHERE around each reference. `reads_little` and `until` are as in `Questions`."""
+    """FROM and WHERE around each reference. `until` is as in `Questions`.
+
+    `reads_little`: subqueries that read much are not run.
+    """
 
     texts: QuestionTexts
     reads_little: bool
