@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes, counts_rows, relations_of
-from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, cte_of
+from dbt.adapters.icebergmv.maintenance.definition.table_references import REFERENCE_INDEX, cte_of
 
 _COUNTING = ("group", "having", "qualify", "limit", "offset")
 """Clauses of a SELECT by which the values of its list can decide whether there is a row."""
@@ -128,8 +128,8 @@ def _read_by(star: exp.Star) -> frozenset[int] | None:
         return None
     found: set[int] = set()
     for item in items:
-        if isinstance(item, exp.Table) and CTE_INDEX in item.meta:
-            found.add(item.meta[CTE_INDEX])
+        if isinstance(item, exp.Table) and REFERENCE_INDEX in item.meta:
+            found.add(item.meta[REFERENCE_INDEX])
         elif not _has_a_list(item):
             return None
     return frozenset(found)

@@ -17,7 +17,7 @@ from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
 from dbt.adapters.icebergmv.maintenance.definition.row_states import signed
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import need_rows, rows_below
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Additive, TrackedRelation
-from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, TableReference
+from dbt.adapters.icebergmv.maintenance.definition.table_references import REFERENCE_INDEX, TableReference
 
 
 def merging_of(
@@ -72,7 +72,7 @@ def _read_whole(select: exp.Select) -> int | None:
     table = select.args["from_"].this
     is_alone = isinstance(table, exp.Table) and not any(table.args.get(a) for a in ("joins", "pivots", "sample"))
     is_filtered = any(select.args.get(a) for a in ("joins", "laterals", "where", "having", "pivots", "sample"))
-    return table.meta.get(CTE_INDEX) if is_alone and not is_filtered else None
+    return table.meta.get(REFERENCE_INDEX) if is_alone and not is_filtered else None
 
 
 def _aggregates(tokens: Sequence[Token], outside: Span) -> bool:

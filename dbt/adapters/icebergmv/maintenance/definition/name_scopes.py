@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.nodes import relations_of
-from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, cte_of
+from dbt.adapters.icebergmv.maintenance.definition.table_references import REFERENCE_INDEX, cte_of
 
 
 @dataclass(frozen=True)
@@ -144,8 +144,8 @@ class NameScopes:
             return self._of_query(inside) if isinstance(inside, exp.Query) else self._of_all([inside])
         if not isinstance(relation, exp.Table):
             return _ANYTHING
-        if CTE_INDEX in relation.meta:
-            columns = self._columns.get(relation.meta[CTE_INDEX])
+        if REFERENCE_INDEX in relation.meta:
+            columns = self._columns.get(relation.meta[REFERENCE_INDEX])
             return _ANYTHING if columns is None else Offered(frozenset(c.name.lower() for c in columns))
         cte = cte_of(relation)
         if cte is None:

@@ -26,7 +26,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conju
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import depends_on_order
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Edit
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
-    CTE_INDEX,
+    REFERENCE_INDEX,
     TableReference,
     cte_of,
     is_recursive,
@@ -67,8 +67,10 @@ def blocks_of(
     up before WHERE, so there it is not so. Without some terms of an AND, WHERE lets more rows pass, never fewer.
     Parts that are `unsure` are left out: asked alone, they may give other rows than the stored ones come from.
     """
-    tables = (table for table in parsed.tree.find_all(exp.Table) if CTE_INDEX in table.meta)
-    return OnDemand({table.meta[CTE_INDEX]: partial(_block, table, parsed, sql, scopes, unsure) for table in tables})
+    tables = (table for table in parsed.tree.find_all(exp.Table) if REFERENCE_INDEX in table.meta)
+    return OnDemand(
+        {table.meta[REFERENCE_INDEX]: partial(_block, table, parsed, sql, scopes, unsure) for table in tables}
+    )
 
 
 def _block(
@@ -257,7 +259,7 @@ def _references_below(query: exp.Expr, seen: frozenset[int] = frozenset()) -> It
     """Yield the references of a query, and of the CTEs that it uses."""
     for table in query.find_all(exp.Table):
         cte = cte_of(table)
-        if CTE_INDEX in table.meta:
-            yield table.meta[CTE_INDEX]
+        if REFERENCE_INDEX in table.meta:
+            yield table.meta[REFERENCE_INDEX]
         elif cte is not None and id(cte) not in seen:
             yield from _references_below(cte.this, seen | {id(cte)})

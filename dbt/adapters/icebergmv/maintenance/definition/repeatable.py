@@ -21,7 +21,7 @@ from dbt.adapters.icebergmv.maintenance.definition.parsing import cast_type
 from dbt.adapters.icebergmv.maintenance.definition.rules.rounded_values import MOMENTS, SUMS
 from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import is_of_rows, numbers_rows
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
-from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
+from dbt.adapters.icebergmv.maintenance.definition.table_references import REFERENCE_INDEX
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import AVERAGED_AS_DOUBLES, decimal_of
 
 _OF_ANY = frozenset(["count", "count_if", "rank", "dense_rank", "percent_rank", "cume_dist", "grouping", "grouping_id"])
@@ -114,7 +114,7 @@ def _averaged(call: exp.Expr, of_columns: Mapping[str, Sequence[str | None]]) ->
     select = call.find_ancestor(exp.Select)
     if not isinstance(call, exp.Avg) or not isinstance(call.this, exp.Column) or select is None:
         return None
-    tables = [table.meta.get(CTE_INDEX) for table in select.find_all(exp.Table)]
+    tables = [table.meta.get(REFERENCE_INDEX) for table in select.find_all(exp.Table)]
     largest = [_LARGEST.get(of or "") or _largest_decimal(of) for of in of_columns.get(call.this.name.lower(), [None])]
     if None in tables or None in largest:
         return None

@@ -18,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.definition.merged_states import StateKin
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import is_below, is_one_aggregate
-from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
+from dbt.adapters.icebergmv.maintenance.definition.table_references import REFERENCE_INDEX
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import AVERAGED_AS_DOUBLES, decimal_of
 
@@ -135,6 +135,6 @@ def signed(select: exp.Select, sql: str) -> frozenset[int]:
     if in_full is None or SIGN in sql.lower():
         return frozenset()
     joined = [join.this for join in select.args.get("joins") or () if join.kind not in ("SEMI", "ANTI")]
-    tables = [t for t in (select.args["from_"].this, *joined) if isinstance(t, exp.Table) and CTE_INDEX in t.meta]
+    tables = [t for t in (select.args["from_"].this, *joined) if isinstance(t, exp.Table) and REFERENCE_INDEX in t.meta]
     alone = [t for t in tables if not any(t.args.get(a) for a in ("joins", "laterals", "pivots", "sample"))]
-    return frozenset(t.meta[CTE_INDEX] for t in alone) - in_full
+    return frozenset(t.meta[REFERENCE_INDEX] for t in alone) - in_full

@@ -14,7 +14,7 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 
-CTE_INDEX = "icebergmv_reference"
+REFERENCE_INDEX = "icebergmv_reference"
 CTE_USE = "icebergmv_use"
 
 
@@ -52,8 +52,8 @@ class References:
 def find_references(query: exp.Expr, default_namespace: str) -> References:
     """Return the tables that the parsed query reads, leaving out names of CTEs.
 
-    Every exp.Table that is a reference gets its index in `meta[CTE_INDEX]`, for the tracking rules; every name of a CTE
-    but the first one gets a number of its own in `meta[CTE_USE]`.
+    Every exp.Table that is a reference gets its index in `meta[REFERENCE_INDEX]`, for the tracking rules; every name of
+    a CTE but the first one gets a number of its own in `meta[CTE_USE]`.
     """
     found: list[TableReference] = []
     used: set[int] = set()
@@ -78,7 +78,7 @@ def find_references(query: exp.Expr, default_namespace: str) -> References:
         if any("start" not in p.meta for p in parts):
             opaque = opaque or f"the place of {table.name} in the SQL cannot be found"
             continue
-        table.meta[CTE_INDEX] = len(found)
+        table.meta[REFERENCE_INDEX] = len(found)
         found.append(
             TableReference(
                 index=len(found),

@@ -29,7 +29,11 @@ from dbt.adapters.icebergmv.maintenance.definition.parsing import (
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn
-from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, TableReference, find_references
+from dbt.adapters.icebergmv.maintenance.definition.table_references import (
+    REFERENCE_INDEX,
+    TableReference,
+    find_references,
+)
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import splice
 from dbt.adapters.icebergmv.maintenance.definition.user_functions import unknown_function
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
@@ -138,7 +142,7 @@ def _in_place_of(
 
 def _check_place(reference: TableReference, query: exp.Query) -> None:
     """Refuse what cannot follow a subquery, and columns that name the view with its schema."""
-    node = next(t for t in query.find_all(exp.Table) if t.meta.get(CTE_INDEX) == reference.index)
+    node = next(t for t in query.find_all(exp.Table) if t.meta.get(REFERENCE_INDEX) == reference.index)
     if node.args.get("version") is not None:
         raise _StaysAName("the SELECT reads it at a version")
     if node.args.get("sample") is not None or node.args.get("pivots"):

@@ -14,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.set_operations import t
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_scan import track_table, track_values
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
-from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
+from dbt.adapters.icebergmv.maintenance.definition.table_references import REFERENCE_INDEX
 
 __all__ = ["track"]
 
@@ -42,6 +42,6 @@ def track(node: exp.Expr, scope: Scope) -> TrackedRelation:
 def _without_rule(node: exp.Expr, scope: Scope, name: str) -> TrackedRelation:
     """Return everything below a node that no rule handles, CTEs in sight included, as untracked."""
     tables = list(node.find_all(exp.Table))
-    direct = {Occurrence(t.meta[CTE_INDEX]) for t in tables if CTE_INDEX in t.meta}
+    direct = {Occurrence(t.meta[REFERENCE_INDEX]) for t in tables if REFERENCE_INDEX in t.meta}
     through = {o for t in tables if t.name.lower() in scope.ctes for o in scope.ctes[t.name.lower()].occurrences}
     return TrackedRelation(None, frozenset(direct | through)).cut(name)

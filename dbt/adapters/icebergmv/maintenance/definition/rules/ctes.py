@@ -10,7 +10,7 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_scan import under_alias
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
-from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
+from dbt.adapters.icebergmv.maintenance.definition.table_references import REFERENCE_INDEX
 
 
 def with_ctes(query: exp.Expr, scope: Scope, track: Callable[[exp.Expr, Scope], TrackedRelation]) -> Scope:
@@ -30,7 +30,9 @@ def _tracked(
     cte: exp.CTE, scope: Scope, track: Callable[[exp.Expr, Scope], TrackedRelation], recursive: bool
 ) -> TrackedRelation:
     if recursive:
-        below = frozenset(Occurrence(t.meta[CTE_INDEX]) for t in cte.find_all(exp.Table) if CTE_INDEX in t.meta)
+        below = frozenset(
+            Occurrence(t.meta[REFERENCE_INDEX]) for t in cte.find_all(exp.Table) if REFERENCE_INDEX in t.meta
+        )
         # Which of its rows a window with ties decides is not looked into.
         has_ties = cte.find(exp.Window, exp.Having) is not None
         return replace(TrackedRelation(None, below).cut("WITH RECURSIVE"), has_ties=has_ties)

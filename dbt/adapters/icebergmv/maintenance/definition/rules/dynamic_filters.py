@@ -21,7 +21,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.findings import Filter,
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources
 from dbt.adapters.icebergmv.maintenance.definition.rules.projection import Names
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Track, null_supplied
-from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX
+from dbt.adapters.icebergmv.maintenance.definition.table_references import REFERENCE_INDEX
 
 _OF_OTHER_ROWS = ("connect", "match", "kind", "pivots", "sample")
 """Clauses behind which the rows of a SELECT are not those that pass its FROM and WHERE."""
@@ -75,7 +75,7 @@ def _own(table: exp.Table, select: exp.Select, terms: Iterable[exp.Expr], source
     What an outer join may show as NULL does not track itself as it is. It does where WHERE lets no such NULL pass; the
     NULLs that columns may show for other reasons stay.
     """
-    alias, occurrence = table.alias_or_name, Occurrence(table.meta[CTE_INDEX])
+    alias, occurrence = table.alias_or_name, Occurrence(table.meta[REFERENCE_INDEX])
     own = {i for i, slot in enumerate(sources.slots) if slot.alias == alias.lower()}
     passed = [term for term in terms if _is_of(term, own, sources)]
     where = select.args.get("where")
@@ -104,7 +104,7 @@ def _tables(select: exp.Select) -> list[exp.Table]:
     return [
         item
         for item, name in zip(items, names, strict=True)
-        if isinstance(item, exp.Table) and CTE_INDEX in item.meta and names.count(name) == 1 and _is_plain(item)
+        if isinstance(item, exp.Table) and REFERENCE_INDEX in item.meta and names.count(name) == 1 and _is_plain(item)
     ]
 
 

@@ -17,7 +17,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     TrackedRelation,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Track
-from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, CTE_USE, cte_of
+from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_USE, REFERENCE_INDEX, cte_of
 
 
 def track_table(table: exp.Table, scope: Scope) -> TrackedRelation:
@@ -57,7 +57,7 @@ def _named(table: exp.Table, scope: Scope) -> TrackedRelation:
         if len(relation.occurrences) > MOST_OCCURRENCES:
             return relation.cut("a common table expression that is used very often")
         return relation.used_again(use)
-    index = table.meta.get(CTE_INDEX)
+    index = table.meta.get(REFERENCE_INDEX)
     if index is None:
         return TrackedRelation(None)
     occurrence = Occurrence(index)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
-from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_INDEX, CTE_USE, cte_of
+from dbt.adapters.icebergmv.maintenance.definition.table_references import CTE_USE, REFERENCE_INDEX, cte_of
 
 MOST_OCCURRENCES = 500
 """CTEs that use each other twice, many levels deep, make exponentially many occurrences."""
@@ -28,7 +28,7 @@ def occurrences_in(query: exp.Expr) -> frozenset[Occurrence]:
     def read_by(table: exp.Table) -> frozenset[Occurrence]:
         cte = cte_of(table) if isinstance(table.this, exp.Identifier) else None
         if cte is None:
-            return frozenset([Occurrence(table.meta[CTE_INDEX])] if CTE_INDEX in table.meta else [])
+            return frozenset([Occurrence(table.meta[REFERENCE_INDEX])] if REFERENCE_INDEX in table.meta else [])
         return seen_by(read_in(id(cte)), table.meta.get(CTE_USE))
 
     return read_in(None)
