@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 from sqlglot.tokens import Token
 
-from dbt.adapters.icebergmv.maintenance.definition.clauses import before_grouping, clause_of
+from dbt.adapters.icebergmv.maintenance.definition.clauses import before_grouping, clause_of, end_before
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit
 
 
@@ -27,12 +27,12 @@ def edits_for_term(select: exp.Select, term: TextEdit, tokens: Sequence[Token]) 
     where, behind = select.args.get("where"), before_grouping(select, tokens)
     if behind is None:
         return None
-    end = tokens[behind - 1].end + 1
+    end = end_before(behind, tokens)
     if where is None:
         return [replace(term, start=end, end=end, text=f" WHERE {term.text}", order=1)]
     condition = clause_of(where, tokens)
     if condition is None:
         return None
-    start = tokens[condition.start - 1].end + 1
+    start = end_before(condition.start, tokens)
     first = replace(term, start=start, end=start, text=f" {term.text}", behind=f"{term.behind} AND (", order=-1)
     return [first, TextEdit(end, end, ")")]

@@ -37,7 +37,12 @@ class Span:
 
 def characters(span: Span, tokens: Sequence[Token]) -> tuple[int, int]:
     """Return where the text has some tokens, end exclusive."""
-    return tokens[span.start].start, tokens[span.end - 1].end + 1
+    return tokens[span.start].start, end_before(span.end, tokens)
+
+
+def end_before(number: int, tokens: Sequence[Token]) -> int:
+    """Return where the text ends that is in front of a token; a comment between them is no part of it."""
+    return tokens[number - 1].end + 1
 
 
 def names_in(node: exp.Expr | None) -> Iterator[exp.Identifier]:

@@ -18,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
 from dbt.adapters.icebergmv.maintenance.definition.row_states import ungrouped
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import RowsBelow, need_rows, rows_below
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedRelation
-from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
+from dbt.adapters.icebergmv.maintenance.definition.select_items import item_of, select_items
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit
 
@@ -76,8 +76,7 @@ def _edits(parsed: ParsedSql, sql: str, select: exp.Select, keys: Collection[int
         return None
     written = []
     for node in nodes:
-        starts = [n.meta["start"] for n in node.walk() if "start" in n.meta]
-        of_item = items.get(min(starts, default=-1), ())
+        of_item = item_of(node, items)
         if not of_item:
             return None
         written.append((sql[of_item[0].start : of_item[-1].end + 1], node))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from dbt.adapters.icebergmv.maintenance.definition.clauses import from_of
+from dbt.adapters.icebergmv.maintenance.definition.clauses import end_before, from_of
 from dbt.adapters.icebergmv.maintenance.definition.clock_columns import listing
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import key_name
@@ -49,7 +49,7 @@ def with_keys(sql: str, keys: Sequence[str]) -> str | None:
     behind = None if select is None else from_of(select, parsed.tokens)
     if select is None or behind is None:
         return None
-    place = parsed.tokens[behind - 1].end + 1
+    place = end_before(behind, parsed.tokens)
     edited = with_edits(sql, [TextEdit(place, place, "".join(map(_more, keys)))])
     for key in keys:
         select.append("expressions", parse_expression(f"{key} AS {key_name(key)}"))

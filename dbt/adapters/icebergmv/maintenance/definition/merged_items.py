@@ -15,6 +15,7 @@ from sqlglot.tokens import Token, TokenType
 from dbt.adapters.icebergmv.maintenance.definition.clauses import (
     Span,
     closing,
+    end_before,
     from_of,
     names_in,
     token_at,
@@ -35,7 +36,7 @@ from dbt.adapters.icebergmv.maintenance.definition.row_states import Argument, a
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Grouped
-from dbt.adapters.icebergmv.maintenance.definition.select_items import select_items
+from dbt.adapters.icebergmv.maintenance.definition.select_items import item_of, select_items
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
 
@@ -252,8 +253,7 @@ class ItemReader:
 
     def _item_tokens(self, item: exp.Expr) -> tuple[int, int]:
         """Return the tokens of an item, end exclusive."""
-        starts = [n.meta["start"] for n in item.walk() if "start" in n.meta]
-        found = self._items.get(min(starts, default=-1), ())
+        found = item_of(item, self._items)
         start = token_at(found[0].start, self._tokens) if found else None
         if start is None:
             raise _NotMerged
@@ -261,14 +261,14 @@ class ItemReader:
 
     def _text(self, start: int, end: int) -> str:
         """Return the text of some tokens, end exclusive; a comment behind the last of them is no part of it."""
-        return self._sql[self._tokens[start].start : self._tokens[end - 1].end + 1] if start < end else ""
+        return self._sql[self._tokens[start].start : end_before(end, self._tokens)] if start < end else ""
 
     def _edit(self, select: exp.Select) -> TextEdit | None:
         """Return the edit that adds the hidden columns to the SELECT list."""
         behind = from_of(select, self._tokens)
         if behind is None or not self._hidden:
             return None
-        place = self._tokens[behind - 1].end + 1
+        place = end_before(behind, self._tokens)
         items = [f"{text} AS {HIDDEN_STATE}{n}" for n, text in enumerate(self._hidden)]
         edit = TextEdit(place, place, "".join(f", {item}" for item in items))
         again = parse(with_edits(self._sql, [edit]))

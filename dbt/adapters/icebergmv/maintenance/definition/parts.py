@@ -14,6 +14,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clauses import (
     before_grouping,
     characters,
     cte_span,
+    end_before,
     from_of,
     parentheses_around,
 )
@@ -92,7 +93,7 @@ def _block(
         return None
     part = Part(
         tokens[first].start,
-        tokens[behind - 1].end + 1,
+        end_before(behind, tokens),
         with_end,
         _without_terms(tied, parsed, sql),
         _without_terms([*tied, *with_subqueries], parsed, sql) if with_subqueries else (),
@@ -232,7 +233,7 @@ def _end_of_with(read: Sequence[exp.Expr], query: exp.Query, parsed: ParsedSql) 
         return None
     seen = _seen_from(query, with_)
     span = cte_span(seen[-1], parsed.tokens) if seen else None
-    return None if span is None else parsed.tokens[span.end - 1].end + 1
+    return None if span is None else end_before(span.end, parsed.tokens)
 
 
 def _seen_from(query: exp.Query, with_: exp.With) -> list[exp.CTE]:

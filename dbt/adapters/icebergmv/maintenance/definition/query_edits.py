@@ -18,6 +18,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clauses import (
     before_grouping,
     characters,
     clause_of,
+    end_before,
     first_name,
     last_before,
     list_of,
@@ -213,10 +214,10 @@ def _with_having(select: exp.Expr, tokens: Sequence[Token]) -> list[TextEdit] | 
     having = select.args.get("having")
     if having is None:
         behind = before_grouping(select, tokens) if isinstance(select, exp.Select) else None
-        place = None if behind is None else tokens[behind - 1].end + 1
+        place = None if behind is None else end_before(behind, tokens)
         return None if place is None else [TextEdit(place, place, f" HAVING {_SOME_ROW}", order=2)]
     condition = clause_of(having, tokens)
-    place = None if condition is None else tokens[condition.start - 1].end + 1
+    place = None if condition is None else end_before(condition.start, tokens)
     return None if place is None else [TextEdit(place, place, f" {_SOME_ROW} AND", order=-1)]
 
 

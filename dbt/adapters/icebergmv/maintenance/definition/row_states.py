@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, before_grouping
+from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, before_grouping, characters, end_before
 from dbt.adapters.icebergmv.maintenance.definition.column_lists import read_in_full
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import StateKind
@@ -111,9 +111,9 @@ def ungrouped(
     if behind is None:
         return None
     items = ", ".join([*(text for text, _ in keys), *(f"{text} AS {ROW_STATE}{n}" for n, text in enumerate(added))])
-    edits = [TextEdit(tokens[listed.start].start, tokens[listed.end - 1].end + 1, items)]
+    edits = [TextEdit(*characters(listed, tokens), items)]
     if behind < len(tokens):
-        edits.append(TextEdit(tokens[behind - 1].end + 1, len(sql), ""))
+        edits.append(TextEdit(end_before(behind, tokens), len(sql), ""))
     found = parse(with_edits(sql, edits))
     if not is_below(found, select, items) or not isinstance(found, ParsedSql):
         return None

@@ -18,7 +18,7 @@ from sqlglot import exp
 from sqlglot.tokens import Token
 
 from dbt.adapters.icebergmv.maintenance.definition.asking import Known, scope_of
-from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, before_grouping, clause_of, list_of
+from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, before_grouping, clause_of, end_before, list_of
 from dbt.adapters.icebergmv.maintenance.definition.column_lists import reads_every_column
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse, parse_expression
@@ -82,7 +82,7 @@ def rows_below(parsed: ParsedSql, sql: str, columns: Sequence[tuple[str, str]], 
     if not kept or items is None or behind is None or ROW in sql.lower():
         return None
     listed = ", ".join(f"{text} AS {column_name(n)}" for n, text in enumerate(kept))
-    head, tail = sql[: tokens[items.start - 1].end + 1], sql[tokens[items.end].start : tokens[behind - 1].end + 1]
+    head, tail = sql[: end_before(items.start, tokens)], sql[tokens[items.end].start : end_before(behind, tokens)]
     found = RowsBelow(f"{head} {listed} {tail}", kept, _where(select, behind, tokens))
     rows, limited = parse(found.sql), parse(with_edits(sql, found.limited_to(_ANY_TERM)))
     if not is_below(rows, select, listed) or not _is_limited(limited, select) or isinstance(rows, NotParsed):
@@ -107,7 +107,7 @@ def _settled(rows: ParsedSql, sql: str, select: exp.Select, known: Known) -> fro
 
 
 def _where(select: exp.Select, behind: int, tokens: Sequence[Token]) -> tuple[int, int]:
-    end = tokens[behind - 1].end + 1
+    end = end_before(behind, tokens)
     where = select.args.get("where")
     condition = Span(behind, behind) if where is None else clause_of(where, tokens)
     start = end if condition is None or where is None else tokens[condition.start].start

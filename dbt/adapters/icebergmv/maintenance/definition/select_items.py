@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 _OPEN = frozenset([TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE])
@@ -15,6 +16,12 @@ _AFTER = frozenset(
         *(TokenType.LIMIT, TokenType.UNION, TokenType.SEMICOLON),
     ]
 )
+
+
+def item_of(node: exp.Expr, items: Mapping[int, Sequence[Token]]) -> Sequence[Token]:
+    """Return the tokens of the item of a SELECT list that begins with a node, as `select_items` gives them, if any."""
+    starts = [part.meta["start"] for part in node.walk() if "start" in part.meta]
+    return items.get(min(starts, default=-1), ())
 
 
 def select_items(tokens: Sequence[Token]) -> dict[int, Sequence[Token]]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, characters, cte_span
+from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, characters, cte_span, end_before
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.table_references import cte_of, is_recursive
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
@@ -67,8 +67,8 @@ def _shared_text(
     if number and before is None:
         return None
     opened = next(i for i in range(span.start, span.end) if tokens[i].text == "(")
-    start, end = tokens[opened + 1].start, tokens[span.end - 2].end + 1
-    head = "" if before is None else sql[: tokens[before.end - 1].end + 1] + "\n"
+    start, end = tokens[opened + 1].start, end_before(span.end - 1, tokens)
+    head = "" if before is None else sql[: end_before(before.end, tokens)] + "\n"
     own = head + sql[start:end]
     reparsed = parse(own)
     if not isinstance(reparsed, ParsedSql) or _without_with(reparsed.tree) != cte.this:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from dbt.adapters.icebergmv.maintenance.definition.clauses import closing, first_name
+from dbt.adapters.icebergmv.maintenance.definition.clauses import closing, end_before, first_name
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse_expression, parses_to
 from dbt.adapters.icebergmv.maintenance.definition.rules.findings import Finding, WindowOrder
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
@@ -46,7 +46,7 @@ def _end_of_order(window: exp.Expr, tokens: Sequence[Token]) -> int | None:
         return None
     inside = range(over + 2, end)
     behind = next((i for i in inside if tokens[i].token_type == TokenType.ROWS), end)
-    return tokens[behind - 1].end + 1
+    return end_before(behind, tokens)
 
 
 def _with_more(tree: exp.Expr, more: Mapping[int, Sequence[str]]) -> exp.Expr:

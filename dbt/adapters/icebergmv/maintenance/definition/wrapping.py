@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, cte_span, parentheses_around
+from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, cte_span, end_before, parentheses_around
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse, parses_to
 from dbt.adapters.icebergmv.maintenance.definition.table_references import cte_of, is_recursive
 
@@ -96,7 +96,7 @@ def _without_cte(ctes: Sequence[exp.CTE], tokens: Sequence[Token], sql: str) -> 
     inner = _inner(around, tokens, sql)
     if len(spans) == 1:
         return inner
-    return None if spans[-2] is None else f"{sql[: tokens[spans[-2].end - 1].end + 1]}\n{inner}"
+    return None if spans[-2] is None else f"{sql[: end_before(spans[-2].end, tokens)]}\n{inner}"
 
 
 def _inner(around: Span, tokens: Sequence[Token], sql: str) -> str:
