@@ -9,7 +9,7 @@ x, and whether there is any y at all affects a NULL x.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -84,51 +84,88 @@ def _is_relation(query: exp.Query) -> bool:
     return isinstance(node, exp.Join)
 
 
+@dataclass(frozen=True)
+class _Subquery:
+    """A query in an expression of a SELECT, in the clause `place`: None for one in which it is no value of a row.
+
+    `inside` is its output, and `use` the expression that it is an operand of. `own` is what names in it mean, where
+    equalities may tie it to the row around it; some of its rows are left out if it is `limited`.
+    """
+
+    query: exp.Query
+    select: exp.Select
+    use: exp.Expr | None
+    place: str | None
+    inside: TrackedRelation
+    own: Names | None
+    limited: bool
+
+
 def _with_subquery(outer: Sources, query: exp.Query, select: exp.Select, scope: Scope, track: TrackQuery) -> Sources:
     names = Names(outer, scope)
     scope = replace(scope, outer_names=scope.outer_names | outer.relation_names | outer.column_names)
     inside = track(query, scope)
     use, place = _use_of(query), None if _has_grouping_sets(select, query) else _place_of(query, select)
     limited = not isinstance(use, exp.Exists) and bool(query.args.get("limit") or query.args.get("offset"))
-    gained: dict[int, Tracks] = {}
-    own: Names | None = None
+    own = None
     if place is not None and isinstance(query, exp.Select) and not limited:
         own = _names_of(query, scope, track)
-        aliases = _aliases(select) if place in ("having", "qualify") else frozenset[str]()
-        links = [*_correlated(query, own, names, aliases)]
-        if isinstance(use, exp.In) and _is_list_of(use, query) and not _names_alias(use.this, aliases):
-            links += _in(use, inside.columns, names, only_filters=_only_filters(use))
-        for slot, tracks in links:
-            gained[slot] = gained.get(slot, frozenset()) | tracks
+    subquery = _Subquery(query, select, use, place, inside, own, limited)
+    return _asked(_tracked(names, subquery), names, subquery)
+
+
+def _tracked(outer: Names, subquery: _Subquery) -> Sources:
+    """Return FROM with what it tracks by a subquery and what it reads in it."""
+    sources, inside, place = outer.sources, subquery.inside, subquery.place
+    gained: dict[int, Tracks] = {}
+    for slot, tracks in _links(outer, subquery):
+        gained[slot] = gained.get(slot, frozenset()) | tracks
     reached = {t.occurrence for tracks in gained.values() for t in tracks}
-    below = outer.relation.blocked(inside.occurrences - reached, _LIMITED if limited else _UNCORRELATED)
+    reason = _LIMITED if subquery.limited else _UNCORRELATED
+    below = sources.relation.blocked(inside.occurrences - reached, reason)
     ruled_out = below.ruled_out | inside.ruled_out
     findings = (*below.findings, *inside.findings)
     below = replace(below, occurrences=below.occurrences | reached, ruled_out=ruled_out, findings=findings)
-    if shows_ties(inside):
-        below = replace(below, has_ties=True, loosened=_loosened(outer, inside, query, select, place))
-    found = replace(outer, relation=below).with_tracks(gained)
-    if place == "where" and shows_ties(inside):
-        found = without_term(found, term_around(select.args["where"], query))
-    if place is None and shows_ties(inside):
-        # It may decide which rows are joined.
-        found = with_questions(found, {})
-    if outer.relation.has_ties or _names_ties(query, use, outer) or (_picks_values(inside) and not _is_test(use)):
-        return found
-    beside_all_rows = _without_tied_terms(inside, query, select, outer)
-    if beside_all_rows is None:
-        return found
-    inside = beside_all_rows
-    rows = _listed(query, use, inside, names)
+    if not shows_ties(inside):
+        return replace(sources, relation=below).with_tracks(gained)
+    below = replace(below, has_ties=True, loosened=_loosened(sources, inside, subquery.query, subquery.select, place))
+    found = replace(sources, relation=below).with_tracks(gained)
     if place == "where":
-        return filtered_by(found, query, inside, rows)
-    if place != "expressions" or not isinstance(query, exp.Select) or own is None:
+        return without_term(found, term_around(subquery.select.args["where"], subquery.query))
+    # Without a place it may decide which rows are joined.
+    return with_questions(found, {}) if place is None else found
+
+
+def _links(outer: Names, subquery: _Subquery) -> Iterator[tuple[int, Tracks]]:
+    """Yield outer slots, with the tracks that what ties a subquery to the row around it gives them."""
+    query, use = subquery.query, subquery.use
+    if subquery.own is None or not isinstance(query, exp.Select):
+        return
+    aliases = _aliases(subquery.select) if subquery.place in ("having", "qualify") else frozenset[str]()
+    yield from _correlated(query, subquery.own, outer, aliases)
+    if isinstance(use, exp.In) and _is_list_of(use, query) and not _names_alias(use.this, aliases):
+        yield from _in(use, subquery.inside.columns, outer, only_filters=_only_filters(use))
+
+
+def _asked(found: Sources, outer: Names, subquery: _Subquery) -> Sources:
+    """Return FROM, as it is with a subquery, with the questions about what that reads."""
+    query, select, use, sources = subquery.query, subquery.select, subquery.use, outer.sources
+    picks_one = _picks_values(subquery.inside) and not _is_test(use)
+    if sources.relation.has_ties or _names_ties(query, use, sources) or picks_one:
         return found
-    if _is_known_in_where(query, use, select, names):
-        reads_row = _reads_row(query, own, names)
-        asked = {o: question for o, question in inside.questions.items() if reads_row or o in rows}
-        return listed_by(found, query, asked, rows)
-    return found
+    inside = _without_tied_terms(subquery.inside, query, select, sources)
+    if inside is None:
+        return found
+    rows = _listed(query, use, inside, outer)
+    if subquery.place == "where":
+        return filtered_by(found, query, inside, rows)
+    if subquery.place != "expressions" or not isinstance(query, exp.Select) or subquery.own is None:
+        return found
+    if not _is_known_in_where(query, use, select, outer):
+        return found
+    reads_row = _reads_row(query, subquery.own, outer)
+    asked = {o: question for o, question in inside.questions.items() if reads_row or o in rows}
+    return listed_by(found, query, asked, rows)
 
 
 def _picks_values(inside: TrackedRelation) -> bool:
