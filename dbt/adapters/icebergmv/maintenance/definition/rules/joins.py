@@ -216,12 +216,10 @@ def _coalesced(
     # Whichever side changed, an equality that the question keeps sees its column.
     of_either = answered & frozenset(sources.relation.questions)
     tracks, kind = before[e.left] | before[e.right], left.kind if left.kind == right.kind else None
-    is_unsettled, keeps = left.is_unsettled or right.is_unsettled, left.keeps_equal and right.keeps_equal
-    column = replace(left, tracks=tracks, type=type_, answered=of_either, kind=kind, is_unsettled=is_unsettled)
-    column = replace(column, keeps_equal=keeps)
+    column = replace(left, tracks=tracks, type=type_, answered=of_either, kind=kind).with_flags_of(left, right)
+    # A row may have the value of either side, so each of them has to be one of rows of the occurrence.
     below = [c.tied_below for c in (left, right) if c.has_ties]
-    column = replace(column, has_ties=bool(below), tied_below=frozenset.intersection(*below) if below else frozenset())
-    column = replace(column, is_rounded=bool(below) and not (left.is_tied or right.is_tied))
+    column = replace(column, tied_below=frozenset.intersection(*below) if below else frozenset())
     slot = Slot("", column, plain=False)
     return replace(sources, slots=(*sources.slots, slot), merged={**sources.merged, pair: len(sources.slots)})
 

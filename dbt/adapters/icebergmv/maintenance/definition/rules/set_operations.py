@@ -47,18 +47,7 @@ def track_set_operation(
         unknown = TrackedRelation(None, occurrences, obstacles, has_ties=has_ties)
         return unknown.cut(f"{words} over columns that are not known")
     questions = set_questions(node, left, right)
-    columns = tuple(
-        replace(
-            _matched(a, b),
-            answered=_answered(a, b) & frozenset(questions),
-            is_unsettled=a.is_unsettled or b.is_unsettled,
-            keeps_equal=a.keeps_equal and b.keeps_equal and not _may_be_text(a, b),
-            has_ties=a.has_ties or b.has_ties,
-            is_rounded=(a.has_ties or b.has_ties) and not (a.is_tied or b.is_tied),
-            tied_below=a.tied_below | b.tied_below,
-        )
-        for a, b in zip(left.columns, right.columns, strict=True)
-    )
+    columns = tuple(_column(a, b, frozenset(questions)) for a, b in zip(left.columns, right.columns, strict=True))
     deltas, ruled_out = _deltas(node, left.deltas, right.deltas), left.ruled_out | right.ruled_out
     findings = (*left.findings, *right.findings)
     result = TrackedRelation(columns, occurrences, obstacles, deltas, questions, ruled_out=ruled_out, findings=findings)
@@ -66,6 +55,17 @@ def track_set_operation(
         return result
     loosened = all_edits(side.loosened for side in (left, right) if side.has_ties) if is_all else None
     return replace(result, has_ties=True, loosened=loosened)
+
+
+def _column(left: TrackedColumn, right: TrackedColumn, asked: frozenset[Occurrence]) -> TrackedColumn:
+    column = _matched(left, right).with_flags_of(left, right)
+    return replace(
+        column,
+        answered=_answered(left, right) & asked,
+        keeps_equal=column.keeps_equal and not _may_be_text(left, right),
+        # Each row is of one branch alone, and what changes in the other one leaves its value as it is.
+        tied_below=left.tied_below | right.tied_below,
+    )
 
 
 def _matched(left: TrackedColumn, right: TrackedColumn) -> TrackedColumn:

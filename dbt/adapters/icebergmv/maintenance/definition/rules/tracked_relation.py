@@ -55,6 +55,17 @@ class TrackedColumn:
         """Return whether equal values of it are known to be one: floats are not."""
         return self.kind not in (None, "float")
 
+    def with_flags_of(self, one: TrackedColumn, other: TrackedColumn) -> TrackedColumn:
+        """Return the column as one whose values are each of one of two columns."""
+        has_ties = one.has_ties or other.has_ties
+        return replace(
+            self,
+            is_unsettled=one.is_unsettled or other.is_unsettled,
+            has_ties=has_ties,
+            is_rounded=has_ties and not (one.is_tied or other.is_tied),
+            keeps_equal=one.keeps_equal and other.keeps_equal,
+        )
+
     def literal_of(self, occurrence: Occurrence) -> Constant | None:
         """Return the literal that this column shows in each row which depends on an occurrence, if it does."""
         found = (t.literal for t in self.tracks if t.occurrence == occurrence)
