@@ -39,20 +39,6 @@ class View:
     properties: Mapping[str, str]
 
 
-def create_storage(
-    storage: TableName,
-    columns: Sequence[str],
-    query: str,
-    partitioning: Sequence[PartitionField],
-    tblproperties: Mapping[str, str],
-) -> str:
-    """Return the statement that creates the storage table, or gives it new columns and partitioning, without rows.
-
-    Old snapshots stay readable, so a view that pins one is not disturbed.
-    """
-    return create_table(storage, Rows(tuple(columns), query, "false"), partitioning, tblproperties)
-
-
 def create_table(
     table: TableName, rows: Rows, partitioning: Sequence[PartitionField], tblproperties: Mapping[str, str]
 ) -> str:

@@ -125,8 +125,12 @@ def inherits_a_transform(settled: Settled, storage: Table | None) -> bool:
 def _create_statement(
     settled: Settled, columns: Sequence[str], query: str, partitioning: Sequence[PartitionField]
 ) -> str:
-    name, properties = settled.view.request.config.storage_table, storage_properties(settled)
-    return statements.create_storage(name, columns, query, partitioning, properties)
+    """Return the statement that creates the storage table, or gives it new columns and partitioning, without rows.
+
+    Old snapshots stay readable, so a view that pins one is not disturbed.
+    """
+    name, rows = settled.view.request.config.storage_table, Rows(tuple(columns), query, "false")
+    return statements.create_table(name, rows, partitioning, storage_properties(settled))
 
 
 def storage_properties(settled: Settled) -> dict[str, str]:
