@@ -85,8 +85,8 @@ class QuestionTexts:
         if texts is None:
             return None
         with_, text = self._part(block, texts)
-        that_differ = "" if compared is None or block.name is None else f" {compared.that_differ(block.name)}"
-        return f"{with_}{A_ROW} {text}{that_differ}"
+        differing = "" if compared is None or block.name is None else f" {compared.differing_under(block.name)}"
+        return f"{with_}{A_ROW} {text}{differing}"
 
     def read_by_subqueries(self, index: int) -> tuple[BaseTableStatus, ...]:
         """Return the tables that subqueries read which are left out of what is asked `first` (see `of_block`)."""

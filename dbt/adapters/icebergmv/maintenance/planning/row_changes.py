@@ -236,7 +236,7 @@ class RowChanges:
 
     def each_once(self, dialect: Dialect) -> str:
         """Return the rows that one of the versions has more often, each once."""
-        return self._in_place(f"SELECT {self._items()} FROM ({self._both(dialect)}) {self._that_differ()}")
+        return self._in_place(f"SELECT {self._items()} FROM ({self._both(dialect)}) {that_differ(self._compared)}")
 
     def counted(self, dialect: Dialect) -> str:
         """Return the same with how many more of each row the later version has."""
@@ -244,7 +244,7 @@ class RowChanges:
 
     def counted_in(self, signed: str) -> str:
         """Return the same of a query that gives rows with a SIGN."""
-        return f"(SELECT {self._items()}, sum({SIGN}) AS {SIGN} FROM ({signed}) {self._that_differ()})"
+        return f"(SELECT {self._items()}, sum({SIGN}) AS {SIGN} FROM ({signed}) {that_differ(self._compared)})"
 
     def _items(self, qualifier: str = "") -> str:
         def item(name: str, of: str) -> str:
@@ -263,18 +263,15 @@ class RowChanges:
         `with_` goes in front of the SELECT.
         """
         items = self._items(f"{identifier(name)}.")
-        return self._in_place(f"{with_} SELECT {items} {read} {self.that_differ(name)}".lstrip())
+        return self._in_place(f"{with_} SELECT {items} {read} {self.differing_under(name)}".lstrip())
 
     def both_versions(self, dialect: Dialect) -> str:
-        """Return the rows of both versions, which `that_differ` compares once FROM and WHERE around them are passed."""
+        """Return the rows of both versions, which `differing_under` compares behind the FROM and WHERE around them."""
         return self.reference.named(f"({self._both(dialect)})")
 
-    def that_differ(self, name: str) -> str:
+    def differing_under(self, name: str) -> str:
         """Return what keeps, of a SELECT over both versions under a name, what one of the versions gives more often."""
-        return self._that_differ(f"{identifier(name)}.")
-
-    def _that_differ(self, qualifier: str = "") -> str:
-        return that_differ(self._compared, qualifier)
+        return that_differ(self._compared, f"{identifier(name)}.")
 
     def _both(self, dialect: Dialect) -> str:
         return " UNION ALL ".join(
