@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_STATE
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import Call, Item, KeyRead, Merging, State
@@ -52,7 +53,7 @@ _MOST_IN_DOUBLE = AVERAGED_AS_DOUBLES + 10
 
 def can_merge(merging: Merging, columns: Sequence[Column]) -> bool:
     """Return whether groups of these types are merged exactly. `columns` are the output columns and the hidden ones."""
-    types = _types(merging, columns)
+    types = _types_of(merging, columns)
     keys = all(is_exact(columns[position].type) for position in merging.keys)
     return keys and all(_merges(call, types) for call in merging.calls)
 
@@ -85,7 +86,7 @@ def _is_averaged_in_double(of: str) -> bool:
     return decimal is None or decimal[0] <= _MOST_IN_DOUBLE
 
 
-def _types(merging: Merging, columns: Sequence[Column]) -> dict[State, str]:
+def _types_of(merging: Merging, columns: Sequence[Column]) -> dict[State, str]:
     by_name = {c.name: c.type for c in columns}
     names = [c.name for c in columns]
     return {state: by_name[state.name(names)] for state in merging.states}
@@ -117,9 +118,9 @@ class MergedGroups:
 
     def changes(self, changes: Iterable[SignedQuery]) -> str:
         """Return what came and what went of each group, in a row each, with its sign."""
-        keys, types = [*self._keys, CHANGE_SIGN], _types(self.merging, self.columns)
+        keys = [*self._keys, CHANGE_SIGN]
         states = [
-            f"{_added_up(state, identifier(name), types[state])} AS {identifier(name)}"
+            f"{_added_up(state, identifier(name), self._types[state])} AS {identifier(name)}"
             for state, name in zip(self.merging.states, self._added_names, strict=True)
         ]
         every = self._every((query, self._added_names) for query in changes)
@@ -160,26 +161,28 @@ class MergedGroups:
             return self._state_names
         return [f"{ROW_STATE}{number}" for number in range(len(self.merging.states))]
 
+    @cached_property
+    def _types(self) -> Mapping[State, str]:
+        return _types_of(self.merging, self.columns)
+
     def _name(self, state: State) -> str:
         return state.name(self._names)
 
     def _merged_columns(self) -> list[str]:
         """Return the select list that merges the parts of each group."""
-        types = _types(self.merging, self.columns)
         merged = [identifier(key) for key in self._keys]
         for state in self.merging.states:
             name = identifier(self._name(state))
-            merged.append(f"{_merged(state, name, types[state])} AS {name}")
+            merged.append(f"{_merged(state, name, self._types[state])} AS {name}")
         merged.append(f"{_first_of(self._refusals())} AS {_REFUSED}")
         return merged
 
     def _refusals(self) -> Iterator[tuple[str, str]]:
         """Yield the conditions on the parts of a group under which it is not merged, each with its word."""
-        types = _types(self.merging, self.columns)
         for call in (call for call in self.merging.calls if call.count is not None):
             yield f"bool_or({self._lost(call.value, call)})", _SUM
             # A part of the magnitude that overflowed would count as nothing in the magnitude of all.
-            if call.magnitude is not None and _is_averaged_in_double(types[call.value]):
+            if call.magnitude is not None and _is_averaged_in_double(self._types[call.value]):
                 yield f"bool_or({self._lost(call.magnitude, call)})", _AVERAGE
         for state in dict.fromkeys(call.value for call in self.merging.calls if call.kind in ("min", "max")):
             yield self._extreme_went(state), _EXTREME
@@ -217,12 +220,11 @@ class MergedGroups:
     def _faults(self) -> Iterator[tuple[str, str]]:
         """Yield the conditions on a merged group under which it is not what a full refresh gives, with their words."""
         yield f"{identifier(self._name(self.merging.rows))} < 0", _ROWS
-        types = _types(self.merging, self.columns)
         for call in self.merging.calls:
             if call.count is not None:
                 yield self._lost(call.value, call), _SUM
             if call.kind == "avg":
-                yield self._inexact(call, types[call.value]), _AVERAGE
+                yield self._inexact(call, self._types[call.value]), _AVERAGE
 
     def _inexact(self, call: Call, of: str) -> str:
         """Return whether an average may be another one than Spark computes of all values."""
@@ -260,7 +262,7 @@ class MergedGroups:
         value = identifier(self._name(call.value))
         if call.count is None:
             return value
-        count, decimal = identifier(self._name(call.count)), decimal_of(_types(self.merging, self.columns)[call.value])
+        count, decimal = identifier(self._name(call.count)), decimal_of(self._types[call.value])
         if call.kind == "avg":
             value = _average(value, count) if decimal is None else _average_of_decimals(value, count, *decimal)
         return f"(CASE WHEN {count} <> 0 THEN {value} END)"
