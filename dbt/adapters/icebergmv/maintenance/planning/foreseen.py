@@ -16,8 +16,8 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import (
     Settled,
     first_plan,
     is_final,
+    misfit_of,
     request_of,
-    unfit_of,
 )
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, Columns, check_columns
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import PARTITIONED_OTHERWISE
@@ -57,12 +57,12 @@ def _foresee(view: RefreshedView, options: PlanOptions) -> Foreseen:
     if is_final(view, plan) or view.rebuild is not None:
         return Foreseen(certain(plan), view)
     view, columns = as_stored(view)
-    unfit = unfit_of(view, columns.hidden, _other_partitioning(view, columns))
-    request = request_of(view, options, columns.hidden, unfit)
+    misfit = misfit_of(view, columns.hidden, _other_partitioning(view, columns))
+    request = request_of(view, options, columns.hidden, misfit)
     forecast = forecast_of(view.definition, view.status, request)
     if isinstance(forecast.plan, NoOp):
         return Foreseen(forecast, view, request)
-    settled = Settled(view, columns.output, forecast.plan, unfit, stored_hidden(view.storage))
+    settled = Settled(view, columns.output, forecast.plan, misfit, stored_hidden(view.storage))
     return Foreseen(forecast, view, request, settled)
 
 

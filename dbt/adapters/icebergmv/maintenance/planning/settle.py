@@ -61,7 +61,7 @@ from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy,
 
 _OTHER_HIDDEN = "its storage table keeps other columns besides those that the view shows"
 
-Misfit: TypeAlias = Callable[[Lake, Inspection, Sequence[Column]], str | None]
+FindMisfit: TypeAlias = Callable[[Lake, Inspection, Sequence[Column]], str | None]
 """Says why rows with the given columns cannot be beside the stored ones, or None."""
 
 
@@ -146,7 +146,7 @@ def is_final(view: RefreshedView, plan: RefreshPlan) -> bool:
     return isinstance(plan, NoOp) and not view.changes and not view.status.schema_moved
 
 
-def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit) -> Settled | Unchanged:
+def settle(lake: Lake, view: RefreshedView, options: PlanOptions, find_misfit: FindMisfit) -> Settled | Unchanged:
     """Return what will be done for a view that has stored rows, after asking Spark.
 
     Raises InvalidDefinition for columns that no table can hold, InvalidConfig for a `partition_by` that they do not
@@ -159,32 +159,32 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, misfit: Misfit
     asker = asker_of(lake, Limit(started + STOPPED_AFTER * seconds))
     asking = Asking(asker, started + seconds, options.most_of_one)
     columns, hidden = described.output, described.hidden
-    unfit = unfit_of(view, hidden, misfit(lake, view, columns))
-    view = _filtered(view, _request(view, options, unfit), asking.run)
-    to_list = references_to_list(view.definition, view.status, _request(view, options, unfit))
+    misfit = misfit_of(view, hidden, find_misfit(lake, view, columns))
+    view = _filtered(view, _request(view, options, misfit), asking.run)
+    to_list = references_to_list(view.definition, view.status, _request(view, options, misfit))
     if to_list:
         # The whole request opens manifests, so it is made only here.
-        to_list = references_worth_listing(view.definition, view.status, request_of(view, options, hidden, unfit))
+        to_list = references_worth_listing(view.definition, view.status, request_of(view, options, hidden, misfit))
     if to_list:
         listing = Listing(view.bases.catalog_name, asker_of(lake, Limit()))
         view = replace(view, status=listing.status(view.definition, view.status, to_list))
         # A table that was made anew with the same rows may filter others.
-        view = _filtered(view, _request(view, options, unfit), asking.run)
-    at_once = full_at_once(view.definition, view.status, _request(view, options, unfit))
+        view = _filtered(view, _request(view, options, misfit), asking.run)
+    at_once = full_at_once(view.definition, view.status, _request(view, options, misfit))
     if at_once is not None:
         effort = replace(effort_of(view), left_out=frozenset(["incremental"]))
-        return replace(_all_anew(lake, view, described, at_once, unfit), effort=effort)
+        return replace(_all_anew(lake, view, described, at_once, misfit), effort=effort)
     if view.rebuild is None and isinstance(first_plan(view, options), Overwrite | Full):
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
-    request = request_of(view, options, hidden, unfit)
+    request = request_of(view, options, hidden, misfit)
     plan, effort = answered_plan(lake, view, (*columns, *hidden), request, asking)
     effort = replace(effort, seconds=monotonic() - started)
     if isinstance(plan, NoOp):
         return Unchanged(view, plan, effort)
     if isinstance(plan, Full):
         is_anew = request.rebuild is not None or request.lost is not None
-        return replace(_all_anew(lake, view, described, plan, unfit), effort=None if is_anew else effort)
-    return Settled(view, columns, plan, unfit, stored_hidden(view.storage), effort)
+        return replace(_all_anew(lake, view, described, plan, misfit), effort=None if is_anew else effort)
+    return Settled(view, columns, plan, misfit, stored_hidden(view.storage), effort)
 
 
 def _filtered(view: RefreshedView, request: PlanRequest, run: Asker) -> RefreshedView:
@@ -196,25 +196,27 @@ def _filtered(view: RefreshedView, request: PlanRequest, run: Asker) -> Refreshe
     return replace(view, status=status)
 
 
-def _all_anew(lake: Lake, view: RefreshedView, described: Columns, plan: Full, unfit: str | None) -> Settled:
+def _all_anew(lake: Lake, view: RefreshedView, described: Columns, plan: Full, misfit: str | None) -> Settled:
     """Return how every row of a view is computed anew that has rows."""
     view, described = _as_of_today(lake, view, described)
-    return _anew(view, described, plan, unfit)
+    return _anew(view, described, plan, misfit)
 
 
-def unfit_of(view: RefreshedView, hidden: tuple[Column, ...], misfit: str | None) -> str | None:
+def misfit_of(view: RefreshedView, hidden: tuple[Column, ...], of_shown: str | None) -> str | None:
     """Return why the stored rows cannot be kept beside rows with these hidden columns, or None.
 
-    `misfit` says why the storage table cannot take their other columns, if so.
+    `of_shown` says why the storage table cannot take their other columns, if so.
     """
     is_kept = keeps(view.storage, hidden, view.definition) or not stored_hidden(view.storage)
-    return misfit if is_kept and view.stored.has_hidden_of_today else misfit or _OTHER_HIDDEN
+    return of_shown if is_kept and view.stored.has_hidden_of_today else of_shown or _OTHER_HIDDEN
 
 
-def request_of(view: RefreshedView, options: PlanOptions, hidden: tuple[Column, ...], unfit: str | None) -> PlanRequest:
+def request_of(
+    view: RefreshedView, options: PlanOptions, hidden: tuple[Column, ...], misfit: str | None
+) -> PlanRequest:
     """Return what the plan of a refresh is made from, but for the answers to what Spark is asked."""
     merges = options.merges and keeps(view.storage, hidden, view.definition)
-    request = replace(_request(view, options, unfit), merges=merges)
+    request = replace(_request(view, options, misfit), merges=merges)
     if options.policy == "full":
         return request
     request = replace(request, changed_nearly_everywhere=changed_nearly_everywhere(view.status))
@@ -224,11 +226,11 @@ def request_of(view: RefreshedView, options: PlanOptions, hidden: tuple[Column, 
     return replace(request, within_bounds=shares)
 
 
-def settle_build(lake: Lake, view: NewView | LostView, misfit: Misfit) -> Settled:
+def settle_build(lake: Lake, view: NewView | LostView, find_misfit: FindMisfit) -> Settled:
     """Return how a view is built that has no rows to keep; as `settle` otherwise."""
     reason = view.rebuild or (view.lost if isinstance(view, LostView) else "")
     view, columns = _with_columns(lake, view)
-    return _anew(view, columns, Full(reason), misfit(lake, view, columns.output))
+    return _anew(view, columns, Full(reason), find_misfit(lake, view, columns.output))
 
 
 def _anew(view: Inspection, columns: Columns, plan: Full, misfit: str | None) -> Settled:

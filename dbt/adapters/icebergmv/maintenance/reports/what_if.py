@@ -14,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, forec
 from dbt.adapters.icebergmv.maintenance.planning.foreseen import as_stored
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.reasons import changes
-from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions, request_of, unfit_of
+from dbt.adapters.icebergmv.maintenance.planning.settle import PlanOptions, misfit_of, request_of
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import derived_partitioning
 from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, RefreshedView
@@ -77,7 +77,7 @@ def trial(view: Inspection) -> Trial:
     options = PlanOptions.of_run(view.request.config)
     if isinstance(view, RefreshedView) and view.rebuild is None:
         stored, columns = as_stored(view)
-        request = request_of(stored, options, columns.hidden, unfit_of(stored, columns.hidden, None))
+        request = request_of(stored, options, columns.hidden, misfit_of(stored, columns.hidden, None))
         as_if = replace(request, lost=None, changed_nearly_everywhere=frozenset(), left_out=frozenset())
         return Trial(stored, as_if)
     definition = view.definition
