@@ -99,7 +99,7 @@ def _by_its_rows(
     read = {b.name: b.version for b in recorded.base_tables}
     views = {v.name: v.definition_hash for v in recorded.views}
     kept_snapshots = islice(ancestry(table.metadata, below.storage_snapshot_id), _MOST_SNAPSHOTS)
-    for snapshot, written in ((s, state) for s in kept_snapshots for state in _states(below, table, s.snapshot_id)):
+    for snapshot, written in ((s, one) for s in kept_snapshots for one in _states(below, table, s.snapshot_id)):
         is_same = all(read.get(b.name) == b.version for b in written.base_tables)
         is_same = is_same and all(views.get(v.name) == v.definition_hash for v in written.views)
         if is_same and _are_rows_of(written, below, recorded):
