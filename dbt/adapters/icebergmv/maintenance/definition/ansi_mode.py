@@ -14,7 +14,7 @@ from typing import Literal
 
 from sqlglot import exp
 
-from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes, choices_of
+from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes, choices_of, is_column_named
 from dbt.adapters.icebergmv.maintenance.definition.parsing import cast_type
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 
@@ -65,7 +65,7 @@ def _kinds_by_name(nodes: Nodes, types: Mapping[str, Iterable[str | None]]) -> d
     aliases = [
         (alias.alias.lower(), alias.this)
         for alias in nodes.of(exp.Alias)
-        if not isinstance(alias.this, exp.Column) or alias.this.name.lower() != alias.alias.lower()
+        if not is_column_named(alias.alias, alias.this)
     ]
     before: dict[str, Kind | None] | None = None
     while kinds != before:

@@ -15,6 +15,7 @@ from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, characters, names_in, token_at
 from dbt.adapters.icebergmv.maintenance.definition.clock import ClockCall, clock_calls, clock_nodes
+from dbt.adapters.icebergmv.maintenance.definition.nodes import is_column_named
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import term_span
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import terms_with
@@ -182,7 +183,8 @@ def _is_of_dates(node: exp.Expr, besides: tuple[type[exp.Expr], ...] = ()) -> bo
 
 def _step_of_list(select: exp.Select, conditions: Sequence[exp.Expr], sql: str, parsed: ParsedSql) -> Step | None:
     """Return the step of conditions in the list and the GROUP BY of a SELECT; None if one is not found there."""
-    aliases = {item.alias.lower() for item in select.expressions if isinstance(item, exp.Alias) and not _renames(item)}
+    named = [item for item in select.expressions if isinstance(item, exp.Alias)]
+    aliases = {item.alias.lower() for item in named if not is_column_named(item.alias, item.this)}
     found: list[Condition] = []
     for node in conditions:
         names = {column.name.lower() for column in node.find_all(exp.Column) if not column.table}
@@ -199,11 +201,6 @@ def _is_listed(node: exp.Expr, select: exp.Select) -> bool:
     while top.parent is not None and top.parent is not select:
         top = top.parent
     return top is select.args.get("group") or any(top is item for item in select.expressions)
-
-
-def _renames(item: exp.Alias) -> bool:
-    """Return whether an alias is the name that the column has."""
-    return isinstance(item.this, exp.Column) and item.this.name.lower() == item.alias.lower()
 
 
 def _is_taken(node: exp.Expr, select: exp.Select) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from sqlglot import exp
@@ -52,6 +52,16 @@ def relations_of(select: exp.Select) -> list[exp.Expr]:
     """Return the items of a FROM, joined ones among them; LATERAL VIEWs are none."""
     clauses = (select.args.get("from_"), *(select.args.get("joins") or ()))
     return [clause.this for clause in clauses if clause is not None]
+
+
+def is_column_named(name: str, expression: exp.Expr) -> bool:
+    """Return whether an expression is a column whose own name is a name that it gets."""
+    return isinstance(expression, exp.Column) and expression.name.lower() == name.lower()
+
+
+def are_alike(one: exp.Query, other: exp.Query, clauses: Iterable[str]) -> bool:
+    """Return whether some clauses of two queries are the same."""
+    return all((one.args.get(clause) or None) == (other.args.get(clause) or None) for clause in clauses)
 
 
 def counts_rows(star: exp.Star) -> bool:

@@ -19,6 +19,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clauses import (
     parentheses_around,
 )
 from dbt.adapters.icebergmv.maintenance.definition.name_scopes import NameScopes
+from dbt.adapters.icebergmv.maintenance.definition.nodes import are_alike
 from dbt.adapters.icebergmv.maintenance.definition.on_demand import OnDemand
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.query_edits import text_edits
@@ -168,7 +169,7 @@ def _reads_the_same(found: exp.Expr, select: exp.Select) -> bool:
     """Return whether a SELECT of nothing but a literal has FROM and WHERE of another one."""
     if not isinstance(found, exp.Select) or any(v for a, v in found.args.items() if a not in (*_READ, "expressions")):
         return False
-    return all((found.args.get(a) or None) == (select.args.get(a) or None) for a in _READ)
+    return are_alike(found, select, _READ)
 
 
 def scalar_subqueries(

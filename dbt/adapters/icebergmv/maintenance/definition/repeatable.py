@@ -15,14 +15,14 @@ from itertools import pairwise
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from dbt.adapters.icebergmv.maintenance.definition.nodes import choices_of
+from dbt.adapters.icebergmv.maintenance.definition.nodes import choices_of, is_column_named
 from dbt.adapters.icebergmv.maintenance.definition.order_dependence import COLLATION, order_dependence
 from dbt.adapters.icebergmv.maintenance.definition.parsing import cast_type
 from dbt.adapters.icebergmv.maintenance.definition.rules.rounded_values import MOMENTS, SUMS
 from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import is_of_rows, numbers_rows
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 from dbt.adapters.icebergmv.maintenance.definition.table_references import REFERENCE_INDEX
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import AVERAGED_AS_DOUBLES, decimal_of
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import AVERAGED_AS_DOUBLES, EXACT_IN_DOUBLE, decimal_of
 
 _OF_ANY = frozenset(["count", "count_if", "rank", "dense_rank", "percent_rank", "cume_dist", "grouping", "grouping_id"])
 _OF_ANY_BOOLEAN = frozenset(["any", "some", "every", "bool_and", "bool_or", "bit_and", "bit_or", "bit_xor"])
@@ -37,7 +37,6 @@ _EXACT_TYPES = frozenset(
 _MOST_DIGITS = 28
 """The precision of decimals whose sum Spark computes with ten digits more, and so without an overflow."""
 
-_EXACT_IN_DOUBLE = 2**53
 _LARGEST = {"tinyint": 2**7, "smallint": 2**15, "int": 2**31}
 _ANY_DIGITS = 99
 """What is taken of an alias before anything is known of it."""
@@ -119,7 +118,7 @@ def _averaged(call: exp.Expr, of_columns: Mapping[str, Sequence[str | None]]) ->
     if None in tables or None in largest:
         return None
     references = frozenset(index for index in tables if index is not None)
-    return Averaged(references, _EXACT_IN_DOUBLE // max(size for size in largest if size is not None))
+    return Averaged(references, EXACT_IN_DOUBLE // max(size for size in largest if size is not None))
 
 
 def _largest_decimal(of: str | None) -> int | None:
@@ -139,7 +138,7 @@ class _Kinds:
         types = types if is_known else {}
         named = (named if is_known else None) or []
         self._types = types
-        self._made = {name for name, e in named if not (isinstance(e, exp.Column) and e.name.lower() == name)}
+        self._made = {name for name, e in named if not is_column_named(name, e)}
         known = {name: _least([*map(_of_type, found)]) for name, found in types.items()}
         self._names = {**{name: _ANY_DIGITS for name, _ in named}, **known}
         before: dict[str, int | None] = {}

@@ -20,7 +20,7 @@ from sqlglot.tokens import Token
 from dbt.adapters.icebergmv.maintenance.definition.asking import Known, scope_of
 from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, before_grouping, clause_of, end_before, list_of
 from dbt.adapters.icebergmv.maintenance.definition.column_lists import reads_every_column
-from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
+from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes, are_alike
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse, parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.repeatable import Averaged, repeatable
 from dbt.adapters.icebergmv.maintenance.definition.rules import track
@@ -143,5 +143,4 @@ def _is_limited(limited: ParsedSql | NotParsed, select: exp.Select) -> bool:
 
 def _are_same(one: exp.Select, other: exp.Select, but: Collection[str]) -> bool:
     """Return whether two SELECTs are the same but for some of their clauses."""
-    compared = (one.args.keys() | other.args.keys()).difference(but)
-    return all((one.args.get(a) or None) == (other.args.get(a) or None) for a in compared)
+    return are_alike(one, other, (one.args.keys() | other.args.keys()).difference(but))

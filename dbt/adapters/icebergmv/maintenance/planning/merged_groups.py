@@ -24,7 +24,12 @@ from dbt.adapters.icebergmv.maintenance.planning.delta_queries import CAME, WENT
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import AVERAGED_AS_DOUBLES, decimal_of, is_exact
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import (
+    AVERAGED_AS_DOUBLES,
+    EXACT_IN_DOUBLE,
+    decimal_of,
+    is_exact,
+)
 
 NOT_MERGED = "icebergmv_not_merged"
 """Is in the message of Spark's error when some group cannot be merged, followed by a word of `WHY_NOT`."""
@@ -42,7 +47,6 @@ _STORED = "0"
 _SUM_OF_MAGNITUDES = "decimal(38,11)"
 """Of what is written as MAGNITUDE."""
 
-_EXACT_IN_DOUBLE = 2**53
 _EXACT_DIGITS = 34
 _MOST_AVERAGED = 25
 """The precision of a sum of decimals up to which its average is computed; see `_average_of_decimals`."""
@@ -233,7 +237,7 @@ class MergedGroups:
         if call.magnitude is None or not _is_averaged_in_double(of):
             return f"{count} >= {10 ** (_EXACT_DIGITS - precision)}"
         magnitude = identifier(self._name(call.magnitude))
-        return f"{count} <> 0 AND coalesce({magnitude} >= {Decimal(_EXACT_IN_DOUBLE).scaleb(-scale):f}, true)"
+        return f"{count} <> 0 AND coalesce({magnitude} >= {Decimal(EXACT_IN_DOUBLE).scaleb(-scale):f}, true)"
 
     def _value(self, item: Item) -> str:
         """Return the text of an item over merged states.

@@ -53,6 +53,9 @@ _EXACT = frozenset(
 AVERAGED_AS_DOUBLES = 11
 """The precision of decimals up to which Spark averages the digits as doubles (DecimalAggregates)."""
 
+EXACT_IN_DOUBLE = 2**53
+"""Up to so much a double has every whole number."""
+
 _FLOATS = frozenset(["float", "double"])
 _DECIMAL = re.compile(r"decimal\((\d+), ?(\d+)\)")
 _COMPARABLE = frozenset(

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.parsing import cast_type
 
-_NULL = "void"
+NULL_TYPE = "void"
 _INT_MAX = 2**31 - 1
 
 
@@ -16,7 +16,7 @@ def type_of(expression: exp.Expr) -> str | None:
         case exp.Alias() | exp.Paren():
             return type_of(expression.this)
         case exp.Null():
-            return _NULL
+            return NULL_TYPE
         case exp.Boolean():
             return "boolean"
         case exp.Literal():

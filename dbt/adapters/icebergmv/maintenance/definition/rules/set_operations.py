@@ -16,6 +16,7 @@ from sqlglot import exp
 from dbt.adapters.icebergmv.maintenance.definition.rules.answers import set_questions
 from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import may_become_text, united
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import WIDER, are_comparable
+from dbt.adapters.icebergmv.maintenance.definition.rules.literal_types import NULL_TYPE
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import all_edits, shows_ties
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import (
     Deltas,
@@ -25,8 +26,6 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
     TrackedRelation,
 )
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
-
-NULL_TYPE = "void"
 
 
 def track_set_operation(
