@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
@@ -69,7 +69,8 @@ def answered_plan(
         first = small_beside_large(status)
         return Questions(definition, asked, view.bases, status, columns, preferred, first, nearly_all=nearly_all)
 
-    request, effort = _with_clock_answered(lake, view, request, questions), effort_of(view)
+    request = _with_clock_answered(lake, view, request, questions)
+    effort = effort_so_far(view.state.streaks, status, view.state.last_full)
     if asks_for_any_row(definition, status, request):
         return _unless_no_row_changed(questions, view, request, asking, effort)
     to_ask = references_to_ask(definition, status, request)
@@ -96,12 +97,19 @@ def answered_plan(
         answers = ask(wanted, to_ask) if reached is None else reached
         plan = plan_refresh(definition, status, replace(request, answers={**request.answers, **answers}))
         if isinstance(plan, Overwrite) and request.policy == "auto":
-            are_stored = monotonic() < asking.until and all(map(definition.asked.names_stored, answers))
-            most = most_replaced(plan, answers.values(), nearly_all if are_stored else inf)
-            plan = (None if most is None else full_instead(plan, status, view.stored, asking.run, most)) or plan
+            plan = _full_instead(plan, view, answers, nearly_all, asking) or plan
     if plan is None:
         return plan_refresh(definition, status, request), effort
     return plan, replace(effort, asked=True, only_whether=to_ask.only_whether)
+
+
+def _full_instead(
+    plan: Overwrite, view: RefreshedView, answers: Mapping[int, Answer], nearly_all: float, asking: Asking
+) -> Full | None:
+    """Return the full refresh in place of one that would replace nearly all stored rows; None where it would not."""
+    are_stored = monotonic() < asking.until and all(map(view.definition.asked.names_stored, answers))
+    most = most_replaced(plan, answers.values(), nearly_all if are_stored else inf)
+    return None if most is None else full_instead(plan, view.status, view.stored, asking.run, most)
 
 
 def _unless_no_row_changed(
@@ -139,8 +147,3 @@ def _ask(asking: Asking, request: PlanRequest, questions: Questions, to_ask: ToA
     if text is None:
         return questions.cheap_answers(to_ask, run)
     return replace(questions, asked=text).answers(to_ask, run)
-
-
-def effort_of(view: RefreshedView) -> Effort:
-    """Return the effort of a refresh of a view that has not begun."""
-    return effort_so_far(view.state.streaks, view.status, view.state.last_full)

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import stored_partitioning
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit
 from dbt.adapters.icebergmv.maintenance.lake import Lake, Limit
-from dbt.adapters.icebergmv.maintenance.planning.answered_plan import Asking, answered_plan, effort_of
+from dbt.adapters.icebergmv.maintenance.planning.answered_plan import Asking, answered_plan
 from dbt.adapters.icebergmv.maintenance.planning.asker import Asker, asker_of
 from dbt.adapters.icebergmv.maintenance.planning.cost import (
     STOPPED_AFTER,
@@ -34,7 +34,7 @@ from dbt.adapters.icebergmv.maintenance.planning.kept_columns import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, MOST_OF_ONE
-from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import Effort, full_at_once, left_out
+from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import Effort, effort_so_far, full_at_once, left_out
 from dbt.adapters.icebergmv.maintenance.planning.listed_values import Listing
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
@@ -172,7 +172,8 @@ def settle(lake: Lake, view: RefreshedView, options: PlanOptions, find_misfit: F
         view = _filtered(view, _request(view, options, misfit), asking.run)
     at_once = full_at_once(view.definition, view.status, _request(view, options, misfit))
     if at_once is not None:
-        effort = replace(effort_of(view), left_out=frozenset(["incremental"]))
+        effort = effort_so_far(view.state.streaks, view.status, view.state.last_full)
+        effort = replace(effort, left_out=frozenset(["incremental"]))
         return replace(_all_anew(lake, view, described, at_once, misfit), effort=effort)
     if view.rebuild is None and isinstance(first_plan(view, options), Overwrite | Full):
         view = replace(view, definition=evaluated(view.definition, view.status, lake.spark))
