@@ -71,17 +71,14 @@ def _against(definition: ViewDefinition, status: MaterializedViewStatus, request
         why = f"no stored row can be kept, or no change be followed: {decided.reason}"
         return {**dict.fromkeys(_KINDS, why), "none": changes(status) or decided.reason}
     plan = plan_refresh(definition, status, replace(request, merges=False))
+    instead = "what is chosen" if decided is None else "an append"
     return {
         "none": changes(status),
         "append": "; ".join(_against_append(definition, status)) or "more than new rows may come of it",
-        "overwrite": "; ".join(_against_overwrite(definition, status, request)) or f"{_instead(decided)} is cheaper",
+        "overwrite": "; ".join(_against_overwrite(definition, status, request)) or f"{instead} is cheaper",
         "merge": _against_merge(definition, status, request, plan.kind == "none"),
-        "full": f"{_instead(decided)} reads less",
+        "full": f"{instead} reads less",
     }
-
-
-def _instead(decided: object) -> str:
-    return "an append" if decided is not None else "what is chosen"
 
 
 def _against_append(definition: ViewDefinition, status: MaterializedViewStatus) -> Iterator[str]:
