@@ -66,6 +66,7 @@ class MovingTree:
         if select is not None:
             select.set("where", where)
             if where is not None:
+                # The condition has been put into parentheses, which were its parent meanwhile.
                 where.set("this", where.this)
         self._forget(question.number)
         return self._reached(relation, with_edits(self._text.sql, edits), edits) if is_one else None
