@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from pyiceberg.table import Table
 
@@ -139,3 +140,11 @@ def coarser_partitioning(settled: Settled, stored: StoredRows) -> tuple[Partitio
     rows = stored.row_count
     filled = None if rows is None else filled_grains(grains, keys, rows, settled.stored_names)
     return None if filled is None else tuple(g.field for g in filled)
+
+
+def with_grain(settled: Settled, stored: StoredRows, coarser: Sequence[PartitionField]) -> Settled:
+    """Return the plan with the partitioning in its reason that its rows get in place of the derived one."""
+    by = f"partitioned by {', '.join(f.ddl() for f in coarser)}" if coarser else "not partitioned"
+    derived = ", ".join(f.ddl() for f in stored_partitioning(stored.table))
+    reason = f"{settled.plan.reason}; {by}, as the rows are too few for {derived}"
+    return replace(settled, plan=replace(settled.plan, reason=reason))

@@ -7,7 +7,7 @@ from typing import Protocol
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.refresh import table_layout, view_layout
-from dbt.adapters.icebergmv.maintenance.refresh.written import Published
+from dbt.adapters.icebergmv.maintenance.refresh.writing import Published
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior

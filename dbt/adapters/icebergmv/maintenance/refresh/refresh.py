@@ -28,7 +28,8 @@ from dbt.adapters.icebergmv.maintenance.refresh.shortcomings import recorded_con
 from dbt.adapters.icebergmv.maintenance.refresh.state_after import moved
 from dbt.adapters.icebergmv.maintenance.refresh.static_stitching import leave
 from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage
-from dbt.adapters.icebergmv.maintenance.refresh.written import NotMerged, check_appended, iso
+from dbt.adapters.icebergmv.maintenance.refresh.writing import NotMerged, check_appended
+from dbt.adapters.icebergmv.maintenance.status.clock import iso
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView, inspect
 from dbt.adapters.icebergmv.maintenance.status.session_settings import check_session
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan, read_plan

@@ -18,7 +18,7 @@ from pyiceberg.table import Table
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
-from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_partitioning
+from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_partitioning, with_grain
 from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, Rows
 from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.refresh.made_table import REPLACES, made_again, made_table
@@ -39,8 +39,9 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
     write_storage,
 )
 from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage, inherits_a_transform, order_rows
-from dbt.adapters.icebergmv.maintenance.refresh.written import Published, now, with_grain, write_plan
+from dbt.adapters.icebergmv.maintenance.refresh.writing import Published, write_plan
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, parse_name, show
+from dbt.adapters.icebergmv.maintenance.status.clock import iso_now
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import has_moved
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
@@ -195,7 +196,7 @@ def _head(table: Table) -> int | None:
 
 
 def _recording(view: Inspection, reads: ReadPlan, started_at: str) -> Recording:
-    return Recording(started_at, now(), recorded_config(view, reads))
+    return Recording(started_at, iso_now(), recorded_config(view, reads))
 
 
 def _tidy(lake: Lake, view: Inspection) -> None:

@@ -7,7 +7,7 @@ from time import monotonic
 from dbt.adapters.icebergmv.maintenance.errors import RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
-from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_partitioning, is_as_planned
+from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_partitioning, is_as_planned, with_grain
 from dbt.adapters.icebergmv.maintenance.planning.write import ReplaceAll
 from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.refresh.publish import is_table_in_the_way, publish_view
@@ -33,7 +33,8 @@ from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import (
     write_storage,
 )
 from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage, make_storage, partition_otherwise
-from dbt.adapters.icebergmv.maintenance.refresh.written import Published, now, with_grain, write_plan
+from dbt.adapters.icebergmv.maintenance.refresh.writing import Published, write_plan
+from dbt.adapters.icebergmv.maintenance.status.clock import iso_now
 from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, NewView, RefreshedView
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import has_moved
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState
@@ -57,7 +58,7 @@ def write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Pub
         alter_storage(lake, view)
     start = _start(settled, lake)
     config = recorded_config(view, reads)
-    recording = Recording(started_at, now(), config)
+    recording = Recording(started_at, iso_now(), config)
     written = write_plan(lake, settled, start, _recorded_with(settled, start, recording))
     settled, stored = written.settled, written.stored
     coarser = coarser_partitioning(settled, stored)
@@ -65,9 +66,9 @@ def write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Pub
         settled = with_grain(settled, stored, coarser)
         rows = partition_otherwise(lake, settled, stored, coarser)
         start = _start(settled, lake)
-        recording = Recording(started_at, now(), config)
+        recording = Recording(started_at, iso_now(), config)
         stored = write_storage(lake, start, ReplaceAll(rows), _recorded_with(settled, start, recording))
-    state = state_after(settled, stored, Recording(started_at, now(), config), monotonic() - began)
+    state = state_after(settled, stored, Recording(started_at, iso_now(), config), monotonic() - began)
     behavior = publish_view(lake, view, reads, state, stored)
     if written.are_same:
         # Another refresh may have published its rows meanwhile, and dropped the branch of these.

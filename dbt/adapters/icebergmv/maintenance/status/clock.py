@@ -41,6 +41,16 @@ def utc_now() -> datetime:
     return datetime.now(timezone.utc)
 
 
+def iso(moment: datetime) -> str:
+    """Return a moment as states record it."""
+    return moment.astimezone(timezone.utc).isoformat(timespec="milliseconds")
+
+
+def iso_now() -> str:
+    """Return this moment as states record it."""
+    return iso(utc_now())
+
+
 def clock_of(settings: Mapping[str, str], moment: datetime) -> Clock | None:
     """Return what the clock functions give at a moment in a session; None where its zone is not known for certain."""
     zone = _zone(settings.get(TIME_ZONE, ""))

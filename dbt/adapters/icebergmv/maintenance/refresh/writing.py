@@ -1,13 +1,11 @@
-"""Rows that a plan has written, and what a layout does with them."""
+"""The rows of a plan are written over stored ones, which stay where every row was there already."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timezone
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
-from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField, stored_partitioning
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, RefreshConflict, first_line
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED, WHY_NOT
@@ -18,7 +16,6 @@ from dbt.adapters.icebergmv.maintenance.refresh import statements
 from dbt.adapters.icebergmv.maintenance.refresh.same_rows import NOT_KNOWN, compared, concluded
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import commit_on_branch
 from dbt.adapters.icebergmv.maintenance.sql.names import show
-from dbt.adapters.icebergmv.maintenance.status.clock import utc_now
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
 from dbt.adapters.icebergmv.maintenance.status.session_settings import check_session
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
@@ -100,21 +97,3 @@ def check_appended(lake: Lake, view: Inspection) -> None:
                 f"the columns of {show(source.storage)} changed while its new rows were read. "
                 "Nothing was published; run again."
             )
-
-
-def with_grain(settled: Settled, stored: StoredRows, coarser: Sequence[PartitionField]) -> Settled:
-    """Return the plan with the partitioning in its reason that its rows get in place of the derived one."""
-    by = f"partitioned by {', '.join(f.ddl() for f in coarser)}" if coarser else "not partitioned"
-    derived = ", ".join(f.ddl() for f in stored_partitioning(stored.table))
-    reason = f"{settled.plan.reason}; {by}, as the rows are too few for {derived}"
-    return replace(settled, plan=replace(settled.plan, reason=reason))
-
-
-def iso(moment: datetime) -> str:
-    """Return a moment as states record it."""
-    return moment.astimezone(timezone.utc).isoformat(timespec="milliseconds")
-
-
-def now() -> str:
-    """Return the time as states record it."""
-    return iso(utc_now())
