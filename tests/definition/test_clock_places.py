@@ -11,7 +11,7 @@ from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, par
 def places(sql: str) -> ClockText | None:
     parsed = parse(sql)
     assert isinstance(parsed, ParsedSql)
-    return clock_text(sql, parsed)
+    return clock_text(parsed)
 
 
 def steps(sql: str) -> list[tuple[list[str], bool]]:

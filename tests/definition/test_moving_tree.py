@@ -39,7 +39,7 @@ def text_of(sql: str) -> tuple[ClockText, Known]:
     assert copies is not None
     parsed = parse(copies.sql)
     assert isinstance(parsed, ParsedSql)
-    text = clock_text(copies.sql, parsed)
+    text = clock_text(parsed)
     assert text is not None
     references = find_references(parsed.tree, "ns").tables
     return text, Known("ns", {r.index: columns_of(r) for r in references}, True)
@@ -59,9 +59,9 @@ def by_its_text(question: MovedStep, known: Known) -> Asked:
     assert isinstance(parsed, ParsedSql)
     assert parsed.tree == expected
     references = find_references(parsed.tree, known.default_namespace).tables
-    scope = scope_of(parsed, sql, known)
+    scope = scope_of(parsed, known)
     scope = type(scope)(**{**vars(scope), "moved": moved})
-    reach = reach_of(track(parsed.tree, scope), references, parsed, sql)
+    reach = reach_of(track(parsed.tree, scope), references, parsed)
     return Asked(sql, references, reach={CLOCK.index: reach[CLOCK.index]})
 
 

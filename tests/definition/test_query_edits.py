@@ -16,7 +16,7 @@ def edited(sql: str, kind: EditKind, type_: type[exp.Expr], at: int = 0) -> str 
     parsed = parse(sql)
     assert isinstance(parsed, ParsedSql)
     node = [n for n in parsed.tree.walk(bfs=False) if type(n) is type_][at]
-    edits = text_edits(parsed, sql, [Edit(kind, id(node))])
+    edits = text_edits(parsed, [Edit(kind, id(node))])
     return None if edits is None else with_edits(sql, edits)
 
 
@@ -88,7 +88,7 @@ def test_a_copy_has_the_edits_of_what_it_copies() -> None:
     parsed = parse(sql)
     assert isinstance(parsed, ParsedSql)
     _, one, two = (s for s in parsed.tree.walk(bfs=False) if isinstance(s, exp.Select))
-    edits = text_edits(parsed, sql, [Edit("where exists", id(one)), Edit("exists", id(two))])
+    edits = text_edits(parsed, [Edit("where exists", id(one)), Edit("exists", id(two))])
     inside = "EXISTS (SELECT x FROM u WHERE EXISTS (SELECT 1 FROM v))"
     assert edits is not None and with_edits(sql, edits) == f"SELECT {inside} FROM t WHERE {inside} AND ( y)"
 
@@ -98,7 +98,7 @@ def test_an_edit_inside_a_part_that_goes_has_no_effect() -> None:
     parsed = parse(sql)
     assert isinstance(parsed, ParsedSql)
     _, one, two = (s for s in parsed.tree.walk(bfs=False) if isinstance(s, exp.Select))
-    edits = text_edits(parsed, sql, [Edit("in", id(two)), Edit("all rows", id(one.args["where"].this))])
+    edits = text_edits(parsed, [Edit("in", id(two)), Edit("all rows", id(one.args["where"].this))])
     assert edits is not None and with_edits(sql, edits) == "SELECT x FROM t WHERE b IN (SELECT c FROM u)"
 
 

@@ -34,7 +34,7 @@ def may_tie(sql: str) -> bool:
     parsed = parse(sql)
     assert isinstance(parsed, ParsedSql)
     find_references(parsed.tree, "ns")
-    settled = settled_nodes(track(parsed.tree, scope_of(parsed, sql, analysed(sql).known)).findings)
+    settled = settled_nodes(track(parsed.tree, scope_of(parsed, analysed(sql).known)).findings)
     windows = (window for window in parsed.tree.find_all(exp.Window) if id(window) not in settled)
     return any(numbers_rows(window) or is_of_rows(window) for window in windows)
 

@@ -163,16 +163,16 @@ def asked(sql: str, references: tuple[TableReference, ...], known: Known) -> Ask
     if origins is None:
         return Asked(sql)
     columns = {r.index: known.columns.get(origins[r.index]) for r in found}
-    relation = track(parsed.tree, scope_of(parsed, copies.sql, replace(known, columns=columns)))
+    relation = track(parsed.tree, scope_of(parsed, replace(known, columns=columns)))
     relation = as_asked(parsed, relation)
-    reach, ruled_out = reach_of(relation, found, parsed, copies.sql), frozenset(o.index for o in relation.ruled_out)
+    reach, ruled_out = reach_of(relation, found, parsed), frozenset(o.index for o in relation.ruled_out)
     scopes = NameScopes(columns)
     settled = settled_nodes(relation.findings)
     unsure = unsure_parts(parsed, settled, known.types)
     scalars = scalar_subqueries(parsed, found, scopes, unsure)
-    blocks = blocks_of(parsed, copies.sql, scopes, unsure)
+    blocks = blocks_of(parsed, scopes, unsure)
     questions = {o.index: question for o, question in relation.questions.items() if not o.uses}
-    moved = moved_terms(parsed, copies.sql, scalars, questions) if scalars else {}
+    moved = moved_terms(parsed, scalars, questions) if scalars else {}
     # The rows of a CTE, asked once more, may be others than those that the stored rows come from.
     is_shared = len(found) > len(references) and not depends_on_order(parsed.tree, settled)
     shared = _shared(sql, references, known) if is_shared else {}
@@ -203,7 +203,7 @@ def _shared_cte(text: SharedText, references: tuple[TableReference, ...], known:
     places = {r.start: r.index for r in references}
     found = [(r, places.get(text.place(r.start))) for r in find_references(own.tree, known.default_namespace).tables]
     its_own = tuple(replace(r, index=index) for r, index in found if index is not None)
-    columns = track(own.tree, scope_of(own, text.own, replace(known, columns=_by_place(found, known)))).columns
+    columns = track(own.tree, scope_of(own, replace(known, columns=_by_place(found, known)))).columns
     tables = find_references(around.tree, known.default_namespace).tables
     shared = frozenset(r.index for r in tables if r.name == TABLE)
     if len(its_own) < len(found) or columns is None or len(tables) - len(shared) != len(references):
@@ -213,7 +213,7 @@ def _shared_cte(text: SharedText, references: tuple[TableReference, ...], known:
     shown = tuple(ColumnInfo(c.name, c.type or f"of column {n}", None) for n, c in enumerate(columns))
     others = iter(references)
     by_index = {r.index: shown if r.index in shared else known.columns.get(next(others).index) for r in tables}
-    relation = track(around.tree, scope_of(around, text.around, replace(known, columns=by_index)))
+    relation = track(around.tree, scope_of(around, replace(known, columns=by_index)))
     uses = {o for o in occurrences_in(around.tree) | relation.occurrences if o.index in shared}
     if not uses <= relation.occurrences or not uses.isdisjoint(relation.obstacles):
         return None
@@ -235,10 +235,10 @@ def _followed(relation: TrackedRelation, use: Occurrence) -> Mapping[str, tuple[
     return {name: tracks for name, tracks in found.items() if tracks}
 
 
-def scope_of(parsed: ParsedSql, sql: str, known: Known) -> Scope:
+def scope_of(parsed: ParsedSql, known: Known) -> Scope:
     """Return what names mean in a parsed text, outside its own WITH."""
     tokens = parsed.tokens
-    return Scope(known.columns, known.session_is_utc, units_are_literals(tokens), sql, select_items(tokens))
+    return Scope(known.columns, known.session_is_utc, units_are_literals(tokens), parsed.sql, select_items(tokens))
 
 
 def origins_of(
@@ -251,22 +251,20 @@ def origins_of(
 
 
 def reach_of(
-    relation: TrackedRelation, references: tuple[TableReference, ...], parsed: ParsedSql, sql: str
+    relation: TrackedRelation, references: tuple[TableReference, ...], parsed: ParsedSql
 ) -> Mapping[int, Reach]:
     """Return what can be asked of the references, or of CLOCK, under the columns that are answered."""
     usable = {CLOCK.index, *(r.index for r in references if not r.pinned)}
     questions = {
-        occurrence.index: partial(_reach, occurrence, question, relation, parsed, sql)
+        occurrence.index: partial(_reach, occurrence, question, relation, parsed)
         for occurrence, question in relation.questions.items()
         if all(not o.uses and o.index in usable for o in (occurrence, *question.emptied))
     }
     return OnDemand(questions)
 
 
-def _reach(
-    occurrence: Occurrence, question: Question, relation: TrackedRelation, parsed: ParsedSql, sql: str
-) -> Reach | None:
-    edits = text_edits(parsed, sql, question.edits)
+def _reach(occurrence: Occurrence, question: Question, relation: TrackedRelation, parsed: ParsedSql) -> Reach | None:
+    edits = text_edits(parsed, question.edits)
     if edits is None:
         return None
     answered = [c for c in relation.columns or () if occurrence in c.answered and not c.is_unsettled]

@@ -83,13 +83,17 @@ class Step:
 class ClockText:
     """A parsed text with its clock calls and the steps that hold them, in the order of the text."""
 
-    sql: str
     parsed: ParsedSql
     calls: Sequence[ClockCall]
     steps: Sequence[Step]
 
+    @property
+    def sql(self) -> str:
+        """Return the text."""
+        return self.parsed.sql
 
-def clock_text(sql: str, parsed: ParsedSql) -> ClockText | None:
+
+def clock_text(parsed: ParsedSql) -> ClockText | None:
     """Return the text with its steps; None if a clock is read outside of them, or beside a subquery."""
     terms: dict[int, exp.Expr] = {}
     listed: dict[int, dict[int, exp.Expr]] = {}
@@ -105,12 +109,12 @@ def clock_text(sql: str, parsed: ParsedSql) -> ClockText | None:
         selects[id(select)] = select
         listed.setdefault(id(select), {})[id(condition)] = condition
     steps = [_step_of_term(term, parsed) for term in terms.values()]
-    steps += [_step_of_list(selects[of], list(found.values()), sql, parsed) for of, found in listed.items()]
+    steps += [_step_of_list(selects[of], list(found.values()), parsed) for of, found in listed.items()]
     calls, known = clock_calls(parsed.tokens), [step for step in steps if step is not None]
     places = [c for step in known for c in step.conditions]
     if len(known) < len(steps) or any(sum(p.holds(call) for p in places) != 1 for call in calls):
         return None
-    return ClockText(sql, parsed, calls, sorted(known, key=lambda step: step.conditions[0].start))
+    return ClockText(parsed, calls, sorted(known, key=lambda step: step.conditions[0].start))
 
 
 def _term_of(call: exp.Expr) -> exp.Expr | None:
@@ -181,14 +185,14 @@ def _is_of_dates(node: exp.Expr, besides: tuple[type[exp.Expr], ...] = ()) -> bo
     return isinstance(node, _OF_DATES) and all(_is_of_dates(part, besides) for part in parts)
 
 
-def _step_of_list(select: exp.Select, conditions: Sequence[exp.Expr], sql: str, parsed: ParsedSql) -> Step | None:
+def _step_of_list(select: exp.Select, conditions: Sequence[exp.Expr], parsed: ParsedSql) -> Step | None:
     """Return the step of conditions in the list and the GROUP BY of a SELECT; None if one is not found there."""
     named = [item for item in select.expressions if isinstance(item, exp.Alias)]
     aliases = {item.alias.lower() for item in named if not is_column_named(item.alias, item.this)}
     found: list[Condition] = []
     for node in conditions:
         names = {column.name.lower() for column in node.find_all(exp.Column) if not column.table}
-        place = _place_of(node, sql, parsed.tokens)
+        place = _place_of(node, parsed.sql, parsed.tokens)
         if place is None or not _is_listed(node, select) or not names.isdisjoint(aliases):
             return None
         found.append(Condition(node, *place, is_plain=_is_plain(node)))

@@ -264,23 +264,21 @@ def analyse(
     references = find_references(query, given.default_namespace)
     _check_named(query)
     known = replace(given, columns={r.index: columns_of(r) for r in references.tables})
-    relation = track(query, scope_of(parsed, sql, known))
+    relation = track(query, scope_of(parsed, known))
     overlooked = occurrences_in(query) - relation.occurrences
     relation = relation.blocked(overlooked, "a place that is not analysed")
     check_names([c.name for c in (relation.columns or ())][: -len(keys) or None])
-    return replace(_definition(sql, parsed, references, relation, known), keys=keys)
+    return replace(_definition(parsed, references, relation, known), keys=keys)
 
 
-def _definition(
-    sql: str, parsed: ParsedSql, references: References, relation: TrackedRelation, known: Known
-) -> ViewDefinition:
+def _definition(parsed: ParsedSql, references: References, relation: TrackedRelation, known: Known) -> ViewDefinition:
     """Return all that is found out of a text whose output tracks base columns as in a relation."""
     tokens, words = parsed.tokens, frozenset(t.text.lower() for t in parsed.tokens)
     shown = shown_values(parsed, relation)
     followed, nodes = without_literals(shown.relation), Nodes(parsed.tree)
     unnamed, depends, shown_alone = reads_unnamed(nodes, words), shown.depends, shown.are_only_shown
     return ViewDefinition(
-        sql=sql,
+        sql=parsed.sql,
         references=references.tables,
         columns=followed.columns,
         always_full=references.opaque or volatility(nodes, tokens, known.columns, known.deterministic_functions),
@@ -300,13 +298,13 @@ def _definition(
         reads_unnamed=unnamed,
         read_in_full=None if unnamed else read_in_full(nodes),
         joins_by_where=any(map(is_joined_by_where, nodes.of(exp.Select))),
-        merging=merging_of(parsed, sql, relation, references.tables, known),
-        group_keys=group_keys(parsed, sql, relation, references.tables, known),
+        merging=merging_of(parsed, relation, references.tables, known),
+        group_keys=group_keys(parsed, relation, references.tables, known),
         selects_subquery=any(item.find(exp.Query) for s in nodes.of(exp.Select) for item in s.expressions),
         known=known,
         unlisted=followed.unlisted,
-        ties=tie_breaking(parsed, sql, relation.findings),
-        filters=dynamic_filters(parsed, sql, [f for f in relation.findings if isinstance(f, Filter)]),
+        ties=tie_breaking(parsed, relation.findings),
+        filters=dynamic_filters(parsed, [f for f in relation.findings if isinstance(f, Filter)]),
         static_filters=tuple(f for f in relation.findings if isinstance(f, StaticFilter)),
     )
 

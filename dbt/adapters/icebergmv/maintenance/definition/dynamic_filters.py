@@ -30,11 +30,11 @@ class DynamicFilter:
     tracks: Tracks
 
 
-def dynamic_filters(parsed: ParsedSql, sql: str, found: Iterable[Filter]) -> tuple[DynamicFilter, ...]:
+def dynamic_filters(parsed: ParsedSql, found: Iterable[Filter]) -> tuple[DynamicFilter, ...]:
     """Return the filters that were found in a parsed text and have a term. Without some terms, more rows pass."""
     filters = [one for one in found if one.terms]
     nodes = {id(node): node for node in parsed.tree.walk()} if filters else {}
-    with_text = ((one, _texts(one, nodes, parsed, sql)) for one in filters)
+    with_text = ((one, _texts(one, nodes, parsed)) for one in filters)
     return tuple(
         DynamicFilter(one.occurrence.index, one.alias, one.column, terms, one.tracks)
         for one, terms in with_text
@@ -42,21 +42,19 @@ def dynamic_filters(parsed: ParsedSql, sql: str, found: Iterable[Filter]) -> tup
     )
 
 
-def _texts(one: Filter, nodes: Mapping[int, exp.Expr], parsed: ParsedSql, sql: str) -> tuple[str, ...]:
+def _texts(one: Filter, nodes: Mapping[int, exp.Expr], parsed: ParsedSql) -> tuple[str, ...]:
     """Return the terms of a filter as texts over its table, in the order of the text."""
-    found = (_text(term, one.alias, nodes, parsed, sql) for term in one.terms)
+    found = (_text(term, one.alias, nodes, parsed) for term in one.terms)
     return tuple(text for _, text in sorted(place for place in found if place is not None))
 
 
-def _text(
-    term: FilterTerm, alias: str, nodes: Mapping[int, exp.Expr], parsed: ParsedSql, sql: str
-) -> tuple[int, str] | None:
+def _text(term: FilterTerm, alias: str, nodes: Mapping[int, exp.Expr], parsed: ParsedSql) -> tuple[int, str] | None:
     """Return where a term is in the text, and its text over the table; None where its place is in doubt."""
     node, span = nodes[term.node], term_span(nodes[term.node], parsed.tokens)
     if span is None or span.end <= span.start:
         return None
     start, end = characters(span, parsed.tokens)
-    again = parse_query(f"SELECT 1 WHERE {sql[start:end]}\n")
+    again = parse_query(f"SELECT 1 WHERE {parsed.sql[start:end]}\n")
     where = None if again is None else again.args.get("where")
     if where is None or where.this.unnest() != node.unnest():
         return None
@@ -64,4 +62,4 @@ def _text(
     if any(first < start or behind > end for (first, behind), _ in places):
         return None
     edits = [TextEdit(first - start, behind - start, qualified(alias, name)) for (first, behind), name in places]
-    return start, with_edits(sql[start:end], edits)
+    return start, with_edits(parsed.sql[start:end], edits)

@@ -36,7 +36,7 @@ class GroupKeys:
 
 
 def group_keys(
-    parsed: ParsedSql, sql: str, relation: TrackedRelation, references: Sequence[TableReference], known: Known
+    parsed: ParsedSql, relation: TrackedRelation, references: Sequence[TableReference], known: Known
 ) -> GroupKeys | None:
     """Return the keys of the groups of a parsed SELECT, where some change is answered by no output column.
 
@@ -50,8 +50,8 @@ def group_keys(
     if not grouped.columns or grouped.has_ties or not need_rows(relation, live) or _reads_more(select):
         return None
     keys = tuple(i for i in grouped.keys if i in grouped.nameable)
-    edits = _edits(parsed, sql, select, keys) if keys else None
-    below = None if edits is None else rows_below(parsed, sql, grouped.columns, known)
+    edits = _edits(parsed, select, keys) if keys else None
+    below = None if edits is None else rows_below(parsed, grouped.columns, known)
     return None if edits is None or below is None else GroupKeys(keys, below, edits)
 
 
@@ -62,7 +62,7 @@ def _reads_more(select: exp.Select) -> bool:
     return has_query or any(item.find(exp.Window) for item in select.expressions)
 
 
-def _edits(parsed: ParsedSql, sql: str, select: exp.Select, keys: Collection[int]) -> tuple[TextEdit, ...] | None:
+def _edits(parsed: ParsedSql, select: exp.Select, keys: Collection[int]) -> tuple[TextEdit, ...] | None:
     """Return what makes of a text the SELECT of the keys of each row; None where it cannot be taken apart for certain.
 
     A key is text of its own: it reads no other item by its alias.
@@ -79,5 +79,5 @@ def _edits(parsed: ParsedSql, sql: str, select: exp.Select, keys: Collection[int
         of_item = item_of(node, items)
         if not of_item:
             return None
-        written.append((sql[of_item[0].start : of_item[-1].end + 1], node))
-    return ungrouped(parsed, sql, listed, written, ())
+        written.append((parsed.sql[of_item[0].start : of_item[-1].end + 1], node))
+    return ungrouped(parsed, listed, written, ())

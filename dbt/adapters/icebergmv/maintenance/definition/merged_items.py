@@ -88,9 +88,9 @@ class _Words:
 class ItemReader:
     """Reads the items of one SELECT list, and collects the states that they need."""
 
-    def __init__(self, parsed: ParsedSql, sql: str, listed: Span, grouped: Grouped) -> None:
+    def __init__(self, parsed: ParsedSql, listed: Span, grouped: Grouped) -> None:
         self._grouped = grouped
-        self._tokens, self._sql, self._tree, self._listed = parsed.tokens, sql, parsed.tree, listed
+        self._parsed, self._tokens, self._listed = parsed, parsed.tokens, listed
         self._items = select_items(parsed.tokens)
         self._states: dict[str, State] = {}
         self._added: list[str | None] = []
@@ -134,7 +134,7 @@ class ItemReader:
             written = [(self._text(*self._item_tokens(key)), key) for key in keys]
         except _NotMerged:
             return None
-        return ungrouped(ParsedSql(self._tree, self._tokens), self._sql, self._listed, written, added)
+        return ungrouped(self._parsed, self._listed, written, added)
 
     def _are_all_aggregates(self, calls: Sequence[exp.Expr]) -> bool:
         """Return whether the list calls no other aggregate function: the parser does not know each of them as one."""
@@ -261,7 +261,7 @@ class ItemReader:
 
     def _text(self, start: int, end: int) -> str:
         """Return the text of some tokens, end exclusive; a comment behind the last of them is no part of it."""
-        return self._sql[self._tokens[start].start : end_before(end, self._tokens)] if start < end else ""
+        return self._parsed.sql[self._tokens[start].start : end_before(end, self._tokens)] if start < end else ""
 
     def _edit(self, select: exp.Select) -> TextEdit | None:
         """Return the edit that adds the hidden columns to the SELECT list."""
@@ -271,7 +271,7 @@ class ItemReader:
         place = end_before(behind, self._tokens)
         items = [f"{text} AS {HIDDEN_STATE}{n}" for n, text in enumerate(self._hidden)]
         edit = TextEdit(place, place, "".join(f", {item}" for item in items))
-        again = parse(with_edits(self._sql, [edit]))
+        again = parse(with_edits(self._parsed.sql, [edit]))
         if isinstance(again, NotParsed) or not isinstance(again.tree, exp.Select):
             return None
         shown = len(select.expressions)
@@ -279,7 +279,7 @@ class ItemReader:
         if added != [parse_expression(item) for item in items]:
             return None
         again.tree.set("expressions", again.tree.expressions[:shown])
-        return edit if again.tree == self._tree else None
+        return edit if again.tree == self._parsed.tree else None
 
 
 def _counts_if_distinct(call: exp.Expr) -> bool:

@@ -22,7 +22,6 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import REFER
 
 def merging_of(
     parsed: ParsedSql,
-    sql: str,
     relation: TrackedRelation,
     references: Sequence[TableReference],
     known: Known,
@@ -41,11 +40,11 @@ def merging_of(
     live = frozenset(r.index for r in references if not r.pinned)
     # A query below that is run again may find other rows than those that the stored states come from.
     need_keys = bool(grouped.columns) and not grouped.has_ties and need_rows(relation, live.difference(additive))
-    found = ItemReader(parsed, sql, listed, grouped).merging(select, additive) if additive or need_keys else None
+    found = ItemReader(parsed, listed, grouped).merging(select, additive) if additive or need_keys else None
     if found is None:
         return None
-    below = rows_below(parsed, sql, grouped.columns, known) if need_keys else None
-    with_sign = frozenset[int]() if found.ungrouped is None else signed(select, sql)
+    below = rows_below(parsed, grouped.columns, known) if need_keys else None
+    with_sign = frozenset[int]() if found.ungrouped is None else signed(select, parsed.sql)
     found = replace(found, below=below, compared=grouped.compared, whole=_read_whole(select), signed=with_sign)
     found = replace(found, only_adds=grouped.has_ties)
     return found if additive or found.below is not None else None

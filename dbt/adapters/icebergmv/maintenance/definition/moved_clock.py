@@ -49,7 +49,7 @@ def asked_of_clock(sql: str, known: Known, before: Clock, now: Clock) -> tuple[A
         return None
     if names_collation(parsed.tokens):
         return None
-    text = clock_text(copies.sql, parsed)
+    text = clock_text(parsed)
     originals = find_references(written.tree, known.default_namespace).tables
     origins = origins_of(find_references(parsed.tree, known.default_namespace).tables, originals, copies)
     if text is None or origins is None or len(text.steps) * len(text.sql) > _MOST_CHARACTERS:
@@ -77,6 +77,6 @@ def _asked(question: MovedStep, known: Known) -> Asked | None:
     if sum(node == moved for node in parsed.tree.find_all(type(moved))) != 1:
         return None
     references = find_references(parsed.tree, known.default_namespace).tables
-    relation = track(parsed.tree, replace(scope_of(parsed, sql, known), moved=moved))
-    reach = reach_of(relation, references, parsed, sql)
+    relation = track(parsed.tree, replace(scope_of(parsed, known), moved=moved))
+    reach = reach_of(relation, references, parsed)
     return Asked(sql, references, reach={CLOCK.index: reach[CLOCK.index]}) if CLOCK.index in reach else None

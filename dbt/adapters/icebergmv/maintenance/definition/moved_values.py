@@ -62,23 +62,23 @@ def passes_once(new: str, old: str) -> str:
 
 
 def moved_terms(
-    parsed: ParsedSql, sql: str, scalars: Mapping[int, Sequence[Part]], questions: Mapping[int, Question]
+    parsed: ParsedSql, scalars: Mapping[int, Sequence[Part]], questions: Mapping[int, Question]
 ) -> Mapping[int, MovedTerm]:
     """Return, for references that only scalar subqueries read, the term of a WHERE that holds the outermost of these.
 
     Such a subquery may read the row around it. Spark refuses to say its value then.
     """
     wanted = {index: (parts, questions[index]) for index, parts in scalars.items() if index in questions}
-    return OnDemand({i: partial(_moved_term, parts, q, parsed, sql) for i, (parts, q) in wanted.items()})
+    return OnDemand({i: partial(_moved_term, parts, q, parsed) for i, (parts, q) in wanted.items()})
 
 
-def _moved_term(parts: Sequence[Part], question: Question, parsed: ParsedSql, sql: str) -> MovedTerm | None:
+def _moved_term(parts: Sequence[Part], question: Question, parsed: ParsedSql) -> MovedTerm | None:
     left_alone = {edit.node for edit in question.edits if edit.kind == "exists"}
     queries = [node for node in parsed.tree.find_all(exp.Query) if id(node) in left_alone]
     for part in parts:
         for query in queries:
             if _place(query, parsed) == (part.start, part.end):
-                return _around(query, part, question, parsed, sql)
+                return _around(query, part, question, parsed)
     return None
 
 
@@ -87,18 +87,18 @@ def _place(query: exp.Query, parsed: ParsedSql) -> tuple[int, int] | None:
     return None if around is None else characters(around, parsed.tokens)
 
 
-def _around(query: exp.Query, part: Part, question: Question, parsed: ParsedSql, sql: str) -> MovedTerm | None:
+def _around(query: exp.Query, part: Part, question: Question, parsed: ParsedSql) -> MovedTerm | None:
     """Return the term around a subquery; None where its place in the text is in doubt."""
     where = query.find_ancestor(exp.Where)
     if where is None:
         return None
     term = term_around(where, query)
     span, inside = term_span(term, parsed.tokens), {id(node) for node in term.walk()}
-    edits = text_edits(parsed, sql, [edit for edit in question.edits if edit.node not in inside])
+    edits = text_edits(parsed, [edit for edit in question.edits if edit.node not in inside])
     if span is None or span.end <= span.start or edits is None:
         return None
     found = MovedTerm(*characters(span, parsed.tokens), part, edits)
-    return found if _is_whole(found, term, sql) and _holds(found, term, query, sql) else None
+    return found if _is_whole(found, term, parsed.sql) and _holds(found, term, query, parsed.sql) else None
 
 
 def _is_whole(found: MovedTerm, term: exp.Expr, sql: str) -> bool:

@@ -38,7 +38,7 @@ class MovingTree:
         if self._parsed is None:
             return
         self._references = find_references(self._parsed.tree, known.default_namespace).tables
-        self._scope = scope_of(self._parsed, text.sql, known)
+        self._scope = scope_of(self._parsed, known)
         self._readers = _readers(self._parsed.tree)
         self._nodes = [*self._parsed.nodes]
         self._moved: dict[int, Clock] = {}
@@ -77,7 +77,7 @@ class MovingTree:
         if question is None or question.edits:
             return None
         references = tuple(_behind(reference, edits) for reference in self._references)
-        reach = reach_of(relation, references, self._text.parsed, sql)
+        reach = reach_of(relation, references, self._text.parsed)
         return Asked(sql, references, reach={CLOCK.index: reach[CLOCK.index]}) if CLOCK.index in reach else None
 
     def _select_of(self, question: MovedStep) -> exp.Select | None:

@@ -44,8 +44,9 @@ _FAILURES = (SqlglotError, ArithmeticError, AttributeError, LookupError, Recursi
 
 @dataclass(frozen=True)
 class ParsedSql:
-    """A text as its syntax tree and its tokens."""
+    """A text with its syntax tree and its tokens."""
 
+    sql: str
     tree: exp.Expr
     tokens: Sequence[Token]
 
@@ -71,7 +72,7 @@ def parse(sql: str) -> ParsedSql | NotParsed:
     """Return the first statement of the text, or why sqlglot cannot parse it. No text raises an error."""
     try:
         tokens = _tokens(sql)
-        parsed = ParsedSql(_with_calls(_with_fields(_tree(sql, tokens))), tokens)
+        parsed = ParsedSql(sql, _with_calls(_with_fields(_tree(sql, tokens))), tokens)
     except _FAILURES as error:
         return NotParsed(str(error).splitlines()[0] if str(error) else type(error).__name__)
     reason = misreading(parsed.tree, parsed.tokens)

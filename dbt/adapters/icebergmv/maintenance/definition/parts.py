@@ -60,7 +60,7 @@ class Part:
 
 
 def blocks_of(
-    parsed: ParsedSql, sql: str, scopes: NameScopes, unsure: Callable[[Sequence[exp.Expr]], bool]
+    parsed: ParsedSql, scopes: NameScopes, unsure: Callable[[Sequence[exp.Expr]], bool]
 ) -> Mapping[int, Part]:
     """Return, for references, the FROM and WHERE that read them, where all that comes of their rows passes both.
 
@@ -70,13 +70,11 @@ def blocks_of(
     Parts that are `unsure` are left out: asked alone, they may give other rows than the stored ones come from.
     """
     tables = (table for table in parsed.tree.find_all(exp.Table) if REFERENCE_INDEX in table.meta)
-    return OnDemand(
-        {table.meta[REFERENCE_INDEX]: partial(_block, table, parsed, sql, scopes, unsure) for table in tables}
-    )
+    return OnDemand({table.meta[REFERENCE_INDEX]: partial(_block, table, parsed, scopes, unsure) for table in tables})
 
 
 def _block(
-    table: exp.Table, parsed: ParsedSql, sql: str, scopes: NameScopes, unsure: Callable[[Sequence[exp.Expr]], bool]
+    table: exp.Table, parsed: ParsedSql, scopes: NameScopes, unsure: Callable[[Sequence[exp.Expr]], bool]
 ) -> Part | None:
     select = table.parent.parent if isinstance(table.parent, (exp.From, exp.Join)) else None
     if not isinstance(select, exp.Select) or table.args.get("joins") or not _all_passes(table, select):
@@ -96,12 +94,12 @@ def _block(
         tokens[first].start,
         end_before(behind, tokens),
         with_end,
-        _without_terms(tied, parsed, sql),
-        _without_terms([*tied, *with_subqueries], parsed, sql) if with_subqueries else (),
+        _without_terms(tied, parsed),
+        _without_terms([*tied, *with_subqueries], parsed) if with_subqueries else (),
         None if table.alias_column_names or has_star else table.alias_or_name,
         select.args.get("where") is not None,
     )
-    found = parse(f"SELECT 1 {sql[part.start : part.end]}")
+    found = parse(f"SELECT 1 {parsed.sql[part.start : part.end]}")
     is_around = part.start <= int(table.this.meta["start"]) < part.end
     return part if is_around and isinstance(found, ParsedSql) and _reads_the_same(found.tree, select) else None
 
@@ -112,10 +110,10 @@ def _read_of(select: exp.Select) -> list[exp.Expr]:
     return [part for parts in found for part in (parts if isinstance(parts, list) else [parts]) if part is not None]
 
 
-def _without_terms(terms: Sequence[exp.Expr], parsed: ParsedSql, sql: str) -> tuple[TextEdit, ...]:
+def _without_terms(terms: Sequence[exp.Expr], parsed: ParsedSql) -> tuple[TextEdit, ...]:
     """Return the edits that leave out terms of a WHERE; none where a place in the text is in doubt."""
     different = dict.fromkeys(map(id, terms))
-    return text_edits(parsed, sql, [Edit("no term", term) for term in different]) or ()
+    return text_edits(parsed, [Edit("no term", term) for term in different]) or ()
 
 
 def _terms_with_subqueries(select: exp.Select) -> list[exp.Expr]:

@@ -51,7 +51,7 @@ _LOCAL = frozenset(["all rows", "some row", "union", "semi join", *_JOINS])
 """What leaves every query, and so every name of a relation, where it is."""
 
 
-def text_edits(parsed: ParsedSql, sql: str, edits: Collection[Edit]) -> tuple[TextEdit, ...] | None:
+def text_edits(parsed: ParsedSql, edits: Collection[Edit]) -> tuple[TextEdit, ...] | None:
     """Return the edits of a parsed text as places in it; None when one of them cannot be found for certain."""
     if not edits:
         return ()
@@ -59,26 +59,24 @@ def text_edits(parsed: ParsedSql, sql: str, edits: Collection[Edit]) -> tuple[Te
     wanted = sorted((numbers[e.node], e.kind) for e in edits)
     found: list[TextEdit] = []
     for number, kind in wanted:
-        places = _places(kind, nodes[number], sql, parsed.tokens)
+        places = _places(kind, nodes[number], parsed.sql, parsed.tokens)
         if places is None:
             return None
         found += places
     found.sort(key=lambda edit: (edit.start, edit.order))
-    is_same = _is_same_by_outline(parsed, sql, wanted, found) or _is_same(parsed, sql, wanted, found)
+    is_same = _is_same_by_outline(parsed, wanted, found) or _is_same(parsed, wanted, found)
     return tuple(found) if is_same else None
 
 
-def _is_same(parsed: ParsedSql, sql: str, wanted: Sequence[tuple[int, EditKind]], found: Sequence[TextEdit]) -> bool:
+def _is_same(parsed: ParsedSql, wanted: Sequence[tuple[int, EditKind]], found: Sequence[TextEdit]) -> bool:
     """Return whether the edited text parses to the edited tree; nodes are given by their number in a walk."""
     copy = exp.Paren(this=parsed.tree.copy())
     nodes = list(copy.this.walk())
     edits = [(nodes[number], kind) for number, kind in _order(wanted)]
-    return parses_to(with_edits(sql, found), _edited(copy, edits))
+    return parses_to(with_edits(parsed.sql, found), _edited(copy, edits))
 
 
-def _is_same_by_outline(
-    parsed: ParsedSql, sql: str, wanted: Sequence[tuple[int, EditKind]], found: Sequence[TextEdit]
-) -> bool:
+def _is_same_by_outline(parsed: ParsedSql, wanted: Sequence[tuple[int, EditKind]], found: Sequence[TextEdit]) -> bool:
     """Return whether the outline of the edited text shows that it parses to the edited tree; it may not.
 
     Edits that drop or copy a query leave the text with other names in scope, so for these the whole text is parsed.
@@ -89,7 +87,7 @@ def _is_same_by_outline(
     if outline is None or not outline.edits:
         return False
     edits = [(outline.copies[id(parsed.nodes[number])], kind) for number, kind in _order(wanted)]
-    return parses_to(with_edits(sql, [*found, *outline.edits]), _edited(outline.tree, edits))
+    return parses_to(with_edits(parsed.sql, [*found, *outline.edits]), _edited(outline.tree, edits))
 
 
 def _order(edits: Sequence[tuple[int, EditKind]]) -> list[tuple[int, EditKind]]:

@@ -97,7 +97,7 @@ def _means(text: str, node: exp.Expr) -> bool:
 
 
 def ungrouped(
-    parsed: ParsedSql, sql: str, listed: Span, keys: Sequence[tuple[str, exp.Expr]], added: Sequence[str]
+    parsed: ParsedSql, listed: Span, keys: Sequence[tuple[str, exp.Expr]], added: Sequence[str]
 ) -> tuple[TextEdit, ...] | None:
     """Return what makes of a SELECT the one that gives, of each row, its keys and what it adds to the states.
 
@@ -105,7 +105,7 @@ def ungrouped(
     state. None where the text cannot be taken apart for certain.
     """
     select, tokens = parsed.tree, parsed.tokens
-    if not isinstance(select, exp.Select) or not is_one_aggregate(select) or ROW_STATE in sql.lower():
+    if not isinstance(select, exp.Select) or not is_one_aggregate(select) or ROW_STATE in parsed.sql.lower():
         return None
     behind = before_grouping(select, tokens)
     if behind is None:
@@ -113,8 +113,8 @@ def ungrouped(
     items = ", ".join([*(text for text, _ in keys), *(f"{text} AS {ROW_STATE}{n}" for n, text in enumerate(added))])
     edits = [TextEdit(*characters(listed, tokens), items)]
     if behind < len(tokens):
-        edits.append(TextEdit(end_before(behind, tokens), len(sql), ""))
-    found = parse(with_edits(sql, edits))
+        edits.append(TextEdit(end_before(behind, tokens), len(parsed.sql), ""))
+    found = parse(with_edits(parsed.sql, edits))
     if not is_below(found, select, items) or not isinstance(found, ParsedSql):
         return None
     return tuple(edits) if found.tree.expressions[: len(keys)] == [node for _, node in keys] else None

@@ -65,7 +65,7 @@ def column_name(number: int) -> str:
     return f"{ROW}{number}"
 
 
-def rows_below(parsed: ParsedSql, sql: str, columns: Sequence[tuple[str, str]], known: Known) -> RowsBelow | None:
+def rows_below(parsed: ParsedSql, columns: Sequence[tuple[str, str]], known: Known) -> RowsBelow | None:
     """Return the rows below a SELECT that is one aggregate, if the same tables give the same ones.
 
     `columns` are the text and the name of each column that its WHERE can write; all that may be read are kept. None
@@ -74,20 +74,21 @@ def rows_below(parsed: ParsedSql, sql: str, columns: Sequence[tuple[str, str]], 
     select, tokens = parsed.tree, parsed.tokens
     if not isinstance(select, exp.Select) or not is_one_aggregate(select):
         return None
-    words = words_of_read_columns(sql)
+    words = words_of_read_columns(parsed.sql)
     if words is None and not reads_every_column(Nodes(select)):
         words = frozenset(token.text.lower() for token in tokens)
     kept = tuple(text for text, name in columns if words is None or name.lower() in words)
     items, behind = list_of(select, tokens), before_grouping(select, tokens)
-    if not kept or items is None or behind is None or ROW in sql.lower():
+    if not kept or items is None or behind is None or ROW in parsed.sql.lower():
         return None
     listed = ", ".join(f"{text} AS {column_name(n)}" for n, text in enumerate(kept))
-    head, tail = sql[: end_before(items.start, tokens)], sql[tokens[items.end].start : end_before(behind, tokens)]
+    head = parsed.sql[: end_before(items.start, tokens)]
+    tail = parsed.sql[tokens[items.end].start : end_before(behind, tokens)]
     found = RowsBelow(f"{head} {listed} {tail}", kept, _where(select, behind, tokens))
-    rows, limited = parse(found.sql), parse(with_edits(sql, found.limited_to(_ANY_TERM)))
+    rows, limited = parse(found.sql), parse(with_edits(parsed.sql, found.limited_to(_ANY_TERM)))
     if not is_below(rows, select, listed) or not _is_limited(limited, select) or isinstance(rows, NotParsed):
         return None
-    averaged = repeatable(rows.tree, rows.tokens, known.types, _settled(rows, found.sql, select, known))
+    averaged = repeatable(rows.tree, rows.tokens, known.types, _settled(rows, select, known))
     return None if averaged is None else replace(found, averaged=averaged)
 
 
@@ -97,13 +98,13 @@ def need_rows(relation: TrackedRelation, references: Collection[int]) -> bool:
     return any(o.index in references and o not in answered for o in relation.occurrences)
 
 
-def _settled(rows: ParsedSql, sql: str, select: exp.Select, known: Known) -> frozenset[int]:
+def _settled(rows: ParsedSql, select: exp.Select, known: Known) -> frozenset[int]:
     """Return the windows of the query whose rows do not tie, given all that it lists."""
     tables = [find_references(tree, known.default_namespace).tables for tree in (rows.tree, select)]
     names, others = ([(r.catalog, r.namespace, r.name) for r in found] for found in tables)
     if names != others or not rows.tree.find(exp.Window):
         return frozenset()
-    return settled_nodes(track(rows.tree, scope_of(rows, sql, known)).findings)
+    return settled_nodes(track(rows.tree, scope_of(rows, known)).findings)
 
 
 def _where(select: exp.Select, behind: int, tokens: Sequence[Token]) -> tuple[int, int]:

@@ -51,13 +51,13 @@ def shared_texts(sql: str) -> Iterator[SharedText]:
         return
     spans = [cte_span(cte, parsed.tokens) for cte in with_.expressions]
     for number in reversed(range(len(spans))):
-        found = _shared_text(number, with_.expressions, spans, parsed, sql)
+        found = _shared_text(number, with_.expressions, spans, parsed)
         if found is not None:
             yield found
 
 
 def _shared_text(
-    number: int, ctes: Sequence[exp.CTE], spans: Sequence[Span | None], parsed: ParsedSql, sql: str
+    number: int, ctes: Sequence[exp.CTE], spans: Sequence[Span | None], parsed: ParsedSql
 ) -> SharedText | None:
     cte, span, tokens = ctes[number], spans[number], parsed.tokens
     uses = _uses(cte, parsed.tree)
@@ -68,13 +68,13 @@ def _shared_text(
         return None
     opened = next(i for i in range(span.start, span.end) if tokens[i].text == "(")
     start, end = tokens[opened + 1].start, end_before(span.end - 1, tokens)
-    head = "" if before is None else sql[: end_before(before.end, tokens)] + "\n"
-    own = head + sql[start:end]
+    head = "" if before is None else parsed.sql[: end_before(before.end, tokens)] + "\n"
+    own = head + parsed.sql[start:end]
     reparsed = parse(own)
     if not isinstance(reparsed, ParsedSql) or _without_with(reparsed.tree) != cte.this:
         return None
     inside = _inside(number, ctes, spans, parsed)
-    return SharedText(own, len(head), start - len(head), inside, with_edits(sql, map(_table_for, uses)))
+    return SharedText(own, len(head), start - len(head), inside, with_edits(parsed.sql, map(_table_for, uses)))
 
 
 def _uses(cte: exp.CTE, tree: exp.Expr) -> list[exp.Table]:

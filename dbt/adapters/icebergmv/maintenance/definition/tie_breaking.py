@@ -18,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.findings import Finding
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
 
 
-def tie_breaking(parsed: ParsedSql, sql: str, found: Iterable[Finding]) -> tuple[TextEdit, ...]:
+def tie_breaking(parsed: ParsedSql, found: Iterable[Finding]) -> tuple[TextEdit, ...]:
     """Return what the ORDER BY of the windows of a parsed text lacks; nothing where a place in it is in doubt."""
     wanted = {one.node: one.more for one in found if isinstance(one, WindowOrder) and one.more}
     if not wanted:
@@ -34,7 +34,7 @@ def tie_breaking(parsed: ParsedSql, sql: str, found: Iterable[Finding]) -> tuple
             more_of[number] = more
             edits.append(TextEdit(place, place, "".join(f", {text}" for text in more)))
     edits.sort(key=lambda edit: edit.start)
-    return tuple(edits) if parses_to(with_edits(sql, edits), _with_more(parsed.tree, more_of)) else ()
+    return tuple(edits) if parses_to(with_edits(parsed.sql, edits), _with_more(parsed.tree, more_of)) else ()
 
 
 def _end_of_order(window: exp.Expr, tokens: Sequence[Token]) -> int | None:

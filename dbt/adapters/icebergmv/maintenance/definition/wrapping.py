@@ -30,14 +30,14 @@ def without_wrapping(sql: str) -> str:
     """
     while _STAR.search(sql):
         parsed = parse(sql)
-        inside = None if isinstance(parsed, NotParsed) else _inside(parsed, sql)
+        inside = None if isinstance(parsed, NotParsed) else _inside(parsed)
         if inside is None:
             return sql
         sql = inside
     return sql
 
 
-def _inside(parsed: ParsedSql, sql: str) -> str | None:
+def _inside(parsed: ParsedSql) -> str | None:
     tree = parsed.tree
     if not isinstance(tree, exp.Select) or not _lists_everything(tree):
         return None
@@ -46,10 +46,10 @@ def _inside(parsed: ParsedSql, sql: str) -> str | None:
     if query is None or any(value for name, value in item.args.items() if name not in _OF_A_NAME):
         return None
     if isinstance(item, exp.Subquery):
-        return _checked(_without_outer_select(query, parsed.tokens, sql), query, ctes)
+        return _checked(_without_outer_select(query, parsed.tokens, parsed.sql), query, ctes)
     if not ctes or query is not ctes[-1].this:
         return None
-    return _checked(_without_cte(ctes, parsed.tokens, sql), query, ctes[:-1])
+    return _checked(_without_cte(ctes, parsed.tokens, parsed.sql), query, ctes[:-1])
 
 
 def query_behind(item: exp.Expr, tree: exp.Expr) -> exp.Expr | None:

@@ -251,7 +251,7 @@ def _columns_of(
     references = find_references(query, "").tables
     below = {r.index: expansion.bases.columns_of(r) for r in references}
     known = Known(columns=below, session_is_utc=expansion.session_is_utc)
-    columns = track(query, scope_of(ParsedSql(query, tokens_of(sql) or ()), sql, known)).columns
+    columns = track(query, scope_of(ParsedSql(sql, query, tokens_of(sql) or ()), known)).columns
     wanted = len(view.columns)
     if any(e.is_star for e in query.selects):
         if columns is None:
