@@ -8,6 +8,7 @@ from decimal import Decimal
 import pytest
 from pyiceberg.transforms import IdentityTransform, TruncateTransform
 from pyiceberg.types import DecimalType, DoubleType
+from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse
@@ -131,8 +132,9 @@ def test_parser_that_fails_in_its_own_way() -> None:
     assert analysed_over_tables("SELECT d FROM t |> LIMIT 4").always_full is not None
 
 
-def test_hints_are_no_functions() -> None:
-    assert analysed_over_tables("SELECT /*+ REPARTITION(3) */ d FROM t").always_full is None
+@pytest.mark.parametrize("hint", ["REPARTITION(3)", "BROADCAST(t), MERGE(t)", "SHUFFLE_HASH(t)"])
+def test_hints_are_no_functions(hint: str) -> None:
+    assert analysed_over_tables(f"SELECT /*+ {hint} */ d FROM t").always_full is None
 
 
 @pytest.mark.parametrize("value", [1e300, -1e300, 3.4028235677973366e38])
@@ -184,3 +186,56 @@ def test_storage_is_no_finer_than_the_base(unit: str) -> None:
 
 def _rendered(domain: Domain, spark_type: str) -> str:
     return conjunction(TupleDomain.where({ColumnKey("c"): domain}), {"c": spark_type}, Dialect("lake"))
+
+
+@pytest.mark.parametrize("sql", ["SELECT x.list[0] AS k FROM (SELECT s AS list FROM t) x", "SELECT array[0].b FROM t"])
+def test_an_index_of_a_column_named_list_or_array_reads_that_column(sql: str) -> None:
+    parsed = parse(sql)
+    assert isinstance(parsed, ParsedSql)
+    assert {c.name for c in parsed.tree.find_all(exp.Column)} >= {"list" if "list" in sql else "array"}
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        *("SELECT coalesce(all, v) AS k FROM t", "SELECT f(v, all) FROM t", "SELECT greatest(fetch, v) FROM t"),
+        *("SELECT array(distinct, v) FROM t", "SELECT all, v FROM t", "SELECT all FROM t"),
+        "SELECT trim(both, 'a') FROM t",
+    ],
+)
+def test_a_word_that_is_lost_where_it_is_a_column_is_not_understood(sql: str) -> None:
+    found = parse(sql)
+    assert isinstance(found, NotParsed)
+    assert "for a column where it is alone: use backticks" in found.reason
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT q.all, f(`all`, v), trim(both 'a' FROM v), timestampdiff(month, a, b), extract(DATE FROM d) FROM q",
+        "SELECT current_date, f(current_user), date, first(v), index, count(distinct v) FROM t GROUP BY ALL",
+        "SELECT a IN (null, true, r'x', x'ab'), row, f(comment, view, text, int) FROM t",
+    ],
+)
+def test_words_that_are_no_columns_or_are_kept_are_understood(sql: str) -> None:
+    assert isinstance(parse(sql), ParsedSql)
+
+
+@pytest.mark.parametrize("name", ["strpos", "to_hex", "charindex", "json_object", "arrayagg", "STRPOS"])
+def test_functions_that_only_the_parser_knows_are_user_defined(name: str) -> None:
+    found = analysed_over_tables(f"SELECT id, {name}(region, 'a') AS p FROM t").always_full
+    assert f"{name.lower()}() is a user-defined function with the name of one that other databases have" == found
+
+
+@pytest.mark.parametrize("name", ["desc", "update", "merge", "use", "begin"])
+def test_columns_with_the_name_of_a_statement_are_grouped_by(name: str) -> None:
+    below = f"FROM (SELECT region AS {name}, v FROM t) GROUP BY"
+    for sql in (
+        f"SELECT {name}, {name} || count(*) AS x, count(*) AS c {below} {name}",
+        f"SELECT {name}, v, count(*) AS c {below} GROUPING SETS (({name}, v), (v))",
+    ):
+        assert analysed_over_tables(sql).always_full is None
+
+
+def test_a_raw_text_may_be_a_clock() -> None:
+    assert "may be read as a date" in (analysed_over_tables("SELECT id FROM t WHERE d > r'today'").always_full or "")

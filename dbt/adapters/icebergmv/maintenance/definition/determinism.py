@@ -12,7 +12,7 @@ from sqlglot.tokens import Token, TokenType
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.name_scopes import NameScopes
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
-from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
+from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, PARSER
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import FUNCTIONS, known_of
 from dbt.adapters.icebergmv.maintenance.definition.user_functions import unknown_function
 
@@ -31,6 +31,23 @@ _GRAMMAR_WORDS = """
     rollup cube set all any some if case row using
 """
 _GRAMMAR = frozenset(_GRAMMAR_WORDS.split())
+_HINTS = frozenset(
+    [
+        *("broadcast", "broadcastjoin", "mapjoin", "merge", "mergejoin", "shufflemerge"),
+        *("shuffle_hash", "shuffle_replicate_nl"),
+    ]
+)
+_PARSED = frozenset(
+    name.lower()
+    for names in (exp.FUNCTION_BY_NAME, PARSER.FUNCTIONS, PARSER.FUNCTION_PARSERS, PARSER.NO_PAREN_FUNCTION_PARSERS)
+    for name in names
+)
+"""The functions, of whatever database, that have a node of their own in the tree."""
+
+
+def may_be_clock(text: str) -> bool:
+    """Return whether a constant text is the date or the time of the query where it is taken for one."""
+    return _CLOCK_TEXT.match(text) is not None
 
 
 def volatility(
@@ -50,7 +67,7 @@ def volatility(
         if function.volatile or (called_empty and function.volatile_without_arguments):
             return f"{name}() gives a new value at every run"
     for token in tokens:
-        if token.token_type == TokenType.STRING and _CLOCK_TEXT.match(token.text):
+        if token.token_type in (TokenType.STRING, TokenType.RAW_STRING) and may_be_clock(token.text):
             return f"'{token.text}' may be read as a date, which gives a new value at every run"
         if "${" in token.text:
             return "it uses a ${...} variable, whose value may change"
@@ -94,7 +111,7 @@ def _names(tokens: Sequence[Token]) -> Iterator[tuple[str, bool]]:
 def function_of_others(tokens: Sequence[Token]) -> str | None:
     """Return which function of other databases the parser knows, and Spark does not: it can only be user-defined."""
     for name, _ in _names(tokens):
-        if name.upper() in exp.FUNCTION_BY_NAME and name not in FUNCTIONS and name not in _GRAMMAR:
+        if name in _PARSED and not (name in FUNCTIONS or name in _GRAMMAR or name in _HINTS):
             return f"{name}() is a user-defined function with the name of one that other databases have"
     return None
 

@@ -247,7 +247,9 @@ class ItemReader:
         start, end = self._item_tokens(item)
         if isinstance(item, exp.Alias):
             end -= 2 if self._tokens[end - 2].token_type == TokenType.ALIAS else 1
-        if parse_expression(self._text(start, end)) != item.unalias():
+        # A text alone may be read as a statement: `desc` is a column.
+        found = parse(f"SELECT {self._text(start, end)}")
+        if isinstance(found, NotParsed) or found.tree.expressions != [item.unalias()]:
             raise _NotMerged
         return start, end
 

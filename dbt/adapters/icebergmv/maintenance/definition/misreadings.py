@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from sqlglot import exp
+from sqlglot.dialects.spark import Spark
 from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import closing
@@ -22,6 +23,13 @@ _WORDS = (
     TokenType.SIMILAR_TO,
 )
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
+_BEFORE_ITEM = (TokenType.L_PAREN, TokenType.COMMA, TokenType.SELECT)
+_BEHIND_ITEM = (TokenType.R_PAREN, TokenType.COMMA, TokenType.FROM)
+_VALUES = (
+    *(TokenType.NULL, TokenType.TRUE, TokenType.FALSE, TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING),
+    *(TokenType.IDENTIFIER, *Spark.Parser.NO_PAREN_FUNCTIONS),
+)
+_SIDES_OF_TRIM = frozenset(["both", "leading", "trailing"])
 _JOIN_WORDS = (
     *(TokenType.LEFT, TokenType.RIGHT, TokenType.FULL, TokenType.INNER, TokenType.CROSS, TokenType.NATURAL),
     *(TokenType.JOIN, TokenType.OUTER, TokenType.SEMI, TokenType.ANTI),
@@ -43,9 +51,35 @@ def misreading(tree: exp.Expr, tokens: Sequence[Token]) -> str | None:
         return "Spark takes isnull and notnull behind an expression for an alias: write IS NULL, or AS"
     if any(not name.quoted and len(name.name.split()) > 1 for name in nodes.of(exp.Identifier)):
         return "Spark takes two words, such as primary key, for a name and its alias: write AS, or use backticks"
+    word = _word_for_a_column(nodes, tokens)
+    if word is not None:
+        return f"Spark takes {word} for a column where it is alone: use backticks"
     if any(group.args.get("all") is not None and group.expressions for group in nodes.of(exp.Group)):
         return "Spark takes ALL and DISTINCT before other columns of a GROUP BY for columns: use backticks"
     return None
+
+
+def _word_for_a_column(nodes: Nodes, tokens: Sequence[Token]) -> str | None:
+    """Return a word that is alone in a list, as in `f(all, v)`, and no name in the tree, which lost it perhaps."""
+    alone = [
+        word
+        for before, word, behind in zip(tokens, tokens[1:], tokens[2:], strict=False)
+        if before.token_type in _BEFORE_ITEM
+        and behind.token_type in _BEHIND_ITEM
+        # EXTRACT(YEAR FROM d) has a word there.
+        and not (before.token_type == TokenType.L_PAREN and behind.token_type == TokenType.FROM)
+        and _may_be_lost(word)
+    ]
+    if not alone:
+        return None
+    named = {name.meta.get("start") for name in nodes.of(exp.Identifier)}
+    return next((word.text for word in alone if word.start not in named), None)
+
+
+def _may_be_lost(word: Token) -> bool:
+    if word.token_type == TokenType.VAR:
+        return word.text.lower() in _SIDES_OF_TRIM
+    return word.text.isidentifier() and word.token_type not in _VALUES
 
 
 def _has_join_word_for_an_alias(tokens: Sequence[Token]) -> bool:

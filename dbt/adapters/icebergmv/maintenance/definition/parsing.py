@@ -25,9 +25,14 @@ _DECIMAL = ("10", "0")
 
 
 class _Spark(Spark):
-    """Takes `+x` for positive(x), as Spark does: of a text that is a number. sqlglot leaves the sign out."""
+    """Reads some texts as Spark does, and sqlglot does not.
+
+    `+x` is positive(x): of a text that is a number. sqlglot leaves the sign out. And `list[0]` and `array[0]` are of a
+    column of that name, where sqlglot makes a list of one number.
+    """
 
     class Parser(Spark.Parser):  # type: ignore[misc,valid-type]
+        ARRAY_CONSTRUCTORS: ClassVar[dict[str, object]] = {}
         UNARY_PARSERS: ClassVar = {
             **Spark.Parser.UNARY_PARSERS,
             TokenType.PLUS: lambda self: exp.Anonymous(this="positive", expressions=[self._parse_unary()]),
@@ -35,6 +40,7 @@ class _Spark(Spark):
 
 
 _SPARK = _Spark()
+PARSER = _Spark.Parser
 _LONG_COMMENT = re.compile(r"--[^\r\n]*\\\n")
 _SWALLOWS = "Spark takes the line behind a comment that ends in a backslash for a part of the comment"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
+from dbt.adapters.icebergmv.maintenance.definition.determinism import may_be_clock
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import NotListed, are_texts_known, rows_of, value_of
 from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts
@@ -67,6 +68,8 @@ def _literals(values: _Values, run: Spark) -> _Values | None:
     rows = rows_of(f"SELECT {form.format(_NOW)}, {form.format(_BEFORE)} FROM ({_both(values)})", run)
     if isinstance(rows, NotListed) or not are_texts_known(rows):
         return None
+    if any(isinstance(value, str) and may_be_clock(value) for value in rows[0]):
+        return None  # A constant 'today' is a date beside one, which a text that is read is not.
     found = (value_of(value) for value in rows[0])
     now, before = (
         sql if value is None else f"CAST({literal(value, 'string' if is_text else spark_type)} AS {spark_type})"
