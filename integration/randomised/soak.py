@@ -57,7 +57,8 @@ def open_lake(
         "warehouse": str(folder / "warehouse"),
         "catalog_properties": dict(catalog_properties or {}),
         "threads": 2,
-        "server_side_parameters": {**SPARK, **METASTORE_WITHOUT_LOCKS},
+        # What does not fit in memory goes with the folder, also when the process is stopped: hundreds of MB a history.
+        "server_side_parameters": {**SPARK, **METASTORE_WITHOUT_LOCKS, "spark.local.dir": str(folder / "spark")},
     }
     lake = LakeProject(folder / "project", target)
     assert lake.dbt("debug", "--quiet").success
