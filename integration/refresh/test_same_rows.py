@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.refresh import written
+from dbt.adapters.icebergmv.maintenance.refresh import writing
 from integration.support.following import assert_follows, built
 from integration.support.lake import LakeProject
 from integration.support.said import recorded
@@ -95,7 +95,7 @@ def test_snapshots_that_are_expired_meanwhile_are_no_proof(lake: LakeProject, mo
     storage = lake.state("expired")["icebergmv.storage-table"]
 
     meanwhile = [f"CALL lake.system.expire_snapshots('{storage}', TIMESTAMP '2099-01-01', retain_last => 1)"]
-    monkeypatch.setattr(written, "check_session", lambda *_: [lake.sql(meanwhile.pop()) for _ in meanwhile[:]])
+    monkeypatch.setattr(writing, "check_session", lambda *_: [lake.sql(meanwhile.pop()) for _ in meanwhile[:]])
     assert lake.run("--select", "expired")["expired"]["refresh_kind"] == "overwrite"
     assert not meanwhile
     lake.assert_equals_definition("expired")
