@@ -30,6 +30,7 @@ CHANGES = (
 )
 
 
+@pytest.mark.long
 def test_every_key_finds_its_rows(users_lake: LakeProject, monkeypatch: pytest.MonkeyPatch) -> None:
     take_tables_for("small", monkeypatch)
     lake, names = users_lake, {name: f"lake.{users_lake.schema}.few_{name}" for name in "ab"}

@@ -9,7 +9,6 @@ from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager
 from dbt.adapters.icebergmv.reading import read_materialized_view
-from integration.support.following import named_in_turn
 from integration.support.lake import LakeProject
 
 VIEWS = {
@@ -67,7 +66,7 @@ def tables(lake: LakeProject) -> dict[str, str]:
     return names
 
 
-@pytest.mark.parametrize("change", named_in_turn(ROUNDS, 3))
+@pytest.mark.parametrize("change", ROUNDS)
 def test_days_that_nothing_shows_are_followed(lake: LakeProject, tables: dict[str, str], change: str) -> None:
     statements, partitions = ROUNDS[change]
     for statement in statements:

@@ -8,7 +8,7 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.planning.row_changes import RowChanges
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
-from integration.support.following import CUSTOMERS, among, assert_follows, built, named_in_turn
+from integration.support.following import CUSTOMERS, among, assert_follows, built
 from integration.support.lake import LakeProject
 
 JOINED = "from {orders} o join {customers} c on o.customer = c.id"
@@ -114,7 +114,7 @@ def _assert_merged(lake: LakeProject, tables: dict[str, str], change: str, views
     assert all((found[n]["bytes_written"] > 0) == (found[n]["rows_affected"] > 0) for n in expected[1])
 
 
-@pytest.mark.parametrize("change", named_in_turn(ROUNDS, 5))
+@pytest.mark.parametrize("change", ROUNDS)
 def test_groups_are_merged(lake: LakeProject, tables: dict[str, str], change: str) -> None:
     _assert_merged(lake, tables, change, IN_EVERY_RUN)
 
