@@ -302,11 +302,12 @@ def _lost(select: exp.Select, sources: Sources, columns: Sequence[TrackedColumn]
     """Return the occurrences that nothing tracks any more behind this SELECT, with the clause that is to blame."""
     before = {t.occurrence for slot in sources.slots for t in slot.column.tracks if not t.is_of_literal}
     lost = before - {t.occurrence for column in columns for t in column.tracks if not t.is_of_literal}
-    if any(e.find(exp.Window) for e in select.expressions) or select.args.get("qualify"):
-        reason = windows_in_the_way(partitions_of_windows(select))
+    partitions = partitions_of_windows(select)
+    if partitions:
+        reason = windows_in_the_way(partitions)
     elif select.args.get("group") is not None:
         reason = "GROUP BY without a key of it in the SELECT list"
-    elif any(is_aggregate(node) for e in select.expressions for node in e.walk()):
+    elif aggregates_all_rows(select):
         reason = "an aggregate over all rows"
     else:
         reason = "a SELECT list without a key of it"
