@@ -25,7 +25,8 @@ def _model_all(lake: LakeProject, names: Mapping[str, str], config: Mapping[str,
         lake.model(view, sql.format(**names), **(config if view in changed else {}))
 
 
-@pytest.mark.parametrize("switched", [("low",), pytest.param(("low", "middle"), marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("switched", [("low",), ("low", "middle")])
 def test_views_above_go_on(lake: LakeProject, switched: tuple[str, ...]) -> None:
     sales, plain = f"lake.{lake.schema}.sales_{len(switched)}", f"lake.{lake.schema}.above_low_{len(switched)}"
     names = {"sales": sales, "above_low": plain, **{view: f"{{{{ ref('{view}') }}}}" for view in VIEWS}}

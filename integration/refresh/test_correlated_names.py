@@ -69,6 +69,7 @@ def test_views_that_show_correlated_subqueries(lake: LakeProject, shown: dict[st
     assert_follows(lake, shown, change, SHOWING)
 
 
+@pytest.mark.long
 def test_names_that_are_functions_or_variables_without_the_row(lake: LakeProject) -> None:
     tables = built(lake, "named_", NAMES, NAMING, NAMING)
     lake.sql("DECLARE OR REPLACE VARIABLE bound INT DEFAULT -1")

@@ -250,7 +250,7 @@ TOTALS = [sql for sql in ON_THE_CLOCK if "region" not in sql and "sum(" in sql]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sql", one_of(5, ON_THE_CLOCK))
+@pytest.mark.parametrize("sql", one_of(10, ON_THE_CLOCK))
 def test_the_clock_moves(sql: str, database: Database) -> None:
     tally = histories_of(sql, "d", database, 10)
     assert tally.clock["overwrite"] + tally.clock["none"] > 0

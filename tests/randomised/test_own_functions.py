@@ -7,6 +7,7 @@ import pytest
 from tests.randomised.database import Database
 from tests.randomised.mutants import view
 from tests.randomised.soak import refreshes_of
+from tests.support.shares import one_of
 
 VIEWS = {
     "grouped by": "SELECT own_text(region) AS k, count(*) AS c, sum(v) AS s FROM t0 GROUP BY own_text(region)",
@@ -27,7 +28,7 @@ VIEWS = {
 }
 
 
-@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("name", one_of(2, VIEWS))
 def test_views_that_call_them(name: str, database: Database) -> None:
     found = refreshes_of(view(VIEWS[name], "id"), database, 12)
     assert found.get("overwrite", 0) + found.get("merge", 0) + found.get("append", 0) > found.get("full", 0), found
