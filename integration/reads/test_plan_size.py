@@ -37,11 +37,7 @@ MOST = {
 
 @pytest.fixture(
     scope="module",
-    params=[
-        pytest.param((*case, most), marks=[] if (most, *case) == (4, "column", "small") else [pytest.mark.long])
-        for most in (4, 8)
-        for case in MOST
-    ],
+    params=[pytest.param((*case, most), marks=[pytest.mark.long]) for most in (4, 8) for case in MOST],
 )
 def sizes(users_lake: LakeProject, request: pytest.FixtureRequest) -> tuple[tuple[str, str], list[dict[int, PlanSize]]]:
     """Return the sizes of fresh and of stale reads of joins, by the number of base tables: 1, 2, 4, or also 8."""

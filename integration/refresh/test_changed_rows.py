@@ -369,6 +369,7 @@ MANY_REWRITTEN = {
 }
 
 
+@pytest.mark.long
 def test_few_of_many_rows_that_are_written_again_pass_a_where(lake: LakeProject) -> None:
     """A group comes, one goes, a row changes to -0.0, and one that passes no WHERE changes too."""
     names = {name: f"lake.{lake.schema}.{name}_rewritten" for name in ("sold", "shops", "parts")}

@@ -55,6 +55,7 @@ def scattered(monkeypatch: pytest.MonkeyPatch) -> None:
     take_storage_for_scattered(monkeypatch)
 
 
+@pytest.mark.long
 def test_rows_are_written_again_beside_others(lake: LakeProject, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = built(lake, "anew_", {"facts": FACTS}, VIEWS, [*VIEWS])
     said = recorded(monkeypatch)
