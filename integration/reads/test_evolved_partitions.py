@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from integration.support.following import named_in_turn
+from integration.support.following import in_turn
 from integration.support.lake import LakeProject
 from integration.support.stitched import stale_keys
 
@@ -39,7 +39,7 @@ def test_a_column_that_came_again(lake: LakeProject) -> None:
 
 
 @pytest.mark.parametrize("version", [2, pytest.param(1, marks=pytest.mark.long)])
-@pytest.mark.parametrize("evolution", named_in_turn(EVOLUTIONS, 2))
+@pytest.mark.parametrize("evolution", in_turn(EVOLUTIONS, 2))
 def test_a_file_of_an_older_spec(lake: LakeProject, evolution: str, version: int) -> None:
     alters, select, expected = EVOLUTIONS[evolution]
     name = f"{evolution.replace(' ', '_')}_{version}"

@@ -37,7 +37,7 @@ MOST = {
 
 @pytest.fixture(
     scope="module",
-    params=[pytest.param((*case, most), marks=[pytest.mark.long]) for most in (4, 8) for case in MOST],
+    params=[(*case, most) for most in (4, 8) for case in MOST],
 )
 def sizes(users_lake: LakeProject, request: pytest.FixtureRequest) -> tuple[tuple[str, str], list[dict[int, PlanSize]]]:
     """Return the sizes of fresh and of stale reads of joins, by the number of base tables: 1, 2, 4, or also 8."""
@@ -71,6 +71,7 @@ def _size(lake: LakeProject, view: str, state: str) -> PlanSize:
     return size
 
 
+@pytest.mark.long
 def test_the_plan_grows_with_the_tables(sizes: tuple[tuple[str, str], list[dict[int, PlanSize]]]) -> None:
     case, found = sizes
     for state, most in zip(found, MOST[case], strict=True):

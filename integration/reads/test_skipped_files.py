@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from benchmarks.parts.scans import last_execution, splits_read
-from integration.support.following import named_in_turn
+from integration.support.following import in_turn
 from integration.support.lake import LakeProject
 
 ROWS = (
@@ -53,7 +53,7 @@ def tables(users_lake: LakeProject) -> dict[str, str]:
     return names
 
 
-@pytest.mark.parametrize("name", named_in_turn(CASES, 2))
+@pytest.mark.parametrize("name", in_turn(CASES, 2))
 def test_other_files_are_not_opened(users_lake: LakeProject, tables: dict[str, str], name: str) -> None:
     lake, table, view = users_lake, tables[name], users_lake.view(f"skipping_{name}")
     assert files_read(view, table) == 0

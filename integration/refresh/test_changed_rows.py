@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from benchmarks.parts.scans import last_execution, scanned_since
 from dbt.adapters.icebergmv.maintenance.planning import cost, write
 from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts
-from integration.support.following import CUSTOMERS, among, assert_follows, built, named_in_turn
+from integration.support.following import CUSTOMERS, among, assert_follows, built, in_turn
 from integration.support.lake import LakeProject
 
 JOINED = "from {orders} o join {customers} c on o.customer = c.id"
@@ -142,7 +142,7 @@ def other_tables(lake: LakeProject) -> dict[str, str]:
     return built(lake, "other_", TABLES, VIEWS, OTHERS)
 
 
-@pytest.mark.parametrize("change", named_in_turn(ROUNDS, 6))
+@pytest.mark.parametrize("change", in_turn(ROUNDS, 6))
 def test_what_is_reached_is_refreshed(lake: LakeProject, tables: dict[str, str], change: str) -> None:
     expected = among(ROUNDS[change], IN_EVERY_RUN)
     assert_follows(lake, tables, expected, expected[1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from integration.support.following import assert_follows, built, named_in_turn
+from integration.support.following import assert_follows, built, in_turn
 from integration.support.lake import LakeProject
 from integration.support.said import recorded
 
@@ -93,7 +93,7 @@ def tables(lake: LakeProject) -> dict[str, str]:
     return built(lake, "listed_", TABLES, SELECTS, SELECTS)
 
 
-@pytest.mark.parametrize("change", named_in_turn(ROUNDS, 4))
+@pytest.mark.parametrize("change", in_turn(ROUNDS, 4))
 def test_few_groups_are_merged_as_literals(
     lake: LakeProject, tables: dict[str, str], change: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from integration.support.following import named_in_turn
+from integration.support.following import in_turn
 from integration.support.lake import LakeProject
 
 _BOUGHT = "exists (select 1 from {orders} o where o.customer = c.id)"
@@ -48,7 +48,7 @@ def tables(lake: LakeProject) -> dict[str, str]:
     return names
 
 
-@pytest.mark.parametrize("change", named_in_turn(ROUNDS, 3))
+@pytest.mark.parametrize("change", in_turn(ROUNDS, 3))
 def test_groups_are_replaced(change: str, lake: LakeProject, tables: dict[str, str]) -> None:
     lake.sql(ROUNDS[change].format(**tables))
     found = {name: response["refresh_kind"] for name, response in lake.run("--select", *VIEWS).items()}

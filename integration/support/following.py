@@ -45,21 +45,19 @@ def filled(
     return names
 
 
-def in_turn(changes: Sequence[T], first: int) -> list[Any]:
-    """Return changes as parameters of a test; all but the first few are for `make long`."""
-    return [
-        pytest.param(one, id=str(n), marks=[pytest.mark.long] if n >= first else []) for n, one in enumerate(changes)
-    ]
+def in_turn(changes: Iterable[T], first: int) -> list[Any]:
+    """Return changes, or their names, as parameters of a test; all but the first few are for `make long`."""
+    return [_parameter(n, one, n >= first) for n, one in enumerate(changes)]
 
 
-def named_in_turn(names: Iterable[str], first: int) -> list[Any]:
-    """Return the names of changes as parameters of a test; all but the first few are for `make long`."""
-    return [pytest.param(one, marks=[pytest.mark.long] if n >= first else []) for n, one in enumerate(names)]
+def except_later(changes: Iterable[T], later: Collection[T]) -> list[Any]:
+    """Return changes, or their names, as parameters of a test; those that come `later` are for `make long`."""
+    return [_parameter(n, one, one in later) for n, one in enumerate(changes)]
 
 
-def except_later(names: Iterable[str], later: Collection[str]) -> list[Any]:
-    """Return the names of changes as parameters of a test; those that come `later` are for `make long`."""
-    return [pytest.param(one, marks=[pytest.mark.long] if one in later else []) for one in names]
+def _parameter(number: int, one: object, is_later: bool) -> Any:
+    name = one if isinstance(one, str) else str(number)
+    return pytest.param(one, id=name, marks=[pytest.mark.long] if is_later else [])
 
 
 def among(change: Change, views: Collection[str]) -> Change:

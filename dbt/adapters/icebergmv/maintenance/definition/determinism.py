@@ -24,19 +24,14 @@ _METADATA_COLUMNS = frozenset(
 _GENERATED_COLUMNS = frozenset(["col", "pos", "key", "value", "id"])
 _GENERATED = re.compile(r"col\d+$")
 
-# Calls that are grammar in Spark, or are listed under another name.
+# Calls that are grammar in Spark, hints of joins among them, or are listed under another name.
 _GRAMMAR_WORDS = """
     cast try_cast extract timestampadd timestampdiff dateadd datediff date_diff overlay position trim values struct
     filter exists in percentile_cont percentile_disc decimal char varchar array map interval unpivot pivot columns
     rollup cube set all any some if case row using
+    broadcast broadcastjoin mapjoin merge mergejoin shufflemerge shuffle_hash shuffle_replicate_nl
 """
 _GRAMMAR = frozenset(_GRAMMAR_WORDS.split())
-_HINTS = frozenset(
-    [
-        *("broadcast", "broadcastjoin", "mapjoin", "merge", "mergejoin", "shufflemerge"),
-        *("shuffle_hash", "shuffle_replicate_nl"),
-    ]
-)
 _PARSED = frozenset(
     name.lower()
     for names in (exp.FUNCTION_BY_NAME, PARSER.FUNCTIONS, PARSER.FUNCTION_PARSERS, PARSER.NO_PAREN_FUNCTION_PARSERS)
@@ -111,7 +106,7 @@ def _names(tokens: Sequence[Token]) -> Iterator[tuple[str, bool]]:
 def function_of_others(tokens: Sequence[Token]) -> str | None:
     """Return which function of other databases the parser knows, and Spark does not: it can only be user-defined."""
     for name, _ in _names(tokens):
-        if name in _PARSED and not (name in FUNCTIONS or name in _GRAMMAR or name in _HINTS):
+        if name in _PARSED and name not in FUNCTIONS and name not in _GRAMMAR:
             return f"{name}() is a user-defined function with the name of one that other databases have"
     return None
 

@@ -31,7 +31,7 @@ from dbt.adapters.icebergmv.maintenance.definition.merged_states import (
     State,
     StateKind,
 )
-from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse, parse_expression
+from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, means, parse, parse_expression
 from dbt.adapters.icebergmv.maintenance.definition.row_states import Argument, argument_of, magnitude_of, ungrouped
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
 from dbt.adapters.icebergmv.maintenance.definition.rules.grouping import is_aggregate
@@ -247,9 +247,7 @@ class ItemReader:
         start, end = self._item_tokens(item)
         if isinstance(item, exp.Alias):
             end -= 2 if self._tokens[end - 2].token_type == TokenType.ALIAS else 1
-        # A text alone may be read as a statement: `desc` is a column.
-        found = parse(f"SELECT {self._text(start, end)}")
-        if isinstance(found, NotParsed) or found.tree.expressions != [item.unalias()]:
+        if not means(self._text(start, end), item.unalias()):
             raise _NotMerged
         return start, end
 

@@ -145,6 +145,15 @@ def _is_of_a_view(select: exp.Select) -> bool:
     return from_ is not None and isinstance(from_.this, exp.Subquery) and from_.this.alias == VIEW_ALIAS
 
 
+def means(text: str, node: exp.Expr) -> bool:
+    """Return whether the text of an item of a SELECT list is a node of a syntax tree, and nothing more.
+
+    A text alone may be read as a statement: `desc` is a column.
+    """
+    found = parse(f"SELECT {text}")
+    return isinstance(found, ParsedSql) and found.tree.expressions == [node]
+
+
 def parse_expression(sql: str) -> exp.Expr:
     """Return the syntax tree of an expression of our own. Raises SqlglotError where sqlglot cannot parse it."""
     return sqlglot.parse_one(sql, dialect=_SPARK)

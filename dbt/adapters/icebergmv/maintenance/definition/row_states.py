@@ -16,7 +16,7 @@ from dbt.adapters.icebergmv.maintenance.definition.column_lists import read_in_f
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import StateKind
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
-from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, means, parse
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import is_below, is_one_aggregate
 from dbt.adapters.icebergmv.maintenance.definition.table_references import REFERENCE_INDEX
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
@@ -92,8 +92,7 @@ def argument_of(call: exp.Expr, text: str, condition: str, magnitude: str) -> Ar
 
 def _means(text: str, node: exp.Expr) -> bool:
     """Return whether a text in parentheses is a node of the syntax tree, and nothing more."""
-    found = parse(f"SELECT ({text})")
-    return isinstance(found, ParsedSql) and found.tree.expressions == [exp.Paren(this=node.copy())]
+    return means(f"({text})", exp.Paren(this=node.copy()))
 
 
 def ungrouped(

@@ -17,7 +17,7 @@ from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunctio
 from dbt.adapters.icebergmv.maintenance.sql.snapshots import table_at
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type, spark_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource
-from dbt.adapters.icebergmv.maintenance.status.column_shapes import shape
+from dbt.adapters.icebergmv.maintenance.status.column_shapes import are_of_one_type, shape
 
 
 def pinned_query(
@@ -164,7 +164,7 @@ def _bridge(wanted: Schema, stored: Schema | None, *, hides_renamed: bool = Fals
     for field in wanted.fields:
         old, name = before.get(field.field_id), identifier(field.name)
         value = "NULL" if old is None else identifier(old.name)
-        if old is None or shape(old)[2] != shape(field)[2]:
+        if old is None or not are_of_one_type(old, field):
             value = f"CAST({value} AS {ddl_type(field.field_type)})"
         if hides_renamed and old is not None and old.name != field.name:
             value = f"element_at(array({value}), 1)"

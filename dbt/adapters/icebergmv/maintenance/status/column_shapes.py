@@ -11,6 +11,11 @@ def shape(field: NestedField) -> tuple[int, str, IcebergType]:
     return (field.field_id, field.name, _without_comments(field.field_type))
 
 
+def are_of_one_type(old: NestedField, new: NestedField) -> bool:
+    """Return whether two columns have the same type, comments in it aside."""
+    return _without_comments(old.field_type) == _without_comments(new.field_type)
+
+
 def _without_comments(type_: IcebergType) -> IcebergType:
     """Return a type whose nested fields have no comments, to compare it with another one."""
     match type_:
@@ -40,6 +45,6 @@ def can_bridge(wanted: Schema, stored: Schema | None) -> bool:
         if old is None:
             if field.initial_default is not None:
                 return False
-        elif not field.field_type.is_primitive and shape(old)[2] != shape(field)[2]:
+        elif not (field.field_type.is_primitive or are_of_one_type(old, field)):
             return False
     return True

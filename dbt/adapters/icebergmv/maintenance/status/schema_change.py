@@ -6,7 +6,7 @@ from collections.abc import Set
 
 from pyiceberg.schema import Schema
 
-from dbt.adapters.icebergmv.maintenance.status.column_shapes import shape
+from dbt.adapters.icebergmv.maintenance.status.column_shapes import are_of_one_type, shape
 
 
 def changed_meaning(before: Schema, now: Schema, mentions: Set[str], by_shape: bool) -> str | None:
@@ -32,7 +32,7 @@ def changed_meaning(before: Schema, now: Schema, mentions: Set[str], by_shape: b
                 return f"has a new column {field.name}, a name that the SELECT mentions"
         elif (name in mentions or every_column) and old.field_id != field.field_id:
             return f"has another column behind the name {field.name}"
-        elif (name in mentions or every_column) and shape(old)[2] != shape(field)[2]:
+        elif (name in mentions or every_column) and not are_of_one_type(old, field):
             return f"has another type for its column {field.name}: {field.field_type}, and was {old.field_type}"
         elif (name in mentions or every_column) and field.required and not old.required:
             return f"has no NULL in its column {field.name} any more"
