@@ -17,19 +17,14 @@ from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import references_to_ask, references_to_filter
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
-from tests.support.bare_tables import bare_table
-from tests.support.bases import COLUMNS, analysed, change, partition_rows, sized, status
-from tests.support.stub_catalog import StubCatalog
+from tests.support.bases import analysed, change, partition_rows, sized, status, two_tables
 
 JOINED = analysed("SELECT t.region, sum(t.v) AS s FROM t JOIN u ON t.id = u.id WHERE u.region = 'x' GROUP BY t.region")
 TWICE = analysed("SELECT t.v FROM t JOIN u ON t.id = u.id WHERE u.region = 'x' UNION ALL SELECT v FROM t")
 FRESH = change(status="fresh")
-BASES = BaseTables(
-    StubCatalog({}, {f"ns.{t}": bare_table(t, {c: kind for c, (kind, _) in COLUMNS.items()}, (), (1, 2)) for t in "tu"})
-)
+BASES = two_tables()
 QUESTION = "SELECT DISTINCT `u`.`id` FROM `lake`.`ns`.`u` VERSION AS OF 2 AS `u` WHERE (u.region = 'x'\n) LIMIT 10001"
 
 

@@ -22,21 +22,16 @@ from dbt.adapters.icebergmv.maintenance.planning.row_changes import changed_rows
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk, references_to_ask, references_to_list
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange
 from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
 from dbt.adapters.icebergmv.maintenance.status.status import MaterializedViewStatus
-from tests.support.bare_tables import bare_table
-from tests.support.bases import COLUMNS, analysed, change, partition_rows, sized, status
-from tests.support.stub_catalog import StubCatalog
+from tests.support.bases import analysed, change, partition_rows, sized, status, two_tables
 
 BY_REGION = analysed("SELECT u.region, sum(t.v) AS s FROM t JOIN u ON t.id = u.id GROUP BY u.region")
 FRESH = change(status="fresh")
 FILES = replace(change([TupleDomain.all()], unit="file"), changed_rows=2000)
 RENAMED = status(sized(FRESH, 5_000_000), sized(FILES, 1000, "u", 1))
-BASES = BaseTables(
-    StubCatalog({}, {f"ns.{t}": bare_table(t, {c: kind for c, (kind, _) in COLUMNS.items()}, (), (1, 2)) for t in "tu"})
-)
+BASES = two_tables()
 SEVEN = ListedRows({"id": "int"}, ((7,),), (1,))
 Rows = Sequence[Sequence[object]]
 

@@ -18,13 +18,10 @@ from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.reached_rows import Reaching
 from dbt.adapters.icebergmv.maintenance.planning.to_ask import ToAsk
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 from dbt.adapters.icebergmv.maintenance.status.view_config import RefreshPolicy
-from tests.support.bare_tables import bare_table
-from tests.support.bases import COLUMNS, analysed, change, partition_rows, sized
-from tests.support.stub_catalog import StubCatalog
+from tests.support.bases import analysed, change, partition_rows, sized, two_tables
 
 COUNTS = analysed("SELECT n, count(*) AS c FROM (SELECT region, count(*) AS n FROM t GROUP BY region) q GROUP BY n")
 SAME = analysed("SELECT count(*) AS c FROM (SELECT id, v FROM t INTERSECT SELECT id, v FROM u) q")
@@ -35,9 +32,7 @@ DAY = change([partition_rows([("identity", "d")], (10,))])
 REGION = change([partition_rows([("identity", "region")], (None,))])
 MERGES = PlanRequest("auto", merges=True)
 EU = (TupleDomain.where({ColumnKey("icebergmv_row_0"): Domain.of("EU", None)}),)
-BASES = BaseTables(
-    StubCatalog({}, {f"ns.{t}": bare_table(t, {c: kind for c, (kind, _) in COLUMNS.items()}, (), (1, 2)) for t in "tu"})
-)
+BASES = two_tables()
 
 
 class Asked:

@@ -9,16 +9,11 @@ import pytest
 from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts
 from dbt.adapters.icebergmv.maintenance.planning.scalar_values import SAME, moved_rows
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
-from tests.support.bare_tables import bare_table
-from tests.support.bases import COLUMNS, analysed, change, sized, status
-from tests.support.stub_catalog import StubCatalog
+from tests.support.bases import analysed, change, sized, status, two_tables
 
 SQL = "SELECT t.id, t.d FROM t WHERE t.d > (SELECT max(u.region) FROM u)"
 DEFINITION = analysed(SQL)
-BASES = BaseTables(
-    StubCatalog({}, {f"ns.{t}": bare_table(t, {c: kind for c, (kind, _) in COLUMNS.items()}, (), (1, 2)) for t in "tu"})
-)
+BASES = two_tables()
 CHANGED = status(sized(change(status="fresh"), 5_000_000), sized(change([TupleDomain.all()]), 1000, "u", 1))
 
 

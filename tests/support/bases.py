@@ -15,11 +15,12 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import partition_domain
-from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, IcebergSource
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, BaseTables, IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus, MaterializedViewStatus
 from tests.support.analysis import analysed_in
 from tests.support.bare_tables import bare_table
+from tests.support.stub_catalog import StubCatalog
 
 COLUMNS: dict[str, tuple[IcebergType, str]] = {
     "id": (IntegerType(), "int"),
@@ -86,3 +87,9 @@ def sized(changed: TableChange, rows: int, name: str = "t", index: int = 0) -> B
 
 def status(*bases: BaseTableStatus) -> MaterializedViewStatus:
     return MaterializedViewStatus(bases)
+
+
+def two_tables() -> BaseTables:
+    """Return the tables t and u of the schema ns, which have COLUMNS and two snapshots."""
+    fields = {name: kind for name, (kind, _) in COLUMNS.items()}
+    return BaseTables(StubCatalog({}, {f"ns.{table}": bare_table(table, fields, (), (1, 2)) for table in "tu"}))
