@@ -302,6 +302,8 @@ def _lost(select: exp.Select, sources: Sources, columns: Sequence[TrackedColumn]
     """Return the occurrences that nothing tracks any more behind this SELECT, with the clause that is to blame."""
     before = {t.occurrence for slot in sources.slots for t in slot.column.tracks if not t.is_of_literal}
     lost = before - {t.occurrence for column in columns for t in column.tracks if not t.is_of_literal}
+    if not lost:
+        return {}
     partitions = partitions_of_windows(select)
     if partitions:
         reason = windows_in_the_way(partitions)

@@ -52,10 +52,9 @@ def partitions_of_windows(select: exp.Select) -> list[list[exp.Expr]]:
 
 def windows_in_the_way(partitions: Sequence[Sequence[exp.Expr]]) -> str:
     """Return why nothing that a SELECT lists is followed through its windows, of which there is one at least."""
-    texts = [{expression.sql() for expression in partition} for partition in partitions]
-    if not all(texts):
+    if not all(partitions):
         return "a window over all rows"
-    if not set.intersection(*texts):
+    if not frozenset.intersection(*map(frozenset, partitions)):
         return "windows that are partitioned by different columns"
     return "a window that is not partitioned by a key of it in the SELECT list"
 
