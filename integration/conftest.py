@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from dbt.adapters.factory import reset_adapters
 from dbt_common.behavior_flags import BehaviorFlagRendered
+from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv.maintenance.planning import cost, last_refreshes
 from integration.support.lake import HadoopLakeProject, LakeProject
@@ -142,7 +143,9 @@ def lake(
         made = LakeProject(folder, {**target, "warehouse": str(warehouse)})
     assert made.dbt("debug").success
     made.sql(f"CREATE NAMESPACE IF NOT EXISTS lake.`{target['schema']}`")
+    settings = SparkSession.active().conf.getAll
     yield made
+    assert SparkSession.active().conf.getAll == settings, "a test must give the session its settings back"
     # `dbt debug` registers an adapter that knows its profile alone; dbt's own fixtures would take it over.
     reset_adapters()
 

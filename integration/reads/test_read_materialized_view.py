@@ -15,6 +15,7 @@ from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, NotRea
 from dbt.adapters.icebergmv.maintenance.stitching.current_rows import current_query
 from dbt.adapters.icebergmv.reading import read_materialized_view
 from integration.support.lake import LakeProject
+from integration.support.spark_settings import with_settings
 
 
 class Sales:
@@ -86,12 +87,9 @@ def plan_of(query: str) -> str:
 
 def files(frame: DataFrame) -> dict[str, int]:
     """Return how many data files the scans of each table read, by the end of the table's name."""
-    frame.sparkSession.conf.set("spark.sql.adaptive.enabled", "false")
-    try:
+    with with_settings({"spark.sql.adaptive.enabled": "false"}, frame.sparkSession):
         again = frame.select("*")
         again.collect()
-    finally:
-        frame.sparkSession.conf.unset("spark.sql.adaptive.enabled")
     leaves = again._jdf.queryExecution().executedPlan().collectLeaves()
     counts: Counter[str] = Counter()
     for scan in (leaves.apply(i) for i in range(leaves.size())):

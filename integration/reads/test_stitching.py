@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from integration.support.lake import LakeProject
 from integration.support.requests import names_of_tests
+from integration.support.spark_settings import with_settings
 from integration.support.stitched import stale_keys
 
 DAILY = "select region, day, count(*) as n, sum(amount) as total from {t} group by region, day"
@@ -175,11 +176,10 @@ def test_fail_over_columns_of_every_kind(lake: LakeProject, orders: str) -> None
     lake.run("--select", "failing_kinds")
     assert lake.sql(f"SELECT count(m), count(s), count(u) FROM {lake.view('failing_kinds')}") == [(60, 60, 60)]
     lake.sql(CHANGES["insert"].format(t=orders))
-    lake.sql("SET spark.sql.ansi.enabled = true")
-    for where in ("m IS NULL", "m[1] IS NOT NULL", "s.x = 7", "u = X'01'", "region IS NULL", "b IS NULL", "b"):
-        with pytest.raises(PySparkException, match="failing_kinds is stale"):
-            lake.sql(f"SELECT region FROM {lake.view('failing_kinds')} WHERE {where}")
-    lake.sql("SET spark.sql.ansi.enabled = false")
+    with with_settings({"spark.sql.ansi.enabled": "true"}):
+        for where in ("m IS NULL", "m[1] IS NOT NULL", "s.x = 7", "u = X'01'", "region IS NULL", "b IS NULL", "b"):
+            with pytest.raises(PySparkException, match="failing_kinds is stale"):
+                lake.sql(f"SELECT region FROM {lake.view('failing_kinds')} WHERE {where}")
 
 
 @pytest.mark.long

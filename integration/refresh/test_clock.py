@@ -21,6 +21,7 @@ from dbt.adapters.icebergmv.maintenance.status.clock import clock_of, utc_now
 from dbt.adapters.icebergmv.maintenance.status.refresh_request import RefreshRequest
 from dbt.adapters.icebergmv.maintenance.status.session_settings import TIME_ZONE
 from integration.support.lake import LakeProject
+from integration.support.spark_settings import with_settings
 
 VIEWS = {
     "by_region": "select region, count(*) as n, sum(v) as s from {e} "
@@ -185,18 +186,13 @@ def test_the_clock_goes_back(days: Days) -> None:
     "zone", ["UTC", "America/New_York", "Asia/Kolkata", "Etc/GMT+12", "Pacific/Kiritimati", "-11:00", "+05:45"]
 )
 def test_the_clock_is_that_of_spark(zone: str, lake: LakeProject) -> None:
-    session = SparkSession.active()
-    before = session.conf.get(TIME_ZONE) or ""
-    session.conf.set(TIME_ZONE, zone)
-    try:
+    with with_settings({TIME_ZONE: zone}):
         early = clock_of({TIME_ZONE: zone}, utc_now())
         ((date, time, wall),) = lake.sql(
             "select string(current_date), date_format(to_utc_timestamp(string(localtimestamp()), current_timezone()), "
             "'yyyy-MM-dd HH:mm:ss.SSSSSS') || 'Z', date_format(localtimestamp(), 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
         )
         late = clock_of({TIME_ZONE: zone}, utc_now())
-    finally:
-        session.conf.set(TIME_ZONE, before)
     assert early is not None
     assert late is not None
     assert early["date"] <= date <= late["date"]

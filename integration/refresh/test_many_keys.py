@@ -10,6 +10,7 @@ import yaml
 
 from integration.support.following import among, assert_follows, built, except_later
 from integration.support.lake import LakeProject
+from integration.support.spark_settings import with_settings
 
 NAMED = "{facts} f join {names} n on f.customer = n.id"
 VIEWS = {
@@ -100,9 +101,8 @@ def ansi(lake: LakeProject) -> Iterator[None]:
     for target in settings["p"]["outputs"].values():
         target.setdefault("server_side_parameters", {})["spark.sql.ansi.enabled"] = "true"
     profile.write_text(yaml.safe_dump(settings))
-    lake.sql("SET spark.sql.ansi.enabled = true")
-    yield
-    lake.sql("SET spark.sql.ansi.enabled = false")
+    with with_settings({"spark.sql.ansi.enabled": "true"}):
+        yield
     profile.write_text(kept)
 
 

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv.maintenance.status.session_settings import TIME_ZONE
 from integration.support.lake import LakeProject
-from integration.support.spark_settings import SPARK
+from integration.support.spark_settings import SPARK, with_settings
 
 ZONE = "Europe/Berlin"
 VIEWS = {
@@ -31,7 +30,14 @@ HOURS = (
 
 
 @pytest.fixture(scope="module")
-def zoned(lake: LakeProject, warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LakeProject]:
+def zone(lake: LakeProject) -> Iterator[str]:
+    """The time zone of the session that the tests' statements and dbt's share."""
+    with with_settings({TIME_ZONE: ZONE}):
+        yield ZONE
+
+
+@pytest.fixture(scope="module")
+def zoned(lake: LakeProject, zone: str, warehouse: Path, tmp_path_factory: pytest.TempPathFactory) -> LakeProject:
     """A lake whose statements, dbt's and the test's, run in another session time zone."""
     target: dict[str, Any] = {
         "type": "icebergmv",
@@ -40,12 +46,8 @@ def zoned(lake: LakeProject, warehouse: Path, tmp_path_factory: pytest.TempPathF
         "schema": lake.schema,
         "warehouse": str(warehouse),
         "threads": 1,
-        "server_side_parameters": {**SPARK, TIME_ZONE: ZONE},
+        "server_side_parameters": {**SPARK, TIME_ZONE: zone},
     }
-    session = SparkSession.active()
-    before = session.conf.get(TIME_ZONE)
-    assert before is not None
-    session.conf.set(TIME_ZONE, ZONE)
     made = LakeProject(tmp_path_factory.mktemp("zoned") / "project", target)
     names = {"e": f"lake.{lake.schema}.events", "d": f"lake.{lake.schema}.days"}
     made.sql(
@@ -57,8 +59,7 @@ def zoned(lake: LakeProject, warehouse: Path, tmp_path_factory: pytest.TempPathF
     for name, sql in VIEWS.items():
         made.model(name, sql.format(**names))
     made.run()
-    yield made
-    session.conf.set(TIME_ZONE, before)
+    return made
 
 
 CHANGES = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
 
 from pyspark.sql import SparkSession
 
@@ -39,11 +39,25 @@ SPARK = {
 
 
 @contextmanager
-def as_users_run_it() -> Iterator[None]:
+def with_settings(settings: Mapping[str, str], session: SparkSession | None = None) -> Iterator[None]:
+    """Run with other settings of a session, the active one if none is given; afterwards they are as before.
+
+    dbt would leave a session whose settings are not those of its profile, and so would not share one with the test.
+    """
+    conf = (session or SparkSession.active()).conf
+    before: dict[str, str | None] = {key: conf.get(key, None) for key in settings}
+    for key, value in settings.items():
+        conf.set(key, value)
+    try:
+        yield
+    finally:
+        for key, former in before.items():
+            if former is None:
+                conf.unset(key)
+            else:
+                conf.set(key, former)
+
+
+def as_users_run_it() -> AbstractContextManager[None]:
     """Run queries as the product does: with generated code, adaptive execution and several partitions."""
-    conf = SparkSession.active().conf
-    for key, value in _AS_USERS_RUN_IT.items():
-        conf.set(key, value)
-    yield
-    for key, value in _BRIEF.items():
-        conf.set(key, value)
+    return with_settings(_AS_USERS_RUN_IT)
