@@ -43,6 +43,8 @@ class Environment:
     python: str
     resolution: str
     bounds: tuple[str, ...] = ()
+    more: tuple[str, ...] = ()
+    """What users may have installed beside."""
 
     @property
     def folder(self) -> Path:
@@ -73,6 +75,7 @@ ENVIRONMENTS = (
     Environment("lowest", "3.10", "lowest-direct"),
     Environment("spark-4.0", "3.12", "highest", ("pyspark<4.1",)),
     Environment("newest", "3.13", "highest"),
+    Environment("compiled", "3.12", "highest", more=("sqlglot[c]",)),
 )
 
 
@@ -148,7 +151,7 @@ def _install(environment: Environment) -> list[list[str]]:
             str(environment.folder),
         ],
         _uv("install", "--quiet", *python, "--requirement", locked),
-        _uv("install", "--quiet", *python, "--constraint", locked, *TOOLS),
+        _uv("install", "--quiet", *python, "--constraint", locked, *TOOLS, *environment.more),
         _uv("install", "--quiet", *python, "--no-deps", "--editable", "."),
     ]
 

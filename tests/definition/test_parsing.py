@@ -196,6 +196,28 @@ def test_words_that_spark_reads_otherwise(sql: str, *, is_understood: bool) -> N
     assert isinstance(parse(sql), ParsedSql if is_understood else NotParsed)
 
 
+@pytest.mark.parametrize(
+    ("sql", "read"),
+    [
+        ("SELECT + + k, -+k, k + +k, 2 * +k FROM t", "SELECT p(p(k)), -p(k), k + p(k), 2 * p(k) FROM t"),
+        ("SELECT x DIV + y, x[+1], +~k FROM t", "SELECT x DIV p(y), x[p(1)], p(~k) FROM t"),
+        ("SELECT k BETWEEN + 1 AND +2 FROM t WHERE +k = +1", "SELECT k BETWEEN p(1) AND p(2) FROM t WHERE p(k) = p(1)"),
+        ("SELECT date + 1, k + 1, (k) + 1, m[1] + 1, 'a' + 1 FROM t", None),
+        ("SELECT d + INTERVAL '1' DAY '2' HOUR FROM t", "SELECT d + INTERVAL '1' DAY + INTERVAL '2' HOUR FROM t"),
+        ("SELECT list[0], q.array[1], `list`[2], SORT_ARRAY(k)[0], list, array FROM t", None),
+    ],
+)
+def test_signs_and_columns_that_sqlglot_reads_otherwise(sql: str, read: str | None) -> None:
+    found = parse(sql)
+    assert isinstance(found, ParsedSql)
+    assert found.tree.sql(dialect="spark").replace("POSITIVE(", "p(") == (read or sql)
+
+
+@pytest.mark.parametrize("sql", ["SELECT ~~k FROM t", "SELECT ~+k FROM t", "SELECT k IS DISTINCT FROM + k FROM t"])
+def test_signs_that_are_not_understood(sql: str) -> None:
+    assert isinstance(parse(sql), NotParsed)
+
+
 def test_a_plus_makes_a_number_of_a_text() -> None:
     found = parse("SELECT +k AS kk, -k AS mk, 1 + k AS sum FROM t GROUP BY + k")
     assert isinstance(found, ParsedSql)

@@ -6,7 +6,7 @@ import pytest
 from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 
-from dbt.adapters.icebergmv.maintenance.definition.parsing import PARSER, ParsedSql, parse
+from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parse
 from tests.support.shares import one_of
 
 PLACES = (
@@ -19,14 +19,19 @@ PLACES = (
     "transform(xs, x -> x + ?)",
 )
 NAME = "zzq"
-VALUES = {"null", "true", "false", *(word.name.lower() for word in PARSER.NO_PAREN_FUNCTIONS)}
+VALUES = {"null", "true", "false", *(word.name.lower() for word in Spark.Parser.NO_PAREN_FUNCTIONS)}
 NO_COLUMNS = {
     *("anti", "cross", "except", "full", "inner", "intersect", "join", "lateral", "left", "minus", "natural", "on"),
     *("right", "semi", "union", "using", "any", "connect_by_root", "exists", "interval", "not", "prior"),
 }
 """Words that are no columns for Spark where they are alone, or nobody knows. In backticks they are names."""
 
-KNOWN = (Spark.Tokenizer.KEYWORDS, PARSER.FUNCTIONS, PARSER.FUNCTION_PARSERS, PARSER.NO_PAREN_FUNCTION_PARSERS)
+KNOWN = (
+    Spark.Tokenizer.KEYWORDS,
+    Spark.Parser.FUNCTIONS,
+    Spark.Parser.FUNCTION_PARSERS,
+    Spark.Parser.NO_PAREN_FUNCTION_PARSERS,
+)
 WORDS = sorted({w.lower() for words in KNOWN for w in words if w.isidentifier()} - VALUES - NO_COLUMNS)
 
 

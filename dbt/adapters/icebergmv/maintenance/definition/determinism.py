@@ -7,12 +7,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 from sqlglot import exp
+from sqlglot.dialects.spark import Spark
 from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.name_scopes import NameScopes
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
-from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT, PARSER
+from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import FUNCTIONS, known_of
 from dbt.adapters.icebergmv.maintenance.definition.user_functions import unknown_function
 
@@ -34,7 +35,10 @@ _GRAMMAR_WORDS = """
 _GRAMMAR = frozenset(_GRAMMAR_WORDS.split())
 _PARSED = frozenset(
     name.lower()
-    for names in (exp.FUNCTION_BY_NAME, PARSER.FUNCTIONS, PARSER.FUNCTION_PARSERS, PARSER.NO_PAREN_FUNCTION_PARSERS)
+    for names in (
+        *(exp.FUNCTION_BY_NAME, Spark.Parser.FUNCTIONS, Spark.Parser.FUNCTION_PARSERS),
+        Spark.Parser.NO_PAREN_FUNCTION_PARSERS,
+    )
     for name in names
 )
 """The functions, of whatever database, that have a node of their own in the tree."""

@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, reduce
 from itertools import pairwise
-from typing import ClassVar
 
 import sqlglot
 from sqlglot import exp
@@ -18,29 +17,14 @@ from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import VIEW_ALIAS
 from dbt.adapters.icebergmv.maintenance.definition.misreadings import misreading
+from dbt.adapters.icebergmv.maintenance.definition.tokens_for_parser import as_spark_reads, tokens_for_parser
 
 DIALECT = "spark"
 _DECIMAL = ("10", "0")
 """Precision and scale of a decimal type that does not say them (Spark SQL reference, "Data Types")."""
 
 
-class _Spark(Spark):
-    """Reads some texts as Spark does, and sqlglot does not.
-
-    `+x` is positive(x): of a text that is a number. sqlglot leaves the sign out. And `list[0]` and `array[0]` are of a
-    column of that name, where sqlglot makes a list of one number.
-    """
-
-    class Parser(Spark.Parser):  # type: ignore[misc,valid-type]
-        ARRAY_CONSTRUCTORS: ClassVar[dict[str, object]] = {}
-        UNARY_PARSERS: ClassVar = {
-            **Spark.Parser.UNARY_PARSERS,
-            TokenType.PLUS: lambda self: exp.Anonymous(this="positive", expressions=[self._parse_unary()]),
-        }
-
-
-_SPARK = _Spark()
-PARSER = _Spark.Parser
+_SPARK = Spark()
 _LONG_COMMENT = re.compile(r"--[^\r\n]*\\\n")
 _SWALLOWS = "Spark takes the line behind a comment that ends in a backslash for a part of the comment"
 
@@ -93,9 +77,10 @@ def parses_to(sql: str, tree: exp.Expr) -> bool:
 
 def _tree(sql: str, tokens: Sequence[Token]) -> exp.Expr:
     """Return the syntax tree of a text whose tokens are known. Raises what sqlglot raises."""
-    found = _SPARK.parser().parse(list(tokens), sql)
+    read = tokens_for_parser(tokens)
+    found = _SPARK.parser().parse(read, sql)
     only = found[0] if len(found) == 1 else None
-    return sqlglot.parse_one(sql, dialect=_SPARK) if only is None else only
+    return sqlglot.parse_one(sql, dialect=DIALECT) if only is None else as_spark_reads(only, read)
 
 
 def _with_fields(tree: exp.Expr) -> exp.Expr:
@@ -156,7 +141,7 @@ def means(text: str, node: exp.Expr) -> bool:
 
 def parse_expression(sql: str) -> exp.Expr:
     """Return the syntax tree of an expression of our own. Raises SqlglotError where sqlglot cannot parse it."""
-    return sqlglot.parse_one(sql, dialect=_SPARK)
+    return _tree(sql, _tokens(sql))
 
 
 def cast_type(to: exp.DataType) -> str:

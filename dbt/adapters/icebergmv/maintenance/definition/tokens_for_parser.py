@@ -1,0 +1,97 @@
+"""The tokens from which sqlglot makes the tree that Spark would make.
+
+sqlglot leaves the sign out of `+x`, which makes a number of a text, and makes lists of `list[0]` and `array[0]`, which
+are of a column of that name. A parser of our own is no way out: the compiled one (`sqlglot[c]`) has no subclasses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.tokens import Token, TokenType
+
+_MAKE_LISTS = Spark.Parser.ARRAY_CONSTRUCTORS.keys()
+_NAMES = {
+    TokenType.IDENTIFIER: TokenType.IDENTIFIER,
+    **dict.fromkeys([TokenType.VAR, TokenType.ARRAY, TokenType.LIST], TokenType.VAR),
+}
+"""The tokens of names, and what they are without another meaning."""
+
+_COLUMN = "\N{INFORMATION SEPARATOR ONE}"
+"""Ends the name of a column that would make a list."""
+
+# Behind one of them, and at the start, comes a value, and a plus is a sign. `read_as_tokens` knows of those that are
+# left out.
+_BEFORE_A_VALUE = frozenset(
+    [
+        *(TokenType.SELECT, TokenType.DISTINCT, TokenType.COMMA, TokenType.L_PAREN, TokenType.L_BRACKET),
+        *(TokenType.WHERE, TokenType.HAVING, TokenType.QUALIFY, TokenType.ON, TokenType.LIMIT, TokenType.OFFSET),
+        *(TokenType.GROUP_BY, TokenType.ORDER_BY, TokenType.PARTITION_BY, TokenType.INTERVAL),
+        *(TokenType.CASE, TokenType.WHEN, TokenType.THEN, TokenType.ELSE),
+        *(TokenType.AND, TokenType.OR, TokenType.NOT, TokenType.BETWEEN, TokenType.LIKE, TokenType.ILIKE),
+        *(TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.NULLSAFE_EQ),
+        *(TokenType.PLUS, TokenType.DASH, TokenType.STAR, TokenType.SLASH, TokenType.MOD, TokenType.DIV),
+        *(TokenType.DPIPE, TokenType.PIPE, TokenType.AMP, TokenType.CARET, TokenType.ARROW),
+    ]
+)
+
+
+def tokens_for_parser(tokens: Sequence[Token]) -> list[Token]:
+    """Return the tokens with two signs ~ for a plus that is a sign, and with marked names of columns.
+
+    `as_spark_reads` knows both in the tree. Raises ValueError where a sign ~ stands before such a sign.
+    """
+    return list(_read(tokens))
+
+
+def _read(tokens: Sequence[Token]) -> Iterator[Token]:
+    kind: TokenType | None = None
+    for number, token in enumerate(tokens):
+        before, kind = kind, token.token_type
+        if before == TokenType.TILDE and kind in (TokenType.TILDE, TokenType.PLUS):
+            raise ValueError("a sign ~ before another sign is not understood: use parentheses")
+        if kind == TokenType.PLUS and (before is None or before in _BEFORE_A_VALUE):
+            yield from [_as(token, TokenType.TILDE, token.text)] * 2
+        elif kind in _NAMES and token.text.upper() in _MAKE_LISTS and _is_before_bracket(tokens, number):
+            yield _as(token, _NAMES[kind], token.text + _COLUMN)
+        else:
+            yield token
+
+
+def _is_before_bracket(tokens: Sequence[Token], number: int) -> bool:
+    return number + 1 < len(tokens) and tokens[number + 1].token_type == TokenType.L_BRACKET
+
+
+def _as(token: Token, kind: TokenType, text: str) -> Token:
+    return Token(kind, text, token.line, token.col, token.start, token.end, token.comments)
+
+
+def as_spark_reads(tree: exp.Expr, read: Sequence[Token]) -> exp.Expr:
+    """Return the tree of `tokens_for_parser` with what they stand for. Raises ValueError where a sign is lost."""
+    if not _has_all_signs(tree, read):
+        raise ValueError("a sign + before a value is not understood here: leave it out, or write positive(...)")
+    marked = any(token.text.endswith(_COLUMN) for token in read)
+    signs = any(one.token_type == TokenType.TILDE for one in read)
+    return tree.transform(_as_written, copy=False) if marked or signs else tree
+
+
+def _as_written(node: exp.Expr) -> exp.Expr:
+    if isinstance(node, exp.Identifier) and node.name.endswith(_COLUMN):
+        node.set("this", node.name.removesuffix(_COLUMN))
+    if isinstance(node, exp.BitwiseNot) and isinstance(node.this, exp.BitwiseNot):
+        value = node.this.this.transform(_as_written, copy=False)
+        return exp.Anonymous(this="positive", expressions=[value])
+    return node
+
+
+def _has_all_signs(tree: exp.Expr, read: Sequence[Token]) -> bool:
+    """Return whether each plus is a sum, and each sum but those of the parts of an interval has one."""
+    kinds = [token.token_type for token in read]
+    pluses = kinds.count(TokenType.PLUS)
+    sums = sum(1 for _ in tree.find_all(exp.Add))
+    if sums == pluses:
+        return True
+    parts = sum(1 for _ in tree.find_all(exp.Interval)) - kinds.count(TokenType.INTERVAL)
+    return sums - max(parts, 0) == pluses
