@@ -90,8 +90,8 @@ def _has_all_signs(tree: exp.Expr, read: Sequence[Token]) -> bool:
     """Return whether each plus is a sum, and each sum but those of the parts of an interval has one."""
     kinds = [token.token_type for token in read]
     pluses = kinds.count(TokenType.PLUS)
-    sums = sum(1 for _ in tree.find_all(exp.Add))
-    if sums == pluses:
+    if not pluses:
         return True
+    sums = sum(1 for _ in tree.find_all(exp.Add))
     parts = sum(1 for _ in tree.find_all(exp.Interval)) - kinds.count(TokenType.INTERVAL)
     return sums - max(parts, 0) == pluses
