@@ -77,7 +77,7 @@ def parses_to(sql: str, tree: exp.Expr) -> bool:
 
 def _tree(sql: str, tokens: Sequence[Token]) -> exp.Expr:
     """Return the syntax tree of a text whose tokens are known. Raises what sqlglot raises."""
-    read = tokens_for_parser(tokens)
+    read = list(tokens_for_parser(tokens))
     found = _SPARK.parser().parse(read, sql)
     only = found[0] if len(found) == 1 else None
     return sqlglot.parse_one(sql, dialect=DIALECT) if only is None else as_spark_reads(only, read)

@@ -38,15 +38,11 @@ _BEFORE_A_VALUE = frozenset(
 )
 
 
-def tokens_for_parser(tokens: Sequence[Token]) -> list[Token]:
-    """Return the tokens with two signs ~ for a plus that is a sign, and with marked names of columns.
+def tokens_for_parser(tokens: Sequence[Token]) -> Iterator[Token]:
+    """Yield the tokens with two signs ~ for a plus that is a sign, and with marked names of columns.
 
-    `as_spark_reads` knows both in the tree. Raises ValueError where a sign ~ stands before such a sign.
+    `as_spark_reads` knows both in the tree. Raises ValueError where a sign ~ is before such a sign.
     """
-    return list(_read(tokens))
-
-
-def _read(tokens: Sequence[Token]) -> Iterator[Token]:
     kind: TokenType | None = None
     for number, token in enumerate(tokens):
         before, kind = kind, token.token_type
