@@ -41,6 +41,7 @@ def test_questions_in_vain_are_left_out_for_a_while(lake: LakeProject) -> None:
         lake.assert_equals_definition(name)
 
 
+@pytest.mark.long
 def test_groups_that_are_always_reached_are_merged_without_a_question(lake: LakeProject) -> None:
     """Where the next change reaches none, the rows that are there are written again; after that it is asked again."""
     name, base = "always_reached", f"lake.{lake.schema}.of_days"

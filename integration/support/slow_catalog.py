@@ -32,7 +32,7 @@ class SlowCatalog:
         self.shown: dict[str, str] = {}
         self._database = database
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     @property
     def settings(self) -> dict[str, str]:

@@ -16,7 +16,7 @@ PLACES = (
     *("? BETWEEN 1 AND 2", "v BETWEEN 1 AND ?", "? LIKE 'a'", "v LIKE ?", "if(?, v, ?)", "CASE WHEN ? THEN ? END"),
     *("CASE ? WHEN 1 THEN v ELSE ? END", "sum(?)", "count(?)", "max(?) FILTER (WHERE ? > 1)", "substr(?, 1, 2)"),
     *("sum(v) OVER (PARTITION BY ? ORDER BY v)", "date_add(d, ?)", "date_trunc('month', ?)", "extract(year FROM ?)"),
-    "transform(xs, x -> x + ?)",
+    *("transform(xs, x -> x + ?)", "q.? + v", "v - + ?", "f(+ ?)"),
 )
 NAME = "zzq"
 VALUES = {"null", "true", "false", *(word.name.lower() for word in Spark.Parser.NO_PAREN_FUNCTIONS)}

@@ -61,7 +61,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize("name", one_of(2, VIEWS))
+@pytest.mark.parametrize("name", one_of(4, VIEWS))
 def test_groups_are_replaced(name: str, database: Database) -> None:
     found = refreshes_of(view(VIEWS[name], "id"), database, 10)
     assert found.get("overwrite", 0) > found.get("full", 0), found

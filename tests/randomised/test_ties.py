@@ -18,13 +18,13 @@ from tests.randomised.ties import TiesAtRandom
 from tests.support.shares import one_of
 
 
-@pytest.mark.parametrize("name", one_of(5, SHOWN))
+@pytest.mark.parametrize("name", one_of(8, SHOWN))
 def test_a_value_that_is_only_shown_is_one_of_its_group(name: str, ties: TiesAtRandom) -> None:
     found = refreshes_of(SHOWN[name], ties, 6, breaks_ties=False)
     assert found["overwrite"] > found["full"], found
 
 
-@pytest.mark.parametrize("name", one_of(4, TOGETHER))
+@pytest.mark.parametrize("name", one_of(8, TOGETHER))
 def test_rows_that_show_one_group_show_one_value(name: str, ties: TiesAtRandom) -> None:
     found = refreshes_of(TOGETHER[name], ties, 12, breaks_ties=False)
     assert found["overwrite"] > found["full"], found
@@ -41,19 +41,19 @@ def test_rows_of_a_group_go_together_by_a_key_that_is_stored_besides(ties: TiesA
     assert found["overwrite"] > 3, found
 
 
-@pytest.mark.parametrize("name", one_of(5, CARRIED))
+@pytest.mark.parametrize("name", one_of(8, CARRIED))
 def test_other_rows_follow_from_one_value(name: str, ties: TiesAtRandom) -> None:
     found = refreshes_of(CARRIED[name], ties, 6, breaks_ties=False)
     assert found.keys() == {"full", "none"}, found
 
 
-@pytest.mark.parametrize("name", one_of(2, SORTED))
+@pytest.mark.parametrize("name", one_of(4, SORTED))
 def test_what_is_sorted_is_one_value_wherever_it_is(name: str, ties: TiesAtRandom) -> None:
     found = refreshes_of(SORTED[name], ties, 8, breaks_ties=False)
     assert found["overwrite"] > found["full"], found
 
 
-@pytest.mark.parametrize("name", one_of(5, NUMBERED))
+@pytest.mark.parametrize("name", one_of(8, NUMBERED))
 def test_rows_that_tie_in_a_window_follow_one_order(name: str, ties: TiesAtRandom) -> None:
     found = refreshes_of(NUMBERED[name], ties, 15, breaks_ties=False)
     assert found["overwrite"] > 4, found

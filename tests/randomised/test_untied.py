@@ -23,7 +23,7 @@ def test_rows_tie_no_longer(name: str) -> None:
     assert not may_tie(untied(ALL[name]))
 
 
-@pytest.mark.parametrize("name", one_of(3, ALL))
+@pytest.mark.parametrize("name", one_of(6, ALL))
 def test_every_order_gives_the_rows_of_one_order(name: str, ties: TiesAtRandom) -> None:
     sql, bags = ALL[name].replace("current_date", "DATE '2024-01-01'"), list[Bag]()
     for seed in range(6):
@@ -37,19 +37,19 @@ def test_every_order_gives_the_rows_of_one_order(name: str, ties: TiesAtRandom) 
     assert any(bags)
 
 
-@pytest.mark.parametrize("name", one_of(3, ROWS))
+@pytest.mark.parametrize("name", one_of(6, ROWS))
 def test_rows_are_followed_by_their_key(name: str, ties: TiesAtRandom) -> None:
     found = refreshes_of(view(ROWS[name], "id"), ties, 6)
     assert found["overwrite"] > found["full"], found
 
 
-@pytest.mark.parametrize("name", one_of(2, AGGREGATES))
+@pytest.mark.parametrize("name", one_of(4, AGGREGATES))
 def test_groups_are_merged(name: str, ties: TiesAtRandom) -> None:
     found = refreshes_of(view(AGGREGATES[name], "id"), ties, 12)
     assert found["merge"] > 3, found
 
 
-@pytest.mark.parametrize("name", one_of(3, OTHERS))
+@pytest.mark.parametrize("name", one_of(6, OTHERS))
 def test_others(name: str, ties: TiesAtRandom) -> None:
     refreshes_of(view(OTHERS[name], "id"), ties, 10)
 

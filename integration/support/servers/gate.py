@@ -96,7 +96,7 @@ def gate(behind: str, vended: Mapping[str, str] | None = None, has_views: bool =
     made = Gate(behind, vended or {}, has_views)
     server = ThreadingHTTPServer((HOST, 0), _handler(made))
     made.uri = f"http://{HOST}:{server.server_address[1]}"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
         yield made
     finally:

@@ -46,6 +46,8 @@ def tokens_for_parser(tokens: Sequence[Token]) -> Iterator[Token]:
     kind: TokenType | None = None
     for number, token in enumerate(tokens):
         before, kind = kind, token.token_type
+        if before == TokenType.DOT and kind != TokenType.IDENTIFIER:
+            kind = TokenType.VAR
         if before == TokenType.TILDE and kind in (TokenType.TILDE, TokenType.PLUS):
             raise ValueError("a sign ~ before another sign is not understood: use parentheses")
         if kind == TokenType.PLUS and (before is None or before in _BEFORE_A_VALUE):
@@ -69,7 +71,7 @@ def as_spark_reads(tree: exp.Expr, read: Sequence[Token]) -> exp.Expr:
     if not _has_all_signs(tree, read):
         raise ValueError("a sign + before a value is not understood here: leave it out, or write positive(...)")
     marked = any(token.text.endswith(_COLUMN) for token in read)
-    signs = any(one.token_type == TokenType.TILDE for one in read)
+    signs = any(token.token_type == TokenType.TILDE for token in read)
     return tree.transform(_as_written, copy=False) if marked or signs else tree
 
 
@@ -83,11 +85,19 @@ def _as_written(node: exp.Expr) -> exp.Expr:
 
 
 def _has_all_signs(tree: exp.Expr, read: Sequence[Token]) -> bool:
-    """Return whether each plus is a sum, and each sum but those of the parts of an interval has one."""
+    """Return whether each ~ is one in the tree, and each plus is a sum.
+
+    The parts of an interval are added up without a plus.
+    """
     kinds = [token.token_type for token in read]
-    pluses = kinds.count(TokenType.PLUS)
+    pluses, negations = kinds.count(TokenType.PLUS), kinds.count(TokenType.TILDE)
+    if negations and negations != _count(tree, exp.BitwiseNot):
+        return False
     if not pluses:
         return True
-    sums = sum(1 for _ in tree.find_all(exp.Add))
-    parts = sum(1 for _ in tree.find_all(exp.Interval)) - kinds.count(TokenType.INTERVAL)
-    return sums - max(parts, 0) == pluses
+    parts = _count(tree, exp.Interval) - kinds.count(TokenType.INTERVAL)
+    return _count(tree, exp.Add) - max(parts, 0) == pluses
+
+
+def _count(tree: exp.Expr, kind: type[exp.Expr]) -> int:
+    return sum(1 for _ in tree.find_all(kind))
