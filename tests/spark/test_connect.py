@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import sys
 import threading
-from contextlib import closing
+from contextlib import ExitStack, closing, suppress
 
 import pytest
 
@@ -40,18 +40,19 @@ def test_a_server_that_never_answers_is_noticed(monkeypatch: pytest.MonkeyPatch)
     """It takes connections and speaks HTTP/2, as one whose threads hang. Only the deadline of the call is shortened."""
     monkeypatch.setattr("dbt.adapters.icebergmv.spark.connect.FIRST_ANSWER_SECONDS", 1)
     with closing(socket.create_server(("127.0.0.1", 0))) as listener:
-        threading.Thread(target=_greet, args=[listener], daemon=True).start()
+        greeting = threading.Thread(target=_greet, args=[listener], daemon=True)
+        greeting.start()
         address = ServerAddress("Spark Connect server", "127.0.0.1", listener.getsockname()[1], user="me")
         with pytest.raises(SparkUnavailable, match="takes connections and has not answered a request for 1 seconds"):
             connect_session(ServerRequest(address, "lake", ()), lambda: None)
+        # It ends the accept that waits; close alone does not.
+        listener.shutdown(socket.SHUT_RDWR)
+        greeting.join()
 
 
 def _greet(listener: socket.socket) -> None:
     """Send the empty SETTINGS frame that opens HTTP/2, and nothing else."""
-    connections = []
-    while True:
-        try:
-            connections.append(listener.accept()[0])
-        except OSError:
-            return
-        connections[-1].sendall(b"\0\0\0\4\0\0\0\0\0")
+    with ExitStack() as connections, suppress(OSError):
+        while True:
+            connection = connections.enter_context(listener.accept()[0])
+            connection.sendall(b"\0\0\0\4\0\0\0\0\0")
