@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 from dbt.adapters.factory import reset_adapters
 from dbt_common.behavior_flags import BehaviorFlagRendered
-from pyspark.sql import SparkSession
 
 from dbt.adapters.icebergmv.maintenance.planning import cost, last_refreshes
 from integration.support.lake import HadoopLakeProject, LakeProject
 from integration.support.local_files import set_permissions_in_java
-from integration.support.spark_settings import SPARK, as_users_run_it
+from integration.support.spark_settings import SPARK, as_users_run_it, settings_of_the_session
 from integration.support.stitched import take_tables_for
 
 pytest_plugins = ["dbt.tests.fixtures.project"]
@@ -143,9 +142,9 @@ def lake(
         made = LakeProject(folder, {**target, "warehouse": str(warehouse)})
     assert made.dbt("debug").success
     made.sql(f"CREATE NAMESPACE IF NOT EXISTS lake.`{target['schema']}`")
-    settings = SparkSession.active().conf.getAll
+    before = settings_of_the_session()
     yield made
-    assert SparkSession.active().conf.getAll == settings, "a test must give the session its settings back"
+    assert settings_of_the_session() == before, "a test must give the session its settings back"
     # `dbt debug` registers an adapter that knows its profile alone; dbt's own fixtures would take it over.
     reset_adapters()
 

@@ -17,6 +17,7 @@ from integration.support.lake import LakeProject
 from integration.support.outside_reader import Answer, Outside
 from integration.support.slow_catalog import SlowCatalog
 from integration.support.spark_settings import BRIEF_JVM
+from tests.support.shares import one_of
 
 pytestmark = pytest.mark.skipif(
     pyspark.__version__.startswith("4.0"), reason="Spark 4.0 does not load all tables of a query before it reads them"
@@ -113,8 +114,8 @@ QUERIES = {
     "after the other": "SELECT 1, * FROM {v}.viewed UNION ALL SELECT 2, * FROM {v}.stitched",
 }
 
-# A read takes seconds: in each run commits come at every sixth place of it, in `make long` at all of them.
-PARTS = (0, *(pytest.param(part, marks=pytest.mark.long) for part in range(1, 6)))
+# A read takes seconds: in each run commits come at every twelfth place of it, in `make long` at all of them.
+PARTS = one_of(12, range(12))
 
 
 @pytest.mark.parametrize("part", PARTS)

@@ -178,7 +178,8 @@ def test_redefined(orders: Orders) -> None:
     orders.refreshed("full", reason=f"the view {name} was redefined")
 
 
-@pytest.mark.parametrize("reading", ["use_data_table", pytest.param("use_stitching", marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("reading", ["use_data_table", "use_stitching"])
 def test_columns_that_nobody_reads_come_go_and_change(orders: Orders, reading: str) -> None:
     """As the staging models of a dbt project do, and the models that import them with `select *`."""
     staging = "CREATE OR REPLACE VIEW {{v}} AS WITH r AS (SELECT date(ts) AS d, v{} FROM {{t}}) SELECT * FROM r"

@@ -23,6 +23,7 @@ _BRIEF = {
     "spark.sql.adaptive.enabled": "false",
     "spark.sql.shuffle.partitions": "1",
 }
+_BY_PATH = ("spark.sql.catalog.default_iceberg", "spark.sql.catalog.default_rewrite_catalog")
 _AS_USERS_RUN_IT = {
     "spark.sql.codegen.wholeStage": "true",
     "spark.sql.codegen.factoryMode": "FALLBACK",
@@ -36,6 +37,11 @@ SPARK = {
     **NO_CLEANER,
     **_BRIEF,
 }
+
+
+def settings_of_the_session() -> dict[str, str]:
+    """Return the settings of the active session, without those that Iceberg makes for tables that are read by path."""
+    return {key: value for key, value in SparkSession.active().conf.getAll.items() if not key.startswith(_BY_PATH)}
 
 
 @contextmanager
