@@ -206,7 +206,7 @@ def test_an_index_of_a_column_named_list_or_array_reads_that_column(sql: str) ->
 def test_a_word_that_is_lost_where_it_is_a_column_is_not_understood(sql: str) -> None:
     found = parse(sql)
     assert isinstance(found, NotParsed)
-    assert "for a column where it is alone: use backticks" in found.reason
+    assert "for a name here: use backticks" in found.reason
 
 
 @pytest.mark.parametrize(

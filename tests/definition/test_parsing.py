@@ -200,6 +200,7 @@ def test_words_that_spark_reads_otherwise(sql: str, *, is_understood: bool) -> N
     ("sql", "read"),
     [
         ("SELECT + + k, -+k, k + +k, 2 * +k FROM t", "SELECT p(p(k)), -p(k), k + p(k), 2 * p(k) FROM t"),
+        ("SELECT ALL + k, k IS DISTINCT FROM + k FROM t", "SELECT p(k), k IS DISTINCT FROM p(k) FROM t"),
         ("SELECT x DIV + y, x[+1], +~k FROM t", "SELECT x DIV p(y), x[p(1)], p(~k) FROM t"),
         ("SELECT k BETWEEN + 1 AND +2 FROM t WHERE +k = +1", "SELECT k BETWEEN p(1) AND p(2) FROM t WHERE p(k) = p(1)"),
         ("SELECT date + 1, k + 1, (k) + 1, m[1] + 1, 'a' + 1 FROM t", None),
@@ -213,7 +214,7 @@ def test_signs_and_columns_that_sqlglot_reads_otherwise(sql: str, read: str | No
     assert found.tree.sql(dialect="spark").replace("POSITIVE(", "p(") == (read or sql)
 
 
-@pytest.mark.parametrize("sql", ["SELECT ~~k FROM t", "SELECT ~+k FROM t", "SELECT k IS DISTINCT FROM + k FROM t"])
+@pytest.mark.parametrize("sql", ["SELECT ~~k FROM t", "SELECT ~+k FROM t", "SELECT k COLLATE + k FROM t"])
 def test_signs_that_are_not_understood(sql: str) -> None:
     assert isinstance(parse(sql), NotParsed)
 

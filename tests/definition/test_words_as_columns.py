@@ -17,12 +17,13 @@ PLACES = (
     *("CASE ? WHEN 1 THEN v ELSE ? END", "sum(?)", "count(?)", "max(?) FILTER (WHERE ? > 1)", "substr(?, 1, 2)"),
     *("sum(v) OVER (PARTITION BY ? ORDER BY v)", "date_add(d, ?)", "date_trunc('month', ?)", "extract(year FROM ?)"),
     *("transform(xs, x -> x + ?)", "q.? + v", "v - + ?", "f(+ ?)"),
+    *("coalesce(v, ? - 1)", "f(?[0])", "v BETWEEN ? - 1 AND w", "(? * 2)"),
 )
 NAME = "zzq"
 VALUES = {"null", "true", "false", *(word.name.lower() for word in Spark.Parser.NO_PAREN_FUNCTIONS)}
 NO_COLUMNS = {
     *("anti", "cross", "except", "full", "inner", "intersect", "join", "lateral", "left", "minus", "natural", "on"),
-    *("right", "semi", "union", "using", "any", "connect_by_root", "exists", "interval", "not", "prior"),
+    *("right", "semi", "union", "using", "any", "connect_by_root", "exists", "not", "prior"),
 }
 """Words that are no columns for Spark where they are alone, or nobody knows. In backticks they are names."""
 

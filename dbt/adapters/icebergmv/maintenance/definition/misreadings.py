@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from sqlglot import exp
-from sqlglot.dialects.spark import Spark
 from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import closing
+from dbt.adapters.icebergmv.maintenance.definition.lost_words import lost_word
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 
 _CONDITIONS = (TokenType.WHERE, TokenType.HAVING, TokenType.QUALIFY)
@@ -23,13 +23,9 @@ _WORDS = (
     TokenType.SIMILAR_TO,
 )
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
-_BEFORE_ITEM = (TokenType.L_PAREN, TokenType.COMMA, TokenType.SELECT)
-_BEHIND_ITEM = (TokenType.R_PAREN, TokenType.COMMA, TokenType.FROM)
-_VALUES = (
-    *(TokenType.NULL, TokenType.TRUE, TokenType.FALSE, TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING),
-    *(TokenType.IDENTIFIER, *Spark.Parser.NO_PAREN_FUNCTIONS),
-)
-_SIDES_OF_TRIM = frozenset(["both", "leading", "trailing"])
+_ORDERINGS = (exp.LT, exp.LTE, exp.GT, exp.GTE)
+_EQUALITIES = (exp.EQ, exp.NEQ, exp.NullSafeEQ)
+_OF_BITS = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseLeftShift, exp.BitwiseRightShift)
 _JOIN_WORDS = (
     *(TokenType.LEFT, TokenType.RIGHT, TokenType.FULL, TokenType.INNER, TokenType.CROSS, TokenType.NATURAL),
     *(TokenType.JOIN, TokenType.OUTER, TokenType.SEMI, TokenType.ANTI),
@@ -39,50 +35,65 @@ _JOIN_WORDS = (
 def misreading(tree: exp.Expr, tokens: Sequence[Token]) -> str | None:
     """Return what Spark may take a parsed text for that the tree does not say; None if nothing is known of it."""
     nodes = Nodes(tree)
-    if _has_condition_that_is_an_alias(nodes, tokens):
-        return "Spark takes WHERE (name) for an alias of the table before it: leave out the parentheses"
-    if _compares_predicates(nodes, tokens):
-        return "Spark takes a = b IN (...) for (a = b) IN (...), and LIKE and BETWEEN so too: use parentheses"
+    reason = next((reason for is_misread, reason in _MISREAD if is_misread(nodes, tokens)), None)
+    if reason is not None:
+        return reason
+    word = lost_word(nodes, tokens)
+    return None if word is None else f"Spark may take {word} for a name here: use backticks"
+
+
+def _has_operators_of_one_level(nodes: Nodes, _tokens: Sequence[Token]) -> bool:
+    """Return whether Spark groups operators otherwise: `a = b < c`, a || b + c, and those of bits among each other."""
     if any(isinstance(pipe.expression, (exp.Add, exp.Sub)) for pipe in nodes.of(exp.DPipe)):
-        return "Spark takes a || b + c for (a || b) + c: use parentheses"
-    if _has_join_word_for_an_alias(tokens):
-        return "Spark takes AS for an alias where the word of a join follows it: leave it out"
-    if _has_null_test_that_is_no_call(tokens):
-        return "Spark takes isnull and notnull behind an expression for an alias: write IS NULL, or AS"
-    if any(not name.quoted and len(name.name.split()) > 1 for name in nodes.of(exp.Identifier)):
-        return "Spark takes two words, such as primary key, for a name and its alias: write AS, or use backticks"
-    word = _word_for_a_column(nodes, tokens)
-    if word is not None:
-        return f"Spark takes {word} for a column where it is alone: use backticks"
-    if any(group.args.get("all") is not None and group.expressions for group in nodes.of(exp.Group)):
-        return "Spark takes ALL and DISTINCT before other columns of a GROUP BY for columns: use backticks"
-    return None
-
-
-def _word_for_a_column(nodes: Nodes, tokens: Sequence[Token]) -> str | None:
-    """Return a word that is alone in a list, as in `f(all, v)`, and no name in the tree, which lost it perhaps."""
-    alone = [
-        word
-        for before, word, behind in zip(tokens, tokens[1:], tokens[2:], strict=False)
-        if before.token_type in _BEFORE_ITEM
-        and behind.token_type in _BEHIND_ITEM
-        # EXTRACT(YEAR FROM d) has a word there.
-        and not (before.token_type == TokenType.L_PAREN and behind.token_type == TokenType.FROM)
-        and _may_be_lost(word)
+        return True
+    # sqlglot puts parentheses around the operands of `<=>`.
+    compared = [
+        e.expression.unnest() if isinstance(e, exp.NullSafeEQ) else e.expression for e in nodes.of(*_EQUALITIES)
     ]
-    if not alone:
-        return None
-    named = {name.meta.get("start") for name in nodes.of(exp.Identifier)}
-    return next((word.text for word in alone if word.start not in named), None)
+    if any(isinstance(operand, _ORDERINGS) for operand in compared):
+        return True
+    return any(
+        isinstance(operand, _OF_BITS) and type(operand) is not type(node)
+        for node in nodes.of(*_OF_BITS, exp.DPipe)
+        for operand in (node.this, node.expression)
+    )
 
 
-def _may_be_lost(word: Token) -> bool:
-    if word.token_type == TokenType.VAR:
-        return word.text.lower() in _SIDES_OF_TRIM
-    return word.text.isidentifier() and word.token_type not in _VALUES
+def _has_symmetric_bounds(nodes: Nodes, _tokens: Sequence[Token]) -> bool:
+    return any(between.args.get("symmetric") is not None for between in nodes.of(exp.Between))
 
 
-def _has_join_word_for_an_alias(tokens: Sequence[Token]) -> bool:
+def _has_units_behind_values(nodes: Nodes, _tokens: Sequence[Token]) -> bool:
+    """Return whether sqlglot has the arguments of a function in another order, and a column for a unit."""
+    return nodes.have(exp.TimeTrunc, exp.TimeDiff)
+
+
+def _has_index_that_is_a_list(nodes: Nodes, tokens: Sequence[Token]) -> bool:
+    """Return whether an index is none in the tree: sqlglot makes a list of `split('list', ',')[0]`."""
+    indexes = sum(token.token_type == TokenType.L_BRACKET for token in tokens)
+    calls = sum(token.text.lower() in ("element_at", "try_element_at") for token in tokens)
+    return indexes > 0 and indexes > len(nodes.of(exp.Bracket)) - calls
+
+
+def _has_query_for_a_value(nodes: Nodes, _tokens: Sequence[Token]) -> bool:
+    """Return whether an argument is a query without parentheses: `f(values - 1)` is of a column."""
+    queries = nodes.of(exp.Select, exp.Values)
+    return any(isinstance(q.parent, exp.Func) and not isinstance(q.parent, exp.Exists) for q in queries)
+
+
+def _has_comment_in_a_comment(_nodes: Nodes, tokens: Sequence[Token]) -> bool:
+    return any("/*" in comment for token in tokens for comment in token.comments)
+
+
+def _groups_by_words_and_columns(nodes: Nodes, _tokens: Sequence[Token]) -> bool:
+    return any(group.args.get("all") is not None and group.expressions for group in nodes.of(exp.Group))
+
+
+def _has_two_words_for_a_name(nodes: Nodes, _tokens: Sequence[Token]) -> bool:
+    return any(not name.quoted and len(name.name.split()) > 1 for name in nodes.of(exp.Identifier))
+
+
+def _has_join_word_for_an_alias(_nodes: Nodes, tokens: Sequence[Token]) -> bool:
     """Return whether the type of a join follows AS, as in `FROM t AS LEFT JOIN u`."""
     kinds = [token.token_type for token in tokens]
     return any(
@@ -92,7 +103,7 @@ def _has_join_word_for_an_alias(tokens: Sequence[Token]) -> bool:
     )
 
 
-def _has_null_test_that_is_no_call(tokens: Sequence[Token]) -> bool:
+def _has_null_test_that_is_no_call(_nodes: Nodes, tokens: Sequence[Token]) -> bool:
     kinds = [token.token_type for token in tokens]
     return any(
         kind in (TokenType.ISNULL, TokenType.NOTNULL) and kinds[n : n + 1] != [TokenType.L_PAREN]
@@ -169,3 +180,41 @@ def _is_before_a_predicate(operand: int, tokens: Sequence[Token]) -> bool:
     """Return whether an operand that begins at a token is followed by a predicate, or is not in parentheses."""
     closed = closing(operand, tokens) if tokens[operand].token_type == TokenType.L_PAREN else None
     return closed is None or any(token.token_type in _WORDS for token in tokens[closed + 1 : closed + 2])
+
+
+_MISREAD: Sequence[tuple[Callable[[Nodes, Sequence[Token]], bool], str]] = (
+    (
+        _has_condition_that_is_an_alias,
+        "Spark takes WHERE (name) for an alias of the table before it: leave out the parentheses",
+    ),
+    (
+        _compares_predicates,
+        "Spark takes a = b IN (...) for (a = b) IN (...), and LIKE and BETWEEN so too: use parentheses",
+    ),
+    (
+        _has_operators_of_one_level,
+        "Spark takes a || b + c for (a || b) + c and a = b < c for (a = b) < c, and orders & | ^ otherwise:"
+        " use parentheses",
+    ),
+    (
+        _has_join_word_for_an_alias,
+        "Spark takes AS for an alias where the word of a join follows it: leave it out",
+    ),
+    (
+        _has_null_test_that_is_no_call,
+        "Spark takes isnull and notnull behind an expression for an alias: write IS NULL, or AS",
+    ),
+    (
+        _has_two_words_for_a_name,
+        "Spark takes two words, such as primary key, for a name and its alias: write AS, or use backticks",
+    ),
+    (
+        _groups_by_words_and_columns,
+        "Spark takes ALL and DISTINCT before other columns of a GROUP BY for columns: use backticks",
+    ),
+    (_has_symmetric_bounds, "Spark takes symmetric and asymmetric for columns: use backticks"),
+    (_has_units_behind_values, "the arguments of time_trunc and time_diff are not understood"),
+    (_has_index_that_is_a_list, "what has an index here is not understood: put it into a column of a subquery"),
+    (_has_query_for_a_value, "Spark takes select and values before an operator for columns: use backticks"),
+    (_has_comment_in_a_comment, "Spark may end a comment that holds /* elsewhere: leave that out"),
+)

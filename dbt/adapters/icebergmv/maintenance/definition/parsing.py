@@ -62,10 +62,11 @@ def parse(sql: str) -> ParsedSql | NotParsed:
     """Return the first statement of the text, or why sqlglot cannot parse it. No text raises an error."""
     try:
         tokens = _tokens(sql)
-        parsed = ParsedSql(sql, _with_calls(_with_fields(_tree(sql, tokens))), tokens)
+        tree = _tree(sql, tokens)
+        reason = misreading(tree, tokens)
+        parsed = ParsedSql(sql, _with_calls(_with_fields(tree)), tokens)
     except _FAILURES as error:
         return NotParsed(str(error).splitlines()[0] if str(error) else type(error).__name__)
-    reason = misreading(parsed.tree, parsed.tokens)
     return parsed if reason is None else NotParsed(reason)
 
 
@@ -76,11 +77,18 @@ def parses_to(sql: str, tree: exp.Expr) -> bool:
 
 
 def _tree(sql: str, tokens: Sequence[Token]) -> exp.Expr:
-    """Return the syntax tree of a text whose tokens are known. Raises what sqlglot raises."""
+    """Return the syntax tree of a text whose tokens are known. Raises what sqlglot raises.
+
+    And ValueError for several statements that are not read as sqlglot reads them.
+    """
     read = list(tokens_for_parser(tokens))
     found = _SPARK.parser().parse(read, sql)
     only = found[0] if len(found) == 1 else None
-    return sqlglot.parse_one(sql, dialect=DIALECT) if only is None else as_spark_reads(only, read)
+    if only is not None:
+        return as_spark_reads(only, read)
+    if read != list(tokens):
+        raise ValueError("several statements")
+    return sqlglot.parse_one(sql, dialect=DIALECT)
 
 
 def _with_fields(tree: exp.Expr) -> exp.Expr:

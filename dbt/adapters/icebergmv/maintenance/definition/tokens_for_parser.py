@@ -22,11 +22,20 @@ _NAMES = {
 _COLUMN = "\N{INFORMATION SEPARATOR ONE}"
 """Ends the name of a column that would make a list."""
 
-# Behind one of them, and at the start, comes a value, and a plus is a sign. `read_as_tokens` knows of those that are
-# left out.
+_ENDS_A_VALUE = frozenset(
+    [
+        *(TokenType.NUMBER, TokenType.STRING, TokenType.RAW_STRING, TokenType.HEX_STRING, TokenType.IDENTIFIER),
+        *(TokenType.VAR, TokenType.NULL, TokenType.TRUE, TokenType.FALSE, TokenType.END, TokenType.R_PAREN),
+        *(TokenType.R_BRACKET, *Spark.Parser.NO_PAREN_FUNCTIONS),
+    ]
+)
+"""Behind one of them a plus makes a sum."""
+
+# Behind one of them, and at the start, a plus is a sign. Elsewhere it is not understood.
 _BEFORE_A_VALUE = frozenset(
     [
-        *(TokenType.SELECT, TokenType.DISTINCT, TokenType.COMMA, TokenType.L_PAREN, TokenType.L_BRACKET),
+        *(TokenType.SELECT, TokenType.DISTINCT, TokenType.ALL, TokenType.HINT, TokenType.FROM, TokenType.FARROW),
+        *(TokenType.RLIKE, TokenType.COMMA, TokenType.L_PAREN, TokenType.L_BRACKET),
         *(TokenType.WHERE, TokenType.HAVING, TokenType.QUALIFY, TokenType.ON, TokenType.LIMIT, TokenType.OFFSET),
         *(TokenType.GROUP_BY, TokenType.ORDER_BY, TokenType.PARTITION_BY, TokenType.INTERVAL),
         *(TokenType.CASE, TokenType.WHEN, TokenType.THEN, TokenType.ELSE),
@@ -41,13 +50,16 @@ _BEFORE_A_VALUE = frozenset(
 def tokens_for_parser(tokens: Sequence[Token]) -> Iterator[Token]:
     """Yield the tokens with two signs ~ for a plus that is a sign, and with marked names of columns.
 
-    `as_spark_reads` knows both in the tree. Raises ValueError where a sign ~ is before such a sign.
+    `as_spark_reads` knows both in the tree. Raises ValueError where a sign ~ is before such a sign, and
+    for a name with a control character.
     """
     kind: TokenType | None = None
     for number, token in enumerate(tokens):
         before, kind = kind, token.token_type
         if before == TokenType.DOT and kind != TokenType.IDENTIFIER:
             kind = TokenType.VAR
+        if _COLUMN in token.text:
+            raise ValueError("a name with a control character is not understood")
         if before == TokenType.TILDE and kind in (TokenType.TILDE, TokenType.PLUS):
             raise ValueError("a sign ~ before another sign is not understood: use parentheses")
         if kind == TokenType.PLUS and (before is None or before in _BEFORE_A_VALUE):
@@ -85,19 +97,14 @@ def _as_written(node: exp.Expr) -> exp.Expr:
 
 
 def _has_all_signs(tree: exp.Expr, read: Sequence[Token]) -> bool:
-    """Return whether each ~ is one in the tree, and each plus is a sum.
-
-    The parts of an interval are added up without a plus.
-    """
+    """Return whether each ~ is one in the tree, and each plus is behind a value, so that it is a sum."""
     kinds = [token.token_type for token in read]
-    pluses, negations = kinds.count(TokenType.PLUS), kinds.count(TokenType.TILDE)
-    if negations and negations != _count(tree, exp.BitwiseNot):
+    negations = kinds.count(TokenType.TILDE)
+    if negations and negations != sum(1 for _ in tree.find_all(exp.BitwiseNot)):
         return False
-    if not pluses:
-        return True
-    parts = _count(tree, exp.Interval) - kinds.count(TokenType.INTERVAL)
-    return _count(tree, exp.Add) - max(parts, 0) == pluses
-
-
-def _count(tree: exp.Expr, kind: type[exp.Expr]) -> int:
-    return sum(1 for _ in tree.find_all(kind))
+    before = [(n, read[n]) for n, kind in enumerate(kinds[1:]) if kind == TokenType.PLUS]
+    named: set[object] = {name.meta.get("start") for name in tree.find_all(exp.Identifier)} if before else set()
+    return all(
+        token.token_type in _ENDS_A_VALUE or token.start in named or kinds[max(n - 1, 0)] == TokenType.DCOLON
+        for n, token in before
+    )
