@@ -18,68 +18,15 @@ _VALUES = (
     *(TokenType.IDENTIFIER, *Spark.Parser.NO_PAREN_FUNCTIONS),
 )
 _SIDES_OF_TRIM = frozenset(["both", "leading", "trailing"])
-_UNITS = frozenset(
-    f"{unit}{plural}"
-    for unit in [
-        "year",
-        "quarter",
-        "month",
-        "week",
-        "day",
-        "hour",
-        "minute",
-        "second",
-        "millisecond",
-        "microsecond",
-        "nanosecond",
-    ]
-    for plural in ("", "s")
-)
-_FIELDS = frozenset(
-    [
-        "y",
-        "yr",
-        "q",
-        "qtr",
-        "mon",
-        "mons",
-        "w",
-        "d",
-        "h",
-        "hr",
-        "hrs",
-        "m",
-        "min",
-        "mins",
-        "s",
-        "sec",
-        "secs",
-        "doy",
-        "dow",
-        "dow_iso",
-        "yearofweek",
-    ]
-)
-_GRAMMAR = frozenset(
-    [
-        "nulls",
-        "first",
-        "last",
-        "unbounded",
-        "preceding",
-        "following",
-        "current",
-        "ignore",
-        "respect",
-        "within",
-        "to",
-        "of",
-        "version",
-        "timestamp",
-    ]
-)
-_WORDS = _UNITS | _FIELDS | _GRAMMAR | _SIDES_OF_TRIM | {"dayofweek", "dayofweek_iso", "dayofyear", "epoch"}
-"""Words that are no names where sqlglot has no name for them."""
+_UNIT_WORDS = "year quarter month week day hour minute second millisecond microsecond nanosecond"
+_UNITS = frozenset(f"{unit}{plural}" for unit in _UNIT_WORDS.split() for plural in ("", "s"))
+_GRAMMAR_WORDS = """
+    nulls first last unbounded preceding following current ignore respect within to of version timestamp by only
+    y yr q qtr mon mons w d h hr hrs m min mins s sec secs doy dow dow_iso yearofweek dayofweek dayofweek_iso dayofyear
+    epoch
+"""
+_WORDS = frozenset(_GRAMMAR_WORDS.split()) | _UNITS | _SIDES_OF_TRIM
+"""Words that are no names where sqlglot has no name for them: fields of EXTRACT are among them."""
 
 _CLAUSES = (TokenType.WHERE, TokenType.HAVING, TokenType.QUALIFY, TokenType.WINDOW, TokenType.LIMIT)
 _NEW_QUERY = (TokenType.SELECT, TokenType.FROM, TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT)
@@ -89,7 +36,7 @@ _PLAIN = re.compile(r"\w+")
 
 def lost_word(nodes: Nodes, tokens: Sequence[Token]) -> str | None:
     """Return a word of the text that may be a name for Spark, and is none in the tree; None if there is none."""
-    named = {name.meta.get("start") for name in nodes.of(exp.Identifier)}
+    named = {name.meta.get("start") for name in nodes.of(exp.Identifier)} | _units(nodes, tokens)
     return _word_of_several(nodes) or next(
         (
             word.text
@@ -99,6 +46,15 @@ def lost_word(nodes: Nodes, tokens: Sequence[Token]) -> str | None:
         ),
         None,
     )
+
+
+def _units(nodes: Nodes, tokens: Sequence[Token]) -> set[int]:
+    """Return where words are that may be the unit of date_trunc: a column for it is known (see date_units.py)."""
+    truncated: list[exp.Expr] = nodes.of(exp.DateTrunc, exp.TimestampTrunc)
+    units = {unit.name.lower() for node in truncated if (unit := node.args.get("unit")) is not None}
+    found = [n for n, token in enumerate(tokens) if token.text.lower() in units]
+    tables = [n - 2 for n in found if n > 1 and tokens[n - 1].token_type == TokenType.DOT]
+    return {tokens[n].start for n in (*found, *tables)}
 
 
 def _word_of_several(nodes: Nodes) -> str | None:
@@ -113,9 +69,17 @@ def _names(tokens: Sequence[Token]) -> Iterator[Token]:
         is_field = before is not None and before.token_type == TokenType.DOT and _PLAIN.fullmatch(word.text)
         is_name = word.token_type in (TokenType.VAR, TokenType.IDENTIFIER) or is_field
         is_call = behind is not None and behind.token_type in (TokenType.L_PAREN, TokenType.FARROW)
-        is_grammar = word.token_type == TokenType.VAR and word.text.lower() in _WORDS
+        is_grammar = word.token_type == TokenType.VAR and (
+            word.text.lower() in _WORDS or (before is not None and _follows(before, word))
+        )
         if is_name and not is_call and not is_grammar:
             yield word
+
+
+def _follows(before: Token, word: Token) -> bool:
+    """Return whether a word is of the grammar behind another one: COLLATE UNICODE, UNION BY NAME."""
+    is_name = word.text.lower() == "name" and before.text.lower() == "by"
+    return is_name or before.token_type == TokenType.COLLATE
 
 
 def _alone(tokens: Sequence[Token]) -> Iterator[Token]:

@@ -24,7 +24,12 @@ _WORDS = (
 )
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 _ORDERINGS = (exp.LT, exp.LTE, exp.GT, exp.GTE)
-_EQUALITIES = (exp.EQ, exp.NEQ, exp.NullSafeEQ)
+_ORDERED = (TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE)
+_ENDS_AN_OPERAND = (
+    *(TokenType.AND, TokenType.OR, TokenType.COMMA, TokenType.WHEN, TokenType.THEN, TokenType.ELSE, TokenType.END),
+    *(TokenType.ALIAS, TokenType.FROM, TokenType.WHERE, TokenType.GROUP_BY, TokenType.ORDER_BY, TokenType.HAVING),
+    *(TokenType.ON, TokenType.JOIN, TokenType.LEFT, TokenType.UNION),
+)
 _OF_BITS = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseLeftShift, exp.BitwiseRightShift)
 _JOIN_WORDS = (
     *(TokenType.LEFT, TokenType.RIGHT, TokenType.FULL, TokenType.INNER, TokenType.CROSS, TokenType.NATURAL),
@@ -42,21 +47,33 @@ def misreading(tree: exp.Expr, tokens: Sequence[Token]) -> str | None:
     return None if word is None else f"Spark may take {word} for a name here: use backticks"
 
 
-def _has_operators_of_one_level(nodes: Nodes, _tokens: Sequence[Token]) -> bool:
+def _has_operators_of_one_level(nodes: Nodes, tokens: Sequence[Token]) -> bool:
     """Return whether Spark groups operators otherwise: `a = b < c`, a || b + c, and those of bits among each other."""
     if any(isinstance(pipe.expression, (exp.Add, exp.Sub)) for pipe in nodes.of(exp.DPipe)):
         return True
+    if any(isinstance(equality.expression, _ORDERINGS) for equality in nodes.of(exp.EQ, exp.NEQ)):
+        return True
     # sqlglot puts parentheses around the operands of `<=>`.
-    compared = [
-        e.expression.unnest() if isinstance(e, exp.NullSafeEQ) else e.expression for e in nodes.of(*_EQUALITIES)
-    ]
-    if any(isinstance(operand, _ORDERINGS) for operand in compared):
+    operators = [n for n, token in enumerate(tokens) if token.token_type == TokenType.NULLSAFE_EQ]
+    if any(_is_ordered(n + 1, tokens) for n in operators):
         return True
     return any(
         isinstance(operand, _OF_BITS) and type(operand) is not type(node)
         for node in nodes.of(*_OF_BITS, exp.DPipe)
         for operand in (node.this, node.expression)
     )
+
+
+def _is_ordered(operand: int, tokens: Sequence[Token]) -> bool:
+    """Return whether < or its like follows an operand that begins at a token, outside of parentheses."""
+    depth = 0
+    for token in tokens[operand:]:
+        depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
+        if depth < 0 or (depth == 0 and token.token_type in _ENDS_AN_OPERAND):
+            return False
+        if depth == 0 and token.token_type in _ORDERED:
+            return True
+    return False
 
 
 def _has_symmetric_bounds(nodes: Nodes, _tokens: Sequence[Token]) -> bool:

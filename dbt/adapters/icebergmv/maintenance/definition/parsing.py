@@ -79,7 +79,7 @@ def parses_to(sql: str, tree: exp.Expr) -> bool:
 def _tree(sql: str, tokens: Sequence[Token]) -> exp.Expr:
     """Return the syntax tree of a text whose tokens are known. Raises what sqlglot raises.
 
-    And ValueError for several statements that are not read as sqlglot reads them.
+    Raises ValueError for several statements that are not read as sqlglot reads them.
     """
     read = list(tokens_for_parser(tokens))
     found = _SPARK.parser().parse(read, sql)
