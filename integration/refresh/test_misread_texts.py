@@ -58,6 +58,9 @@ VIEWS = {
     "joined_as": "select b.k as bk, b.id as bid, v as av from {w} as full join {x} b on v < b.u",
     "grouped_all": "select k, count(*) as n from {y} group by all, k",
     "last_comment": "select id, k from {m} -- from C:\\in\\",
+    "window_alias": "select id, w from (select id from {y}) window left join (select k as i, v as w from {n}) p on id = i",
+    "interval_column": "select concat(kk, interval - 1) as c from (select id, k as kk from {w}) a "
+    "left join (select k as i, v as interval from {n}) p on id > i",
 }
 CHANGES: list[Change] = [
     (
