@@ -8,11 +8,12 @@ from __future__ import annotations
 import gzip
 import json
 import sqlite3
-import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
+
+from tests.support.serving import serve
 
 _READS = [
     "GET /v1/{prefix}/namespaces/{namespace}",
@@ -32,7 +33,7 @@ class SlowCatalog:
         self.shown: dict[str, str] = {}
         self._database = database
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        serve(self._server)
 
     @property
     def settings(self) -> dict[str, str]:

@@ -19,6 +19,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.failures import unavailable
 from dbt.adapters.icebergmv.maintenance.catalog.opening import open_catalog
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable
 from tests.support.rest_catalog import RestServer
+from tests.support.serving import serve
 
 OPEN = "Cannot open the catalog `lake`: "
 
@@ -53,7 +54,7 @@ def web_site() -> Iterator[str]:
             return
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    serve(server)
     yield f"127.0.0.1:{server.server_address[1]}"
     server.shutdown()
     server.server_close()

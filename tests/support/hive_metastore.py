@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socketserver
 import sqlite3
-import threading
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,8 @@ from hive_metastore.ttypes import MetaException, NoSuchObjectException, Table
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport, TTransportException
+
+from tests.support.serving import serve
 
 _TYPES = {"TABLE": "ICEBERG", "VIEW": "ICEBERG-VIEW"}
 
@@ -39,7 +40,7 @@ class HiveMetastore:
 
         self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
         self._server.daemon_threads = True
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        serve(self._server)
 
     @property
     def uri(self) -> str:

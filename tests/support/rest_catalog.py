@@ -5,13 +5,14 @@ from __future__ import annotations
 import gzip
 import json
 import sqlite3
-import threading
 from contextlib import closing
 from enum import Enum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
+
+from tests.support.serving import serve
 
 _NAMESPACE = "/v1/{prefix}/namespaces/{namespace}"
 _ENDPOINTS = [
@@ -71,7 +72,7 @@ class RestServer:
         """What it answers when it is asked for the namespaces below another one."""
         self._endpoints = [e for e in _ENDPOINTS if has_views or "/views" not in e]
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+        serve(self._server)
 
     @property
     def uri(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from base64 import b64decode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from urllib.parse import parse_qs, urlsplit
 import requests
 
 from integration.support.servers.processes import HOST
+from tests.support.serving import serve
 
 WAREHOUSE = "prod"
 SCOPE = "PRINCIPAL_ROLE:ALL"
@@ -96,7 +96,7 @@ def gate(behind: str, vended: Mapping[str, str] | None = None, has_views: bool =
     made = Gate(behind, vended or {}, has_views)
     server = ThreadingHTTPServer((HOST, 0), _handler(made))
     made.uri = f"http://{HOST}:{server.server_address[1]}"
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    serve(server)
     try:
         yield made
     finally:

@@ -84,20 +84,20 @@ def last_before(at: int | None, kinds: Collection[TokenType], tokens: Sequence[T
 def clause_of(node: exp.Where | exp.Having | exp.Qualify, tokens: Sequence[Token]) -> Span | None:
     """Return the condition of a clause, without its keyword."""
     keyword = None if node.parent is None else _own(node.parent, {_KEYWORDS[type(node)]}, tokens)
-    return None if keyword is None else Span(keyword + 1, _end(keyword + 1, _BEHIND, tokens))
+    return None if keyword is None else Span(keyword + 1, end_among(keyword + 1, _BEHIND, tokens))
 
 
 def on_of(join: exp.Join, tokens: Sequence[Token]) -> Span | None:
     """Return the condition of a join, without the ON."""
     first = first_name(join.args["on"], tokens) if join.args.get("on") is not None else None
     keyword = None if first is None else last_before(first, (TokenType.ON,), tokens)
-    return None if keyword is None else Span(keyword + 1, _end(keyword + 1, _BEHIND_ON, tokens))
+    return None if keyword is None else Span(keyword + 1, end_among(keyword + 1, _BEHIND_ON, tokens))
 
 
 def before_grouping(select: exp.Select, tokens: Sequence[Token]) -> int | None:
     """Return the token that is behind FROM and WHERE of a SELECT; the number of all tokens at the end of the text."""
     from_ = from_of(select, tokens)
-    return None if from_ is None else _end(from_ + 1, _BEHIND, tokens)
+    return None if from_ is None else end_among(from_ + 1, _BEHIND, tokens)
 
 
 def from_of(select: exp.Select, tokens: Sequence[Token]) -> int | None:
@@ -129,7 +129,7 @@ def terms_of(condition: Span, tokens: Sequence[Token]) -> Iterator[Span]:
 
 def end_of_branch(select: int, tokens: Sequence[Token]) -> int:
     """Return the token behind a branch of a set operation, given by its SELECT: what sorts or limits is behind it."""
-    return _end(select + 1, _BEHIND_BRANCH, tokens)
+    return end_among(select + 1, _BEHIND_BRANCH, tokens)
 
 
 def parentheses_around(query: exp.Query, within: Span, tokens: Sequence[Token]) -> Span | None:
@@ -188,11 +188,11 @@ def _own(select: exp.Expr, kinds: Collection[TokenType], tokens: Sequence[Token]
     at = last_before(token_at(min(own, default=None), tokens), (TokenType.SELECT,), tokens)
     if at is None:
         return None
-    found = _end(at + 1, {*kinds, *SET_OPERATIONS}, tokens)
+    found = end_among(at + 1, {*kinds, *SET_OPERATIONS}, tokens)
     return found if found < len(tokens) and tokens[found].token_type in kinds else None
 
 
-def _end(start: int, kinds: Collection[TokenType], tokens: Sequence[Token]) -> int:
+def end_among(start: int, kinds: Collection[TokenType], tokens: Sequence[Token]) -> int:
     """Return the first token of these kinds that is in the same parentheses, or their end."""
     depth = 0
     for i in range(start, len(tokens)):

@@ -9,6 +9,7 @@ from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.tokens import Token, TokenType
 
+from dbt.adapters.icebergmv.maintenance.definition.clauses import SET_OPERATIONS
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 
 _BEFORE_ITEM = (TokenType.L_PAREN, TokenType.COMMA, TokenType.SELECT, TokenType.DISTINCT)
@@ -29,7 +30,7 @@ _WORDS = frozenset(_GRAMMAR_WORDS.split()) | _UNITS | _SIDES_OF_TRIM
 """Words that are no names where sqlglot has no name for them: fields of EXTRACT are among them."""
 
 _CLAUSES = (TokenType.WHERE, TokenType.HAVING, TokenType.QUALIFY, TokenType.WINDOW, TokenType.LIMIT)
-_NEW_QUERY = (TokenType.SELECT, TokenType.FROM, TokenType.UNION, TokenType.EXCEPT, TokenType.INTERSECT)
+_NEW_QUERY = (TokenType.SELECT, TokenType.FROM, *SET_OPERATIONS)
 _SIGNS = (TokenType.PLUS, TokenType.DASH)
 _PLAIN = re.compile(r"\w+")
 
@@ -37,7 +38,7 @@ _PLAIN = re.compile(r"\w+")
 def lost_word(nodes: Nodes, tokens: Sequence[Token]) -> str | None:
     """Return a word of the text that may be a name for Spark, and is none in the tree; None if there is none."""
     named = {name.meta.get("start") for name in nodes.of(exp.Identifier)} | _units(nodes, tokens)
-    return _word_of_several(nodes) or next(
+    return next(
         (
             word.text
             for words in (_names(tokens), _alone(tokens), _intervals(tokens), _windows(tokens), _joins(tokens, named))
@@ -55,12 +56,6 @@ def _units(nodes: Nodes, tokens: Sequence[Token]) -> set[int]:
     found = [n for n, token in enumerate(tokens) if token.text.lower() in units]
     tables = [n - 2 for n in found if n > 1 and tokens[n - 1].token_type == TokenType.DOT]
     return {tokens[n].start for n in (*found, *tables)}
-
-
-def _word_of_several(nodes: Nodes) -> str | None:
-    """Return an unquoted name that has more than letters, digits and underscores: `user-defined` is one word."""
-    names = (name.name for name in nodes.of(exp.Identifier) if not name.quoted)
-    return next((name for name in names if not _PLAIN.fullmatch(name)), None)
 
 
 def _names(tokens: Sequence[Token]) -> Iterator[Token]:

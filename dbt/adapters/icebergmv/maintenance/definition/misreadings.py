@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
-from dbt.adapters.icebergmv.maintenance.definition.clauses import closing
+from dbt.adapters.icebergmv.maintenance.definition.clauses import closing, end_among
 from dbt.adapters.icebergmv.maintenance.definition.lost_words import lost_word
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 
@@ -31,6 +32,7 @@ _ENDS_AN_OPERAND = (
     *(TokenType.ON, TokenType.JOIN, TokenType.LEFT, TokenType.UNION),
 )
 _OF_BITS = (exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseLeftShift, exp.BitwiseRightShift)
+_WORD = re.compile(r"\w+")
 _JOIN_WORDS = (
     *(TokenType.LEFT, TokenType.RIGHT, TokenType.FULL, TokenType.INNER, TokenType.CROSS, TokenType.NATURAL),
     *(TokenType.JOIN, TokenType.OUTER, TokenType.SEMI, TokenType.ANTI),
@@ -55,25 +57,14 @@ def _has_operators_of_one_level(nodes: Nodes, tokens: Sequence[Token]) -> bool:
         return True
     # sqlglot puts parentheses around the operands of `<=>`.
     operators = [n for n, token in enumerate(tokens) if token.token_type == TokenType.NULLSAFE_EQ]
-    if any(_is_ordered(n + 1, tokens) for n in operators):
+    ends = (end_among(n + 1, _ENDS_AN_OPERAND + _ORDERED, tokens) for n in operators)
+    if any(token.token_type in _ORDERED for end in ends for token in tokens[end : end + 1]):
         return True
     return any(
         isinstance(operand, _OF_BITS) and type(operand) is not type(node)
         for node in nodes.of(*_OF_BITS, exp.DPipe)
         for operand in (node.this, node.expression)
     )
-
-
-def _is_ordered(operand: int, tokens: Sequence[Token]) -> bool:
-    """Return whether < or its like follows an operand that begins at a token, outside of parentheses."""
-    depth = 0
-    for token in tokens[operand:]:
-        depth += (token.token_type == TokenType.L_PAREN) - (token.token_type == TokenType.R_PAREN)
-        if depth < 0 or (depth == 0 and token.token_type in _ENDS_AN_OPERAND):
-            return False
-        if depth == 0 and token.token_type in _ORDERED:
-            return True
-    return False
 
 
 def _has_symmetric_bounds(nodes: Nodes, _tokens: Sequence[Token]) -> bool:
@@ -107,7 +98,8 @@ def _groups_by_words_and_columns(nodes: Nodes, _tokens: Sequence[Token]) -> bool
 
 
 def _has_two_words_for_a_name(nodes: Nodes, _tokens: Sequence[Token]) -> bool:
-    return any(not name.quoted and len(name.name.split()) > 1 for name in nodes.of(exp.Identifier))
+    """Return whether a name without quotes is more than a word: `primary key`, and `user-defined`."""
+    return any(not name.quoted and not _WORD.fullmatch(name.name) for name in nodes.of(exp.Identifier))
 
 
 def _has_join_word_for_an_alias(_nodes: Nodes, tokens: Sequence[Token]) -> bool:

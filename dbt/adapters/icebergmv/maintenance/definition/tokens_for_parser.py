@@ -12,6 +12,8 @@ from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.tokens import Token, TokenType
 
+from dbt.adapters.icebergmv.maintenance.definition.clauses import names_in
+
 _MAKE_LISTS = Spark.Parser.ARRAY_CONSTRUCTORS.keys()
 _NAMES = {
     TokenType.IDENTIFIER: TokenType.IDENTIFIER,
@@ -103,7 +105,7 @@ def _has_all_signs(tree: exp.Expr, read: Sequence[Token]) -> bool:
     if negations and negations != sum(1 for _ in tree.find_all(exp.BitwiseNot)):
         return False
     before = [(n, read[n]) for n, kind in enumerate(kinds[1:]) if kind == TokenType.PLUS]
-    named: set[object] = {name.meta.get("start") for name in tree.find_all(exp.Identifier)} if before else set()
+    named = {name.meta["start"] for name in names_in(tree)} if before else set()
     return all(
         token.token_type in _ENDS_A_VALUE or token.start in named or kinds[max(n - 1, 0)] == TokenType.DCOLON
         for n, token in before
