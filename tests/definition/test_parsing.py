@@ -118,6 +118,12 @@ def test_a_comment_that_ends_in_a_backslash_may_be_longer_for_spark(sql: str) ->
     assert definition_hash(sql) != definition_hash(sql.replace("\\\n", "\n"))
 
 
+def test_what_is_no_comment_for_spark_is_a_part_of_the_definition() -> None:
+    sql = "SELECT k, v /* a /*+ x */ FROM t WHERE flag --*/ FROM t"
+    assert isinstance(parse(sql), NotParsed)
+    assert definition_hash(sql) != definition_hash(sql.replace("flag", "other"))
+
+
 def test_a_comment_at_the_end_swallows_nothing() -> None:
     assert single_statement("SELECT d FROM t -- from C:\\in\\") == "SELECT d FROM t"
     assert single_statement("SELECT d FROM t -- from C:\\in\\\n ") == "SELECT d FROM t"

@@ -26,6 +26,8 @@ _DECIMAL = ("10", "0")
 
 _SPARK = Spark()
 _LONG_COMMENT = re.compile(r"--[^\r\n]*\\\n")
+_HINT = "/*+"
+_ENDS_SOONER = "Spark ends a comment that holds /*+ sooner: leave that out"
 _SWALLOWS = "Spark takes the line behind a comment that ends in a backslash for a part of the comment"
 
 _FAILURES = (SqlglotError, ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
@@ -181,11 +183,15 @@ def tokens_of(sql: str) -> Sequence[Token] | None:
 def _tokens(sql: str) -> tuple[Token, ...]:
     """Return the tokens of the text, which several steps of one inspection look at. Raises what sqlglot raises.
 
-    Raises ValueError where a comment may be longer for Spark than for sqlglot.
+    Raises ValueError where a comment may be longer for Spark than for sqlglot, or shorter: what is text for Spark must
+    not be left out of the hash.
     """
     if _LONG_COMMENT.search(sql):
         raise ValueError(_SWALLOWS)
-    return tuple(sqlglot.tokenize(sql, dialect=DIALECT))
+    tokens = tuple(sqlglot.tokenize(sql, dialect=DIALECT))
+    if any(_HINT in comment for token in tokens for comment in token.comments):
+        raise ValueError(_ENDS_SOONER)
+    return tokens
 
 
 def definition_hash(sql: str) -> str:
