@@ -59,6 +59,10 @@ VIEWS = {
     "grouped_all": "select k, count(*) as n from {y} group by all, k",
     "last_comment": "select id, k from {m} -- from C:\\in\\",
     "window_alias": "select id, w from (select id from {y}) window left join (select k as i, v as w from {n}) p on id = i",
+    "hinted": "select 'some' as c, id from {m} union all "
+    "select /*+ broadcast(misread_n) */ 'other', id from {m} join {n} using (k)",
+    "hinted_table": "select c, id from (select /*+ broadcast(x), repartition(2, id) */ 'other' as c, w.id, x.u from {w} w "
+    "join {x} x on w.k = x.k)",
     "interval_column": "select concat(kk, interval - 1) as c from (select id, k as kk from {w}) a "
     "left join (select k as i, v as interval from {n}) p on id > i",
 }

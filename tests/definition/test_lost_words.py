@@ -35,8 +35,14 @@ LOST = [
     "SELECT sum(x) OVER (ORDER BY q.all) AS s FROM q",
     "SELECT count(DISTINCT fetch, v) AS n FROM t",
     "SELECT k RLIKE c /*+ x */ + 1 FROM t WHERE a LATERAL + 1",
+    "SELECT sum(v) OVER w AS s FROM t WINDOW w AS (PARTITION BY region), W AS (PARTITION BY id)",
+    "SELECT 0x1f AS a, id FROM t",
+    "SELECT id FROM (TABLE t)",
+    "SELECT id FROM STREAM t",
 ]
 UNDERSTOOD = [
+    "SELECT sum(v) OVER w AS s FROM t WINDOW w AS (PARTITION BY region), w2 AS (PARTITION BY id)",
+    "SELECT X'1f' AS a, x'' AS b, id FROM `table` t JOIN s.stream u",
     "SELECT sum(k) OVER w AS s, window(ts, '1 day') AS p FROM t AS `window` WINDOW w AS (PARTITION BY r)",
     "SELECT window.k, x.window FROM t AS window LEFT JOIN u AS x ON x.k = window.k",
     "SELECT * FROM t WHERE a IN (SELECT b FROM u LEFT JOIN v ON u.c = v.c) UNION SELECT * FROM w JOIN x USING (k)",

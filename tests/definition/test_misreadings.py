@@ -14,6 +14,7 @@ from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinit
 from dbt.adapters.icebergmv.maintenance.definition.parsing import NotParsed, ParsedSql, parse
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import PartitionField, derive_partitioning
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
+from dbt.adapters.icebergmv.maintenance.definition.table_references import find_references
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, Range, TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.key_functions import Computed
@@ -135,6 +136,17 @@ def test_parser_that_fails_in_its_own_way() -> None:
 @pytest.mark.parametrize("hint", ["REPARTITION(3)", "BROADCAST(t), MERGE(t)", "SHUFFLE_HASH(t)"])
 def test_hints_are_no_functions(hint: str) -> None:
     assert analysed_over_tables(f"SELECT /*+ {hint} */ d FROM t").always_full is None
+
+
+@pytest.mark.parametrize("hint", ["BROADCAST(u)", "MAPJOIN(p), REPARTITION(3, id)", "SHUFFLE_HASH(u, p)"])
+def test_names_in_hints_are_no_tables(hint: str) -> None:
+    select = f"SELECT 'some' AS c, id FROM t UNION ALL SELECT /*+ {hint} */ 'x', u.id FROM u JOIN p ON u.id = p.id"
+    parsed = parse(select)
+    assert isinstance(parsed, ParsedSql)
+    found = find_references(parsed.tree, "ns").tables
+    assert [select[r.start : r.end] for r in found] == ["t", "u", "p"]
+    places = [(name.name, name.meta) for name in parsed.tree.find_all(exp.Identifier)]
+    assert all(select[place["start"] : place["end"] + 1] == name for name, place in places)
 
 
 @pytest.mark.parametrize("value", [1e300, -1e300, 3.4028235677973366e38])

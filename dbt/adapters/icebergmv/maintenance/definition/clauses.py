@@ -183,8 +183,7 @@ def closing(opened: int, tokens: Sequence[Token]) -> int | None:
 
 def _own(select: exp.Expr, kinds: Collection[TokenType], tokens: Sequence[Token]) -> int | None:
     """Return the keyword of a clause of a SELECT itself."""
-    # A hint is one token, so the names in it are none.
-    own = (int(n.meta["start"]) for n in names_in(select) if n.find_ancestor(exp.Query, exp.CTE, exp.Hint) is select)
+    own = (int(n.meta["start"]) for n in names_in(select) if n.find_ancestor(exp.Query, exp.CTE) is select)
     at = last_before(token_at(min(own, default=None), tokens), (TokenType.SELECT,), tokens)
     if at is None:
         return None

@@ -89,6 +89,23 @@ def _has_query_for_a_value(nodes: Nodes, _tokens: Sequence[Token]) -> bool:
     return any(isinstance(q.parent, exp.Func) and not isinstance(q.parent, exp.Exists) for q in queries)
 
 
+def _has_windows_of_one_name(nodes: Nodes, _tokens: Sequence[Token]) -> bool:
+    """Return whether names of windows differ in nothing but upper and lower case, which counts for Spark."""
+    names = [[w.name.lower() for w in select.args.get("windows") or ()] for select in nodes.of(exp.Select)]
+    return any(len(set(found)) < len(found) for found in names)
+
+
+def _has_number_that_is_a_name(_nodes: Nodes, tokens: Sequence[Token]) -> bool:
+    """Return whether 0x1f, a name, is read as the bytes X'1f'."""
+    return any(t.token_type == TokenType.HEX_STRING and t.end - t.start != len(t.text) + 2 for t in tokens)
+
+
+def _has_word_for_a_table(nodes: Nodes, _tokens: Sequence[Token]) -> bool:
+    """Return whether `TABLE t` and `STREAM t`, which are all rows of t, are read as tables of these names."""
+    found = (table for table in nodes.of(exp.Table) if table.name.lower() in ("table", "stream"))
+    return any(table.alias and not table.db and not table.this.args.get("quoted") for table in found)
+
+
 def _has_comment_in_a_comment(_nodes: Nodes, tokens: Sequence[Token]) -> bool:
     return any("/*" in comment for token in tokens for comment in token.comments)
 
@@ -225,5 +242,11 @@ _MISREAD: Sequence[tuple[Callable[[Nodes, Sequence[Token]], bool], str]] = (
     (_has_units_behind_values, "the arguments of time_trunc and time_diff are not understood"),
     (_has_index_that_is_a_list, "what has an index here is not understood: put it into a column of a subquery"),
     (_has_query_for_a_value, "Spark takes select and values before an operator for columns: use backticks"),
+    (
+        _has_windows_of_one_name,
+        "two windows have names that differ in upper and lower case alone: name one otherwise",
+    ),
+    (_has_number_that_is_a_name, "Spark takes what begins with 0x for a name: use backticks, or X'...'"),
+    (_has_word_for_a_table, "Spark takes TABLE and STREAM before a name for all rows of that table: leave it out"),
     (_has_comment_in_a_comment, "Spark may end a comment that holds /* elsewhere: leave that out"),
 )

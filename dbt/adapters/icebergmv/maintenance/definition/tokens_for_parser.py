@@ -1,7 +1,8 @@
 """The tokens from which sqlglot makes the tree that Spark would make.
 
 sqlglot leaves the sign out of `+x`, which makes a number of a text, and makes lists of `list[0]` and `array[0]`, which
-are of a column of that name. A parser of our own is no way out: the compiled one (`sqlglot[c]`) has no subclasses.
+are of a column of that name. In hints it finds tables. A parser of our own is no way out: the compiled one
+(`sqlglot[c]`) has no subclasses.
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ _BEFORE_A_VALUE = frozenset(
 
 
 def tokens_for_parser(tokens: Sequence[Token]) -> Iterator[Token]:
-    """Yield the tokens with two signs ~ for a plus that is a sign, and with marked names of columns.
+    """Yield the tokens with two signs ~ for a plus that is a sign, with marked names of columns, and without hints.
 
+    The text of a hint is one token. sqlglot makes names of what is in it, and takes their places for those in the SQL.
     `as_spark_reads` knows both in the tree. Raises ValueError where a sign ~ is before such a sign, and
     for a name with a control character.
     """
@@ -64,6 +66,8 @@ def tokens_for_parser(tokens: Sequence[Token]) -> Iterator[Token]:
             raise ValueError("a name with a control character is not understood")
         if before == TokenType.TILDE and kind in (TokenType.TILDE, TokenType.PLUS):
             raise ValueError("a sign ~ before another sign is not understood: use parentheses")
+        if kind == TokenType.HINT:
+            continue
         if kind == TokenType.PLUS and (before is None or before in _BEFORE_A_VALUE):
             yield from [_as(token, TokenType.TILDE, token.text)] * 2
         elif kind in _NAMES and token.text.upper() in _MAKE_LISTS and _is_before_bracket(tokens, number):

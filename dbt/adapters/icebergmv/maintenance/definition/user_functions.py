@@ -42,8 +42,6 @@ def _calls(nodes: Nodes) -> Iterator[tuple[str, exp.Expr]]:
         # A quoted name is an identifier here. Spark's own functions are expected without quotes.
         name, is_quoted = (call.this, False) if isinstance(call.this, str) else (call.this.name, True)
         whole = call.parent if isinstance(call.parent, exp.Dot) and call.parent.expression is call else call
-        if call.find_ancestor(exp.Hint):
-            continue
         if isinstance(whole, exp.Dot):
             schema = [part.name for part in whole.this.find_all(exp.Identifier, bfs=False)]
             if name.lower() in _OF_ICEBERG and schema and schema[-1].lower() == "system":
