@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone
 
 import pytest
+from pyiceberg.types import LongType
 
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
 from dbt.adapters.icebergmv.maintenance.lake import Lake
@@ -44,6 +45,36 @@ def test_another_refresh_publishes_meanwhile(stage: Stage, model: Model) -> None
     assert bool(spark.dropped) is ("layout" in model.config), "a version of a view keeps its branch"
     assert recorded(stage) == stage.tables()["orders"].metadata.current_snapshot_id
     assert stage.refresh(model)[0].kind == "none"
+
+
+@dataclass
+class BeforeAState(RecordingSpark):
+    """Rivals act, one at a time, before a statement that sets nothing but the state of a view."""
+
+    rivals: list[Callable[[], object]] = field(default_factory=list)
+
+    def __call__(self, sql: str) -> Sequence[Sequence[object]]:
+        if sql.startswith("ALTER VIEW") and self.rivals:
+            self.rivals.pop()()
+        return super().__call__(sql)
+
+
+def reformat(stage: Stage) -> None:
+    """Give a base table another column, which makes no row of the view another one."""
+    with stage.tables()["orders"].update_schema() as schema:
+        schema.add_column("note", LongType())
+
+
+@pytest.mark.parametrize("change", [lambda stage: sell()(stage.tables()), reformat], ids=["snapshot", "columns"])
+def test_another_refresh_publishes_before_a_state_is_set(stage: Stage, change: Callable[[Stage], None]) -> None:
+    stage.refresh(ROWS)
+    change(stage)
+    rivals: list[Callable[[], object]] = [lambda: (sell("US")(stage.tables()), stage.refresh(ROWS))]
+    result, _ = stage.refresh(ROWS, BeforeAState(stage.catalog, ROWS.columns, rivals=rivals))
+    assert not rivals, "the other refresh came before a state was set"
+    assert result.kind == "full", "the SQL is that of the other refresh, and the state was not"
+    assert recorded(stage) == stage.tables()["orders"].metadata.current_snapshot_id
+    assert stage.refresh(ROWS)[0].kind == "none"
 
 
 class BesideAHook(RecordingSpark):

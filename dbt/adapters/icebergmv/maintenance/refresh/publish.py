@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
@@ -19,7 +20,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
 )
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE, StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView, found_view
 from dbt.adapters.icebergmv.maintenance.status.view_config import VERSIONS_KEPT
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import ReadPlan, over_columns, read_text
 
@@ -128,16 +129,28 @@ def is_table_in_the_way(view: Inspection) -> bool:
 
 
 def _create_view(lake: Lake, made: statements.View, found: ViewInfo | None, stored: StoredRows) -> None:
-    statement = statements.create_view(made)
     if found is not None and _is_made(made, found, stored):
-        statement = statements.set_view_properties(made.name, made.properties)
+        set_state(lake, made.name, made.properties, found, stored)
+        return
     try:
-        lake.spark(statement)
+        lake.spark(statements.create_view(made))
     except Exception as error:
         # Whatever the statement failed of, a view that another refresh moved meanwhile is the reason that counts.
         if has_moved(lake.catalog, made.name, found):
             raise lost_race(stored.name) from error
         raise
+
+
+def set_state(lake: Lake, name: TableName, properties: Mapping[str, str], found: ViewInfo, stored: StoredRows) -> None:
+    """Set the properties of a view whose SQL stays as it was found.
+
+    Raises RefreshConflict where another refresh published SQL of its own since: the properties of that are lost, so the
+    view is built again.
+    """
+    lake.spark(statements.set_view_properties(name, properties))
+    now = found_view(lake.catalog, name)
+    if now is None or now.sql != found.sql:
+        raise lost_race(stored.name)
 
 
 def _is_made(wanted: statements.View, found: ViewInfo, stored: StoredRows) -> bool:
