@@ -7,13 +7,11 @@ from typing import Any
 
 import pytest
 
-from dbt.adapters.icebergmv.maintenance.operations import compaction, rollback, upkeep
-from dbt.adapters.icebergmv.maintenance.operations.orphans import loose_storage
+from dbt.adapters.icebergmv.maintenance.operations import compaction, orphans, rollback, upkeep
 from dbt.adapters.icebergmv.maintenance.refresh import storage_commit
 from dbt.adapters.icebergmv.maintenance.refresh.publish import publish_as_found
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_SNAPSHOT_ID
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import state_of_snapshot
-from integration.randomised import orphans
 from integration.randomised.generator import Focus
 from integration.randomised.history import Change, History, Maintain, Rollback, Sweep
 from integration.randomised.mutants import Mutant
@@ -62,17 +60,7 @@ def _only_the_last_version_counts(patch: pytest.MonkeyPatch) -> None:
 
 
 def _other_views_are_not_asked(patch: pytest.MonkeyPatch) -> None:
-    class WithoutViews:
-        def __init__(self, catalog: Any) -> None:
-            self._catalog = catalog
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self._catalog, name)
-
-        def namespaces(self) -> list[str]:
-            return []
-
-    patch.setattr(orphans, "loose_storage", lambda catalog, *asked: loose_storage(WithoutViews(catalog), *asked))
+    patch.setattr(orphans, "all_views", lambda _: [])
 
 
 def _with(step: type[Maintain | Rollback | Sweep]) -> Any:

@@ -90,8 +90,8 @@ ROUNDS = {
         "UPDATE {names} SET v = v + 1 WHERE v = 20",
     ],
     "delete of one row on the other side": [
-        "DELETE FROM {r} WHERE id = 50",
-        "DELETE FROM {l} WHERE id = 50",
+        "DELETE FROM {r} WHERE id = 53",
+        "DELETE FROM {l} WHERE id = 53",
     ],
     "insert of one row": [
         "INSERT INTO {o} VALUES (DATE '2026-02-13', 1000, 'a', 3)",
