@@ -29,6 +29,7 @@ class PlanRequest:
     stored rows hold what groups are merged by. Of the base tables in `changed_nearly_everywhere` so many partitions
     changed that to overwrite what they affect costs more than to compute everything. `within_bounds` says of references
     whose changes are known by column bounds alone about which share of the stored rows is within these.
+    With `merging_reads_less` groups are merged although partitions say which rows to overwrite.
     `full_seconds` is how long the last full refresh took. `left_out`: these did not pay at the last refreshes.
     """
 
@@ -43,6 +44,7 @@ class PlanRequest:
     merges: bool = False
     changed_nearly_everywhere: frozenset[TableName] = frozenset()
     within_bounds: Mapping[int, float] = field(default_factory=dict)
+    merging_reads_less: bool = False
     full_seconds: float | None = None
     left_out: frozenset[Part] = frozenset()
 

@@ -113,14 +113,14 @@ def _append(definition: ViewDefinition, stale: Sequence[BaseTableStatus], reques
 def _merge(
     definition: ViewDefinition, status: MaterializedViewStatus, request: PlanRequest, otherwise: RefreshPlan
 ) -> Merge | None:
-    """Return the plan that merges groups, where partitions alone do not say which output rows are affected."""
+    """Return the plan that merges groups, where partitions say too little, or that is cheaper."""
     if not request.merges or isinstance(otherwise, NoOp) or not stands_still(status, request):
         return None
     stale = status.reaching
     only_adds = definition.merging is not None and definition.merging.only_adds
     if only_adds and any(base.change.appended_since is None for base in stale):
         return None
-    partitions_say_it = all(
+    partitions_say_it = not request.merging_reads_less and all(
         base.change.unit != "file"
         and base.base.name not in request.changed_nearly_everywhere
         and not is_untracked(definition, base, use, request)

@@ -25,7 +25,6 @@ from dbt.adapters.icebergmv.maintenance.planning.plan import (
     Overwrite,
     ReachedRows,
 )
-from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import within_bounds
 from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
@@ -39,16 +38,12 @@ _BYTES: Remembered[int] = Remembered(64)
 """Sizes by what is wanted of a table, which may be thousands of values. Views over a table mostly want the same."""
 
 
-def estimated_bytes(settled: Settled) -> int | None:
-    """Return the size of the files that a plan reads of the base tables; None where that is not cheap to know.
-
-    A file counts for each place in the SELECT that reads it. Neither the stored rows count, nor what was read to plan.
-    """
-    return bytes_of(settled.view, settled.plan)
-
-
 def bytes_of(view: Inspection, plan: Append | Overwrite | Merge | Full) -> int | None:
-    """Return the size of the files that a plan for an inspected view reads of the base tables, as above."""
+    """Return the size of the files that a plan for an inspected view reads of the base tables.
+
+    It is None where that is not cheap to know. A file counts for each place in the SELECT that reads it. Neither the
+    stored rows count, nor what was read to plan.
+    """
     reads = _Reads(view)
     found: list[int | None]
     match plan:

@@ -36,6 +36,7 @@ from dbt.adapters.icebergmv.maintenance.planning.key_evaluation import evaluated
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import MOST_KEYS, MOST_OF_ONE
 from dbt.adapters.icebergmv.maintenance.planning.last_refreshes import Effort, effort_so_far, full_at_once, left_out
 from dbt.adapters.icebergmv.maintenance.planning.listed_values import Listing
+from dbt.adapters.icebergmv.maintenance.planning.merge_or_overwrite import merging_reads_less
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, NoOp, Overwrite, RefreshPlan
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh, without_regions
@@ -224,7 +225,8 @@ def request_of(
     if without_regions(view.definition, view.status, request) is not None:
         return request
     shares = shares_within_bounds(view.definition, view.status, view.stored, request.partitioning)
-    return replace(request, within_bounds=shares)
+    request = replace(request, within_bounds=shares)
+    return replace(request, merging_reads_less=merging_reads_less(view, request))
 
 
 def settle_build(lake: Lake, view: NewView | LostView, find_misfit: FindMisfit) -> Settled:

@@ -26,7 +26,7 @@ from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import (
     pinned_query,
 )
 from dbt.adapters.icebergmv.maintenance.planning.plan import Append, Full, Merge, Overwrite
-from dbt.adapters.icebergmv.maintenance.planning.read_estimate import estimated_bytes
+from dbt.adapters.icebergmv.maintenance.planning.read_estimate import bytes_of
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.complement import outside
@@ -215,7 +215,7 @@ def distribution_of(settled: Settled, start: StoredRows) -> dict[str, str]:
     is_told = DISTRIBUTION_KEY in settled.view.request.config.tblproperties
     if is_told or not isinstance(settled.plan, Overwrite) or settled.plan.added or not stored_partitioning(start.table):
         return {}
-    size = estimated_bytes(settled)
+    size = bytes_of(settled.view, settled.plan)
     return {"distribution-mode": "none"} if size is not None and size <= FEW_BYTES else {}
 
 

@@ -15,7 +15,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.table_changes import (
 )
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import stored_partitioning
 from dbt.adapters.icebergmv.maintenance.planning.cost import COUNTED_FILES, count_partitions
-from dbt.adapters.icebergmv.maintenance.planning.read_estimate import estimated_bytes
+from dbt.adapters.icebergmv.maintenance.planning.read_estimate import bytes_of
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.inspection import LostView, RefreshedView
@@ -94,7 +94,7 @@ def done(settled: Settled, stored: StoredRows, start: int | None, behavior: str)
         rows_written=written,
         rows_deleted=deleted,
         bytes_written=size,
-        estimated_bytes=estimated_bytes(settled),
+        estimated_bytes=bytes_of(settled.view, settled.plan),
         stale_partitions=len(after if start is None else changed_partitions(table, start, snapshot_id)),
         total_partitions=len(before | after),
         base_partitions=_base_partitions(base_tables),

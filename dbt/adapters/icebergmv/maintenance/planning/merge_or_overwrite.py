@@ -1,0 +1,38 @@
+"""Whether to merge groups, where an overwrite of what partitions say is affected would be right, too."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from dbt.adapters.icebergmv.maintenance.planning.cost import are_all_small
+from dbt.adapters.icebergmv.maintenance.planning.plan import Merge, Overwrite
+from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
+from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
+from dbt.adapters.icebergmv.maintenance.planning.read_estimate import bytes_of
+from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
+
+_WRITTEN_AGAIN = 3
+"""What a merge does with the stored rows, in times of reading them: all are read, grouped with the changes and written.
+"""
+
+
+def merging_reads_less(view: RefreshedView, request: PlanRequest) -> bool:
+    """Return whether merging groups reads less than an overwrite of what may be affected.
+
+    A merge reads both versions of what changed, and all stored rows. An overwrite reads all rows of the partitions that
+    it replaces: in a view by months the whole month of a day that changed.
+    """
+    if not request.merges or are_all_small(view.status):
+        return False
+    overwrite = plan_refresh(view.definition, view.status, request)
+    merge = plan_refresh(view.definition, view.status, replace(request, merging_reads_less=True))
+    if not isinstance(overwrite, Overwrite) or not isinstance(merge, Merge):
+        return False
+    merged, overwritten, stored = (
+        bytes_of(view, merge),
+        bytes_of(view, overwrite),
+        view.stored.count("total-files-size"),
+    )
+    if merged is None or overwritten is None or stored is None:
+        return False
+    return merged + _WRITTEN_AGAIN * stored < overwritten

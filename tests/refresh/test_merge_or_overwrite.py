@@ -1,0 +1,53 @@
+"""Groups are merged where that reads less than to overwrite what partitions say is affected."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.planning import cost, merge_or_overwrite, read_estimate
+from tests.refresh.refreshes import Model, Scenario, Stage, sell
+
+INITIALS = Model(
+    "SELECT substr(region, 1, 1) AS initial, count(*) AS orders FROM orders GROUP BY substr(region, 1, 1)",
+    (("initial", "string"), ("orders", "bigint")),
+)
+MANY = [f"E{n}" for n in range(20)]
+
+
+def kind(tmp_path: Path, *regions: str) -> str:
+    """Return how the view by initials is refreshed after one order in the first of some regions that had orders."""
+    stage = Stage(tmp_path)
+    sell(*regions)(stage.tables())
+    result, _ = stage.play(Scenario("", "", INITIALS, sell(regions[0]), INITIALS))
+    stage.close()
+    return result.kind
+
+
+@pytest.fixture(autouse=True)
+def _large_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost, "FEW_ROWS", 0)
+
+
+def test_groups_are_merged_where_a_region_is_wide(tmp_path: Path) -> None:
+    assert kind(tmp_path, *MANY) == "merge"
+
+
+def test_a_narrow_region_is_overwritten(tmp_path: Path) -> None:
+    assert kind(tmp_path, "A0") == "overwrite"
+
+
+def test_small_tables_are_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cost, "FEW_ROWS", 100)
+    assert kind(tmp_path, *MANY) == "overwrite"
+
+
+def test_stored_rows_are_read_and_written_by_a_merge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merge_or_overwrite, "_WRITTEN_AGAIN", 1000)
+    assert kind(tmp_path, *MANY) == "overwrite"
+
+
+def test_what_cannot_be_counted_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read_estimate, "COUNTED_FILES", 2)
+    assert kind(tmp_path, *MANY) == "overwrite"
