@@ -40,10 +40,10 @@ def table(tmp_path: Path) -> MetadataTable:
     return MetadataTable(tmp_path, SCHEMA, PLAIN, BY_REGION, BY_BUCKET, BY_NOTHING)
 
 
-def data(path: str, low: int, high: int, partition: Iterable[Any] = (), spec: int = 0) -> DataFile:
+def data(path: str, low: int, high: int, partition: Iterable[Any] = (), spec: int = 0, rows: int = 10) -> DataFile:
     """Return a data file with ids from low to high and regions a to b."""
     metrics = bounds(id=(IntegerType(), 1, low, high), region=(StringType(), 2, "a", "b"))
-    return file_of(path, tuple(partition), spec=spec, **metrics)
+    return file_of(path, tuple(partition), spec=spec, rows=rows, **metrics)
 
 
 def deletes(path: str, about: str | None = None, paths: tuple[str, str] | None = None, **more: Any) -> DataFile:
@@ -235,7 +235,7 @@ def test_deletes_of_what_the_window_added_or_removed(table: MetadataTable, monke
 
 def test_deletes_of_what_compaction_wrote(table: MetadataTable) -> None:
     start = table.commit(Operation.APPEND, [data("a", 1, 2), data("b", 3, 4), data("c", 5, 6)])
-    table.commit(Operation.REPLACE, [data("ab", 1, 4)], [data("a", 1, 2), data("b", 3, 4)])
+    table.commit(Operation.REPLACE, [data("ab", 1, 4, rows=20)], [data("a", 1, 2), data("b", 3, 4)])
     table.commit(Operation.DELETE, [deletes("x", about="ab")])
     assert found(table.since(start, "id")) == ({ids((1, 4))}, 1, "file")
     table.commit(Operation.REPLACE, [data("abc", 1, 6)], [data("ab", 1, 4), data("c", 5, 6), deletes("x")])

@@ -17,6 +17,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Operation, Snapshot
 
+from dbt.adapters.icebergmv.maintenance.catalog.accounted import is_accounted_for
 from dbt.adapters.icebergmv.maintenance.catalog.append_window import Appended, AppendWindow, operation
 from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows, Wanted, changed_rows
 from dbt.adapters.icebergmv.maintenance.catalog.differing_metrics import ChangedFile, columns_that_differ
@@ -165,7 +166,7 @@ def _change_since(
         return TableChange(
             "unknown", moved=True, reason=f"has expired the snapshot {recorded.snapshot_id} of the last refresh"
         )
-    window = _window(metadata, start, target)
+    window = _window(table, start, target)
     if window is None:
         files, all_files = _difference(table, start, target)
         change = _change_of(rows, [file for file, _ in files], all_files)
@@ -198,7 +199,7 @@ def _files_of(table: Table, schema: Schema, window: _Window, straight: bool) -> 
     """Return the changed files of a window; manifests are opened once for it, whatever columns are tracked."""
 
     def find_out() -> _WindowFiles:
-        appends = AppendWindow(table.io, window.start) if straight else None
+        appends = AppendWindow(window.start) if straight else None
         changed = tuple(_changed_files(table, window, appends))
         differing = columns_that_differ(changed, schema.fields)
         return _WindowFiles(tuple(f for f, _ in changed), None if appends is None else appends.appended, differing)
@@ -255,7 +256,7 @@ def files_between(table: Table, from_snapshot_id: int, to_snapshot_id: int) -> l
     """
     start = table.metadata.snapshot_by_id(from_snapshot_id)
     target = table.metadata.snapshot_by_id(to_snapshot_id)
-    window = _window(table.metadata, start, target) if start and target else None
+    window = _window(table, start, target) if start and target else None
     return None if window is None else [*_changed_files(table, window)]
 
 
@@ -269,31 +270,33 @@ def ancestry(metadata: TableMetadata, snapshot_id: int) -> Iterator[Snapshot]:
         current = known.get(parent) if parent is not None else None
 
 
-def _window(metadata: TableMetadata, start: Snapshot, target: Snapshot) -> _Window | None:
+def _window(table: Table, start: Snapshot, target: Snapshot) -> _Window | None:
     """Return the snapshots that lie between two.
 
-    None when they have no common ancestor that is still known (replaced table, expired history).
+    None when they have no common ancestor that is still known (replaced table, expired history), and when the entries
+    of one of them do not say all that it changed.
     """
-    from_start = list(ancestry(metadata, start.snapshot_id))
-    from_target = list(ancestry(metadata, target.snapshot_id))
+    from_start = list(ancestry(table.metadata, start.snapshot_id))
+    from_target = list(ancestry(table.metadata, target.snapshot_id))
     common = {s.snapshot_id for s in from_start} & {s.snapshot_id for s in from_target}
     if not common:
         return None
     undone, done = (tuple(s for s in side if s.snapshot_id not in common) for side in (from_start, from_target))
-    return _Window(start, target, undone, done)
+    fetch_changes(table.io, (s for s in (*undone, *done) if operation(s) != Operation.REPLACE))
+    is_known = all(is_accounted_for(table, snapshot) for snapshot in (*undone, *done))
+    return _Window(start, target, undone, done) if is_known else None
 
 
 def _changed_files(table: Table, window: _Window, appends: AppendWindow | None = None) -> Iterator[ChangedFile]:
     """Yield the files that came or went, and note the snapshots in `appends`; a `replace` changes no row."""
-    fetch_changes(table.io, (s for s in (*window.undone, *window.done) if operation(s) != Operation.REPLACE))
     undone = ((snapshot, ManifestEntryStatus.DELETED) for snapshot in window.undone)
     done = ((snapshot, ManifestEntryStatus.ADDED) for snapshot in reversed(window.done))
     for snapshot, came in (*undone, *done):
         replaced = operation(snapshot) == Operation.REPLACE
-        manifests = () if replaced and appends is None else manifests_of(table.io, snapshot)
-        entries = [] if replaced else list(changed_entries(table.io, manifests, snapshot.snapshot_id))
+        manifests = () if replaced else manifests_of(table.io, snapshot)
+        entries = list(changed_entries(table.io, manifests, snapshot.snapshot_id))
         if appends is not None:
-            appends.add(snapshot, manifests, entries)
+            appends.add(snapshot, entries)
         yield from ((e.data_file, e.status == came) for e in entries)
 
 
