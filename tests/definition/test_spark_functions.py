@@ -65,6 +65,21 @@ def test_a_function_that_is_not_spark_s_has_no_facts() -> None:
     assert analysed("SELECT d, my_function(v) AS x FROM t").always_full == reason
 
 
+IN_ANY_ORDER = """
+    any approx_count_distinct avg bit_and bit_or bit_xor bitmap_and_agg bitmap_construct_agg bitmap_or_agg bool_and
+    bool_or corr count count_if count_min_sketch covar_pop covar_samp every grouping grouping_id kurtosis max mean
+    median min percentile percentile_cont percentile_disc regr_avgx regr_avgy regr_count regr_intercept regr_r2
+    regr_slope regr_sxx regr_sxy regr_syy schema_of_variant_agg skewness some std stddev stddev_pop stddev_samp sum
+    try_avg try_sum var_pop var_samp variance
+"""
+"""Aggregates of which the order of rows, apart from rounding, changes nothing: Spark's own code adds or compares."""
+
+
+def test_aggregates_depend_on_the_order_of_rows_unless_it_is_known_that_they_do_not() -> None:
+    found = {f.name for f in FUNCTIONS.values() if f.aggregate and not f.order_dependent}
+    assert sorted(found) == sorted(IN_ANY_ORDER.split())
+
+
 @pytest.mark.parametrize("name", [f.name for f in FUNCTIONS.values() if f.volatile])
 def test_volatile_functions_are_refreshed_in_full(name: str) -> None:
     definition = analysed(f"SELECT d, {call_of(name)} AS x FROM t")

@@ -67,6 +67,11 @@ def test_names_and_types_are_part_of_the_shape(field: NestedField) -> None:
         "SELECT d, count(DISTINCT *) AS c FROM t GROUP BY d",
         "SELECT d, hash(*) AS h FROM t",
         "SELECT d, hash(t.*) AS h FROM t",
+        # Columns are compared by place.
+        "SELECT d FROM t WHERE (d, v) IN (SELECT * FROM u)",
+        "SELECT d, (d, v) NOT IN (SELECT u.* FROM u) AS f FROM t",
+        "WITH c AS (SELECT * FROM u) SELECT d FROM t WHERE (d, v) IN (SELECT * FROM c)",
+        "SELECT d FROM t WHERE (d, v) IN (FROM u)",
         # Names and branches follow the order of the columns.
         "SELECT * FROM u UNION ALL SELECT * FROM u",
         "SELECT x.a FROM u AS x(a, b, c)",
@@ -86,9 +91,18 @@ def test_columns_that_are_not_named_may_matter(sql: str) -> None:
     [
         "WITH a AS (SELECT * FROM t) SELECT d, count(*) AS c FROM a GROUP BY d",
         "SELECT t.*, u.w FROM t JOIN u ON t.d = u.d",
+        "SELECT t.* FROM t WHERE d IN (1, 2)",
+        "SELECT d FROM t WHERE (d, v) IN (SELECT d, v FROM u)",
         "SELECT d, v * 2 AS w FROM t UNION ALL SELECT d, w FROM u",
         "SELECT d, x FROM t LATERAL VIEW explode(xs) AS e AS x",
     ],
 )
 def test_columns_that_are_not_named_do_not_matter(sql: str) -> None:
     assert not analysed(sql).reads_by_shape
+
+
+@pytest.mark.parametrize("sql", ["FROM t", "FROM t WHERE v > 1", "WITH c AS (FROM t) FROM c", "SELECT * FROM t"])
+def test_every_column_of_a_star_may_be_another_one(sql: str) -> None:
+    found = analysed(sql)
+    now = Schema(BEFORE.fields[0], NestedField(7, BEFORE.fields[1].name, BEFORE.fields[1].field_type))
+    assert "another column behind the name" in (changed_meaning(BEFORE, now, found.mentions, by_shape=False) or "")

@@ -12,6 +12,9 @@ VALUES = [
     "spark.sql.chunkBase64String.enabled",
     "spark.sql.icu.caseMappings.enabled",
     "spark.sql.columnNameOfCorruptRecord",
+    "spark.sql.variant.allowDuplicateKeys",
+    "spark.sql.avro.datetimeRebaseModeInRead",
+    "spark.sql.execution.pythonUDF.arrow.enabled",
     "spark.sql.session.timeZone",
     "spark.sql.ansi.enabled",
 ]
@@ -21,6 +24,7 @@ MEANING = [
     "spark.sql.charAsVarchar",
     "spark.sql.collation.objectLevel.enabled",
     "spark.sql.legacy.timeParserPolicy",
+    "spark.sql.analyzer.preferColumnOverLcaInArrayIndex",
     "spark.sql.lateralColumnAlias.enableImplicitResolution",
 ]
 OTHERS = [

@@ -19,8 +19,8 @@ _BY_NAME = frozenset(["with_", "expressions", "from_", "joins", "laterals", "whe
 def reads_by_shape(nodes: Nodes) -> bool:
     """Return whether a column that the SELECT does not name may still matter, by its place or by being there.
 
-    NATURAL JOIN and PIVOT look at every column, and so does `*` that is compared, grouped by, made one value or renamed
-    by place. A `*` of nothing but queries has the columns that their lists give.
+    NATURAL JOIN and PIVOT look at every column, and so does `*` that is compared (IN does so), grouped by, made one
+    value or renamed by place. A `*` of nothing but queries has the columns that their lists give.
     """
     groups_by_all = any(group.args.get("all") for group in nodes.of(exp.Group))
     return _compares_all(nodes) or (groups_by_all and any(_read_by(star) != frozenset() for star in _stars(nodes)))
@@ -38,7 +38,8 @@ def _compares_all(nodes: Nodes) -> bool:
     if any(isinstance(s.parent, exp.Column) and not isinstance(s.parent.parent, exp.Select) for s in stars):
         return True
     distinct = any(select.args.get("distinct") for select in nodes.of(exp.Select))
-    return bool(stars) and bool(renamed or distinct or nodes.have(exp.SetOperation))
+    compared = any(found.args.get("query") for found in nodes.of(exp.In))
+    return bool(stars) and bool(renamed or distinct or compared or nodes.have(exp.SetOperation))
 
 
 def _looks_at_every_name(nodes: Nodes) -> bool:

@@ -47,6 +47,9 @@ _STORED = "0"
 _SUM_OF_MAGNITUDES = "decimal(38,11)"
 """Of what is written as MAGNITUDE."""
 
+_LEAST = "-9223372036854775808"
+"""The smallest bigint: no bigint is its negative, so a sum that went is not taken off if it is this one."""
+
 _EXACT_DIGITS = 34
 _MOST_AVERAGED = 25
 """The precision of a sum of decimals up to which its average is computed; see `_average_of_decimals`."""
@@ -185,6 +188,8 @@ class MergedGroups:
         """Yield the conditions on the parts of a group under which it is not merged, each with its word."""
         for call in (call for call in self.merging.calls if call.count is not None):
             yield f"bool_or({self._lost(call.value, call)})", _SUM
+            if _may_be_least(call.value, self._types[call.value]):
+                yield f"bool_or({CHANGE_SIGN} = {WENT} AND {identifier(self._name(call.value))} = {_LEAST})", _SUM
             # A part of the magnitude that overflowed would count as nothing in the magnitude of all.
             if call.magnitude is not None and _is_averaged_in_double(self._types[call.value]):
                 yield f"bool_or({self._lost(call.magnitude, call)})", _AVERAGE
@@ -282,7 +287,14 @@ def _merged(state: State, name: str, of: str) -> str:
     """Return the aggregate that merges the parts of a state."""
     if state.kind in ("min", "max"):
         return f"{state.kind}(CASE WHEN {CHANGE_SIGN} <> {WENT} THEN {name} END)"
+    if _may_be_least(state, of):
+        return _sum(f"CASE WHEN {CHANGE_SIGN} <> {WENT} THEN {name} WHEN {name} <> {_LEAST} THEN -{name} END", of)
     return _sum(f"CASE WHEN {CHANGE_SIGN} = {WENT} THEN -{name} ELSE {name} END", of)
+
+
+def _may_be_least(state: State, of: str) -> bool:
+    """Return whether a state of a type may be the smallest bigint."""
+    return state.kind == "sum" and decimal_of(of) is None
 
 
 def _added_up(state: State, name: str, of: str) -> str:

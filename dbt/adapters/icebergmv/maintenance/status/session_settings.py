@@ -13,12 +13,15 @@ TIME_ZONE = "spark.sql.session.timeZone"
 ANSI = "spark.sql.ansi.enabled"
 ESCAPED_LITERALS = "spark.sql.parser.escapedStringLiterals"
 _VALUES = (
+    "spark.sql.avro.",
     "spark.sql.chunkBase64String.",
     "spark.sql.columnNameOfCorruptRecord",
+    "spark.sql.execution.pythonUDF.",
     "spark.sql.fromJsonForceNullableSchema",
     "spark.sql.icu.",
     "spark.sql.json.",
     "spark.sql.jsonGenerator.",
+    "spark.sql.variant.",
 )
 """What changes the values of some functions, and nothing that the analysis of the SQL knows of them."""
 
@@ -34,6 +37,7 @@ _PREFIXES = (
 _KEYS = frozenset(
     [
         TIME_ZONE,
+        "spark.sql.analyzer.preferColumnOverLcaInArrayIndex",
         "spark.sql.caseSensitive",
         "spark.sql.charAsVarchar",
         "spark.sql.enforceTypeCoercionBeforeUnionDeduplication.enabled",

@@ -24,6 +24,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.answers import (
 from dbt.adapters.icebergmv.maintenance.definition.rules.constants import without_ruled_out
 from dbt.adapters.icebergmv.maintenance.definition.rules.ctes import with_ctes
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts, equalities, term_around
+from dbt.adapters.icebergmv.maintenance.definition.rules.findings import together
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_clause import TrackQuery, track_from
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import Sources, are_comparable, through
 from dbt.adapters.icebergmv.maintenance.definition.rules.generators import is_generator
@@ -124,7 +125,7 @@ def _tracked(outer: Names, subquery: _Subquery) -> Sources:
     reason = _LIMITED if subquery.limited else _UNCORRELATED
     below = sources.relation.blocked(inside.occurrences - reached, reason)
     ruled_out = below.ruled_out | inside.ruled_out
-    findings = (*below.findings, *inside.findings)
+    findings = together(below.findings, inside.findings)
     below = replace(below, occurrences=below.occurrences | reached, ruled_out=ruled_out, findings=findings)
     if not shows_ties(inside):
         return replace(sources, relation=below).with_tracks(gained)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import chain
 from typing import TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence, Tracks
@@ -71,3 +73,8 @@ class OnlyShown:
 
 Finding: TypeAlias = Filter | StaticFilter | WindowOrder | SettledCall | OnlyShown
 """What a SELECT says besides what its columns track."""
+
+
+def together(*found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return what is found of several relations, each once: both sides may use one common table expression."""
+    return tuple(dict.fromkeys(chain.from_iterable(found)))

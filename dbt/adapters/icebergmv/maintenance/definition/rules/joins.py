@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.answers import answered_slots, with_answers
 from dbt.adapters.icebergmv.maintenance.definition.rules.equalities import conjuncts, equalities
+from dbt.adapters.icebergmv.maintenance.definition.rules.findings import together
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import (
     WIDER,
     Equality,
@@ -151,7 +152,7 @@ def _below(left: TrackedRelation, right: TrackedRelation) -> TrackedRelation:
     deltas = replace(emptied, additive={**left.deltas.additive, **right.deltas.additive}, grouped=None)
     obstacles = {**left.obstacles, **right.obstacles}
     occurrences, ruled_out = left.occurrences | right.occurrences, left.ruled_out | right.ruled_out
-    findings = (*left.findings, *right.findings)
+    findings = together(left.findings, right.findings)
     has_ties = left.has_ties or right.has_ties
     return TrackedRelation(
         None, occurrences, obstacles, deltas, ruled_out=ruled_out, findings=findings, has_ties=has_ties

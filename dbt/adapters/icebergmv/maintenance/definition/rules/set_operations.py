@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.answers import set_questions
 from dbt.adapters.icebergmv.maintenance.definition.rules.exactness import may_become_text, united
+from dbt.adapters.icebergmv.maintenance.definition.rules.findings import together
 from dbt.adapters.icebergmv.maintenance.definition.rules.from_columns import WIDER, are_comparable
 from dbt.adapters.icebergmv.maintenance.definition.rules.literal_types import NULL_TYPE
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import all_edits, shows_ties
@@ -48,7 +49,7 @@ def track_set_operation(
     questions = set_questions(node, left, right)
     columns = tuple(_column(a, b, frozenset(questions)) for a, b in zip(left.columns, right.columns, strict=True))
     deltas, ruled_out = _deltas(node, left.deltas, right.deltas), left.ruled_out | right.ruled_out
-    findings = (*left.findings, *right.findings)
+    findings = together(left.findings, right.findings)
     result = TrackedRelation(columns, occurrences, obstacles, deltas, questions, ruled_out=ruled_out, findings=findings)
     if not has_ties:
         return result
