@@ -164,6 +164,10 @@ def test_items_read_keys_and_levels_and_rank_groups() -> None:
     [
         ("SELECT region, count(*) AS n FROM t GROUP BY region", "SELECT region, 1 AS icebergmv_adds_0 FROM t"),
         (
+            "SELECT /*+ COALESCE(1) */ d, count(*) AS n FROM t GROUP BY d",
+            "SELECT /*+ COALESCE(1) */ d, 1 AS icebergmv_adds_0 FROM t",
+        ),
+        (
             "SELECT count(*) AS n, upper(region) AS r, d FROM t WHERE (v > 1)GROUP BY d, 2 ORDER BY 1",
             "SELECT upper(region) AS r, d, 1 AS icebergmv_adds_0 FROM t WHERE (v > 1)",
         ),
@@ -206,7 +210,6 @@ def test_what_each_row_adds(sql: str, rows: str) -> None:
         "SELECT region, count() AS n FROM t GROUP BY region",
         "SELECT region, v, count(*) AS n FROM t GROUP BY ROLLUP(region, v)",
         "SELECT v AS k, count(*) AS v FROM t GROUP BY v",
-        "SELECT /*+ COALESCE(1) */ v, count(*) AS n FROM t GROUP BY v",
     ],
 )
 def test_groups_of_which_no_row_says_what_it_adds(sql: str) -> None:

@@ -45,6 +45,11 @@ BOTH = "(SELECT id, d FROM t INTERSECT SELECT id, d FROM u)"
             f"SELECT `id` AS icebergmv_row_0, `d` AS icebergmv_row_1 FROM {BOTH}",
             f"SELECT count(id) AS c FROM {BOTH} WHERE (P)",
         ),
+        (
+            f"SELECT /*+ BROADCAST(q) */ count(*) AS c FROM {COUNTED}",
+            f"SELECT `q`.`v` AS icebergmv_row_0, `q`.`n` AS icebergmv_row_1 FROM {COUNTED}",
+            f"SELECT /*+ BROADCAST(q) */ count(*) AS c FROM {COUNTED} WHERE (P)",
+        ),
         # USING: the merged column, and both that it is made of.
         (
             "SELECT count(a.v) AS c FROM t a FULL JOIN u b USING (id)",
@@ -98,7 +103,6 @@ def test_both_sides_of_a_condition_are_edited_beside_hidden_columns() -> None:
         # What is above the rows.
         f"SELECT n, count(*) AS c FROM {COUNTED} GROUP BY n HAVING count(*) > 1",
         f"SELECT n, count(*) AS c FROM {COUNTED} GROUP BY ROLLUP(n, n)",
-        f"SELECT /*+ BROADCAST(q) */ count(*) AS c FROM {COUNTED}",
         f"SELECT count(*) AS c FROM {COUNTED} UNION ALL SELECT count(*) FROM u",
         "SELECT count(*) AS icebergmv_row_0 FROM (SELECT DISTINCT v FROM t) q",
         # Rows that are others at every evaluation.

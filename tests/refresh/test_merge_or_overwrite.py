@@ -44,7 +44,7 @@ def test_small_tables_are_overwritten(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_stored_rows_are_read_and_written_by_a_merge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(merge_or_overwrite, "_WRITTEN_AGAIN", 1000)
+    monkeypatch.setattr(merge_or_overwrite, "WRITTEN_AGAIN", 1000)
     assert kind(tmp_path, *MANY) == "overwrite"
 
 

@@ -121,8 +121,7 @@ def test_what_the_view_reads_keeps_a_branch(stage: Stage) -> None:
 def test_rows_that_another_refresh_publishes_meanwhile_do_not_get_the_state_of_these(stage: Stage) -> None:
     stale(stage)
     spark = Interrupted(stage.catalog, ROWS.columns, begins="ALTER VIEW", happens=lambda: stage.refresh(ROWS))
-    stage.refresh(ROWS, spark)
-    result, _ = stage.refresh(ROWS)
+    result, _ = stage.refresh(ROWS, spark)
     assert (result.kind, result.rows_written) == ("full", 1)
     assert stage.refresh(ROWS)[0].kind == "none"
 

@@ -11,7 +11,7 @@ from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
 from dbt.adapters.icebergmv.maintenance.planning.read_estimate import bytes_of
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
 
-_WRITTEN_AGAIN = 3
+WRITTEN_AGAIN = 3
 """What a merge does with the stored rows, in times of reading them: all are read, grouped with the changes and written.
 """
 
@@ -35,4 +35,4 @@ def merging_reads_less(view: RefreshedView, request: PlanRequest) -> bool:
     )
     if merged is None or overwritten is None or stored is None:
         return False
-    return merged + _WRITTEN_AGAIN * stored < overwritten
+    return merged + WRITTEN_AGAIN * stored < overwritten

@@ -26,8 +26,9 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.window_orders import is
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 
 _DEPENDENT = (
-    *(exp.AnyValue, exp.ApproxQuantile, exp.ApproxTopK, exp.ArgMax, exp.ArgMin, exp.ArrayAgg, exp.ArrayUniqueAgg),
-    *(exp.First, exp.FirstValue, exp.GroupConcat, exp.Last, exp.LastValue, exp.Mode),
+    *(exp.AnyValue, exp.ApproxQuantile, exp.ApproxTopK, exp.ApproxTopKAccumulate, exp.ApproxTopKCombine, exp.ArgMax),
+    *(exp.ArgMin, exp.ArrayAgg, exp.ArrayUniqueAgg, exp.First, exp.FirstValue, exp.GroupConcat, exp.Last),
+    *(exp.LastValue, exp.Mode),
 )
 """What the parser makes of calls of order-dependent functions, and of nothing else."""
 
