@@ -42,7 +42,7 @@ OWN_FUNCTIONS = {
 }
 """Functions of x of which the engine knows only that they are deterministic. None keeps NULL, or an order."""
 
-_UNKNOWN_BUCKET = re.compile(r"no bucket of (\d+:.*)\.$", re.DOTALL)
+_UNKNOWN_BUCKET = re.compile(r"no bucket of (\d+:.*)\.' to INT32", re.DOTALL)
 
 
 class Database:
@@ -149,7 +149,8 @@ class Database:
         self._connection.execute(
             "CREATE OR REPLACE MACRO bucket(n, c) AS CASE WHEN c IS NOT NULL THEN coalesce("
             f"MAP {{{entries}}}[n || ':' || typeof(c) || ':' || CAST(c AS VARCHAR)], "
-            "error('no bucket of ' || n || ':' || typeof(c) || ':' || CAST(c AS VARCHAR) || '.')) END"
+            # error() may not be below PARTITION BY.
+            "CAST('no bucket of ' || n || ':' || typeof(c) || ':' || CAST(c AS VARCHAR) || '.' AS int)) END"
         )
 
     def _execute(self, query: str) -> list[tuple[object, ...]]:
