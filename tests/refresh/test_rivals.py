@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime, timezone
 
 import pytest
@@ -16,7 +16,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
 from dbt.adapters.icebergmv.maintenance.status.table_as_view import found_view
 from tests.refresh.refreshes import ROWS, STORAGE, VIEW, Model, Stage, sell
 from tests.support.recording_spark import RecordingSpark
-from tests.support.rivals import BesideARival
+from tests.support.rivals import BesideARival, Interrupted
 
 LAYOUTS = [ROWS, replace(ROWS, config={"layout": "table"})]
 
@@ -47,18 +47,6 @@ def test_another_refresh_publishes_meanwhile(stage: Stage, model: Model) -> None
     assert stage.refresh(model)[0].kind == "none"
 
 
-@dataclass
-class BeforeAState(RecordingSpark):
-    """Rivals act, one at a time, before a statement that sets nothing but the state of a view."""
-
-    rivals: list[Callable[[], object]] = field(default_factory=list)
-
-    def __call__(self, sql: str) -> Sequence[Sequence[object]]:
-        if sql.startswith("ALTER VIEW") and self.rivals:
-            self.rivals.pop()()
-        return super().__call__(sql)
-
-
 def reformat(stage: Stage) -> None:
     """Give a base table another column, which makes no row of the view another one."""
     with stage.tables()["orders"].update_schema() as schema:
@@ -69,12 +57,31 @@ def reformat(stage: Stage) -> None:
 def test_another_refresh_publishes_before_a_state_is_set(stage: Stage, change: Callable[[Stage], None]) -> None:
     stage.refresh(ROWS)
     change(stage)
-    rivals: list[Callable[[], object]] = [lambda: (sell("US")(stage.tables()), stage.refresh(ROWS))]
-    result, _ = stage.refresh(ROWS, BeforeAState(stage.catalog, ROWS.columns, rivals=rivals))
-    assert not rivals, "the other refresh came before a state was set"
+
+    def rival() -> None:
+        sell("US")(stage.tables())
+        stage.refresh(ROWS)
+
+    spark = Interrupted(stage.catalog, ROWS.columns, begins="ALTER VIEW", happens=rival)
+    result, _ = stage.refresh(ROWS, spark)
+    assert spark.happens is None, "the other refresh came before a state was set"
     assert result.kind == "full", "the SQL is that of the other refresh, and the state was not"
     assert recorded(stage) == stage.tables()["orders"].metadata.current_snapshot_id
     assert stage.refresh(ROWS)[0].kind == "none"
+
+
+def test_a_state_that_cannot_be_set_as_another_refresh_published_is_a_lost_race(stage: Stage) -> None:
+    stage.refresh(ROWS)
+    reformat(stage)
+
+    def rival() -> None:
+        sell("US")(stage.tables())
+        stage.refresh(ROWS)
+        raise RuntimeError("org.apache.iceberg.exceptions.CommitFailedException: the view moved")
+
+    spark = Interrupted(stage.catalog, ROWS.columns, begins="ALTER VIEW", happens=rival)
+    assert stage.refresh(ROWS, spark)[0].kind == "none", "it starts again from what the other one published"
+    assert spark.happens is None
 
 
 class BesideAHook(RecordingSpark):

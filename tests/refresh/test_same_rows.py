@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -14,6 +14,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import STORAGE_SNA
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
 from tests.refresh.refreshes import COUNTED, STORAGE, VIEW, Model, Stage, sell
 from tests.support.recording_spark import RecordingSpark
+from tests.support.rivals import Interrupted
 
 ROWS = Model(config={"partition_by": ()})
 """Its rows are deleted and inserted: the recorder replaces none by an INSERT."""
@@ -86,17 +87,8 @@ def test_killed_anywhere_the_next_refresh_computes_them_again(stage: Stage) -> N
 
 
 @dataclass
-class Interrupted(Comparing):
-    """Something happens before the first statement that begins in some way."""
-
-    begins: str = ""
-    happens: Callable[[], object] | None = None
-
-    def __call__(self, sql: str) -> Sequence[Sequence[object]]:
-        if self.happens is not None and sql.startswith(self.begins):
-            happens, self.happens = self.happens, None
-            happens()
-        return super().__call__(sql)
+class InterruptedComparing(Interrupted, Comparing):
+    """Finds the same rows, and something happens before a statement."""
 
 
 def test_what_the_view_reads_keeps_a_branch(stage: Stage) -> None:
@@ -109,7 +101,7 @@ def test_what_the_view_reads_keeps_a_branch(stage: Stage) -> None:
             if name != "main":
                 table.manage_snapshots().remove_branch(name).commit()
 
-    spark = Interrupted(stage.catalog, ROWS.columns, begins="ALTER VIEW", happens=drop_branches)
+    spark = InterruptedComparing(stage.catalog, ROWS.columns, begins="ALTER VIEW", happens=drop_branches)
     stage.refresh(ROWS, spark)
     found, refs = stage.catalog.view(*VIEW[1:]), stage.tables()[STORAGE[2]].metadata.refs
     assert found is not None
@@ -120,7 +112,7 @@ def test_what_the_view_reads_keeps_a_branch(stage: Stage) -> None:
 
 def test_rows_that_another_refresh_publishes_meanwhile_do_not_get_the_state_of_these(stage: Stage) -> None:
     stale(stage)
-    spark = Interrupted(stage.catalog, ROWS.columns, begins="ALTER VIEW", happens=lambda: stage.refresh(ROWS))
+    spark = InterruptedComparing(stage.catalog, ROWS.columns, begins="ALTER VIEW", happens=lambda: stage.refresh(ROWS))
     result, _ = stage.refresh(ROWS, spark)
     assert (result.kind, result.rows_written) == ("full", 1)
     assert stage.refresh(ROWS)[0].kind == "none"
@@ -132,7 +124,9 @@ def test_a_branch_that_cannot_be_dropped_now_is_left(stage: Stage) -> None:
     def other_commit() -> NoReturn:
         raise RuntimeError("org.apache.iceberg.exceptions.CommitFailedException: Table metadata refresh is required")
 
-    spark = Interrupted(stage.catalog, ROWS.columns, begins="ALTER TABLE `lake`.`ns`.`__mv_storage__sales` DROP")
+    spark = InterruptedComparing(
+        stage.catalog, ROWS.columns, begins="ALTER TABLE `lake`.`ns`.`__mv_storage__sales` DROP"
+    )
     spark.happens = other_commit
     result, said = stage.refresh(ROWS, spark)
     assert result.reason.endswith(f"; {SAME_ROWS}")

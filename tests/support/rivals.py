@@ -12,6 +12,20 @@ _BRANCH = re.compile(r"`lake`\.(?:system\.\w+\(table => '`lake`\.)?`ns`\.`(\w+)`
 
 
 @dataclass
+class Interrupted(RecordingSpark):
+    """Something happens before the first statement that begins in some way."""
+
+    begins: str = ""
+    happens: Callable[[], object] | None = None
+
+    def __call__(self, sql: str) -> Sequence[Sequence[object]]:
+        if self.happens is not None and sql.startswith(self.begins):
+            happens, self.happens = self.happens, None
+            happens()
+        return super().__call__(sql)
+
+
+@dataclass
 class BesideARival(RecordingSpark):
     """A rival acts during the first statement that holds some words.
 

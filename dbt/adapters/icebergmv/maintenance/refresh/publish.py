@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ViewInfo
@@ -129,25 +128,24 @@ def is_table_in_the_way(view: Inspection) -> bool:
 
 
 def _create_view(lake: Lake, made: statements.View, found: ViewInfo | None, stored: StoredRows) -> None:
-    if found is not None and _is_made(made, found, stored):
-        set_state(lake, made.name, made.properties, found, stored)
-        return
+    kept = found if found is not None and _is_made(made, found, stored) else None
+    statement = statements.set_view_properties(made.name, made.properties) if kept else statements.create_view(made)
     try:
-        lake.spark(statements.create_view(made))
+        lake.spark(statement)
     except Exception as error:
         # Whatever the statement failed of, a view that another refresh moved meanwhile is the reason that counts.
         if has_moved(lake.catalog, made.name, found):
             raise lost_race(stored.name) from error
         raise
+    if kept is not None:
+        check_sql_stayed(lake, made.name, kept, stored)
 
 
-def set_state(lake: Lake, name: TableName, properties: Mapping[str, str], found: ViewInfo, stored: StoredRows) -> None:
-    """Set the properties of a view whose SQL stays as it was found.
+def check_sql_stayed(lake: Lake, name: TableName, found: ViewInfo, stored: StoredRows) -> None:
+    """Raise RefreshConflict if a view of which only properties were set has other SQL than was found.
 
-    Raises RefreshConflict where another refresh published SQL of its own since: the properties of that are lost, so the
-    view is built again.
+    Another refresh published it since. Its properties are lost, so the view is built again.
     """
-    lake.spark(statements.set_view_properties(name, properties))
     now = found_view(lake.catalog, name)
     if now is None or now.sql != found.sql:
         raise lost_race(stored.name)

@@ -9,7 +9,8 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_partitioning, is_as_planned, with_grain
 from dbt.adapters.icebergmv.maintenance.planning.write import ReplaceAll
-from dbt.adapters.icebergmv.maintenance.refresh.publish import is_table_in_the_way, publish_view, set_state
+from dbt.adapters.icebergmv.maintenance.refresh import statements
+from dbt.adapters.icebergmv.maintenance.refresh.publish import check_sql_stayed, is_table_in_the_way, publish_view
 from dbt.adapters.icebergmv.maintenance.refresh.replaced_tables import (
     drop_backup,
     drop_if_ours,
@@ -130,4 +131,5 @@ def record(lake: Lake, view: RefreshedView, state: ViewState) -> None:
     name = view.request.view
     if has_moved(lake.catalog, name, view.found):
         raise RefreshConflict(f"another refresh moved the view {view.request.name} meanwhile. Run again.")
-    set_state(lake, name, state.to_properties(), view.found, view.stored)
+    lake.spark(statements.set_view_properties(name, state.to_properties()))
+    check_sql_stayed(lake, name, view.found, view.stored)
