@@ -27,8 +27,8 @@ def table(tmp_path: Path) -> MetadataTable:
     return made
 
 
-def of(k: int, rows: int = 10) -> DataFile:
-    return file_of(f"file-{k}", (k,), rows=rows)
+def of(k: int) -> DataFile:
+    return file_of(f"file-{k}", (k,))
 
 
 def changed(table: MetadataTable, since: int | None) -> tuple[set[TupleDomain], bool]:

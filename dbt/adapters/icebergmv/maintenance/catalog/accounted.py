@@ -14,17 +14,24 @@ from pyiceberg.manifest import DataFileContent, ManifestContent, ManifestEntrySt
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
-from dbt.adapters.icebergmv.maintenance.catalog.manifests import changed_entries, manifests_of
+from dbt.adapters.icebergmv.maintenance.catalog.append_window import operation
+from dbt.adapters.icebergmv.maintenance.catalog.manifests import changed_entries, fetch_changes, manifests_of
 from dbt.adapters.icebergmv.maintenance.catalog.remembered import Remembered
 
 _ACCOUNTED: Remembered[bool] = Remembered(20_000)
 
 
-def is_accounted_for(table: Table, snapshot: Snapshot) -> bool:
-    """Return whether a snapshot whose parent is known adds and removes just the files that its entries name.
+def are_accounted_for(table: Table, snapshots: Sequence[Snapshot]) -> bool:
+    """Return whether snapshots whose parents are known add and remove just the files that their entries name.
 
     Of a `replace`, which changes no row, the rows are counted, where no delete file says that fewer of them are left.
     """
+    unknown = (s for s in snapshots if not _ACCOUNTED.knows(s.manifest_list))
+    fetch_changes(table.io, (s for s in unknown if operation(s) != Operation.REPLACE))
+    return all(_remembered(table, snapshot) for snapshot in snapshots)
+
+
+def _remembered(table: Table, snapshot: Snapshot) -> bool:
     if not snapshot.manifest_list:
         return _is_accounted_for(table, snapshot)
     return _ACCOUNTED.get(snapshot.manifest_list, lambda: _is_accounted_for(table, snapshot))
@@ -34,7 +41,7 @@ def _is_accounted_for(table: Table, snapshot: Snapshot) -> bool:
     above = snapshot.parent_snapshot_id
     parent = None if above is None else table.metadata.snapshot_by_id(above)
     before, after = manifests_of(table.io, parent), manifests_of(table.io, snapshot)
-    if snapshot.summary is not None and snapshot.summary.operation == Operation.REPLACE:
+    if operation(snapshot) == Operation.REPLACE:
         return _keeps_rows(before, after)
     had, has = _live_files(before), _live_files(after)
     if had is None or has is None:

@@ -17,7 +17,7 @@ from pyiceberg.table import Table
 from pyiceberg.table.metadata import TableMetadata
 from pyiceberg.table.snapshots import Operation, Snapshot
 
-from dbt.adapters.icebergmv.maintenance.catalog.accounted import is_accounted_for
+from dbt.adapters.icebergmv.maintenance.catalog.accounted import are_accounted_for
 from dbt.adapters.icebergmv.maintenance.catalog.append_window import Appended, AppendWindow, operation
 from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows, Wanted, changed_rows
 from dbt.adapters.icebergmv.maintenance.catalog.differing_metrics import ChangedFile, columns_that_differ
@@ -282,13 +282,12 @@ def _window(table: Table, start: Snapshot, target: Snapshot) -> _Window | None:
     if not common:
         return None
     undone, done = (tuple(s for s in side if s.snapshot_id not in common) for side in (from_start, from_target))
-    fetch_changes(table.io, (s for s in (*undone, *done) if operation(s) != Operation.REPLACE))
-    is_known = all(is_accounted_for(table, snapshot) for snapshot in (*undone, *done))
-    return _Window(start, target, undone, done) if is_known else None
+    return _Window(start, target, undone, done) if are_accounted_for(table, (*undone, *done)) else None
 
 
 def _changed_files(table: Table, window: _Window, appends: AppendWindow | None = None) -> Iterator[ChangedFile]:
     """Yield the files that came or went, and note the snapshots in `appends`; a `replace` changes no row."""
+    fetch_changes(table.io, (s for s in (*window.undone, *window.done) if operation(s) != Operation.REPLACE))
     undone = ((snapshot, ManifestEntryStatus.DELETED) for snapshot in window.undone)
     done = ((snapshot, ManifestEntryStatus.ADDED) for snapshot in reversed(window.done))
     for snapshot, came in (*undone, *done):

@@ -274,8 +274,9 @@ def analyse(
 def _definition(parsed: ParsedSql, references: References, relation: TrackedRelation, known: Known) -> ViewDefinition:
     """Return all that is found out of a text whose output tracks base columns as in a relation."""
     tokens, nodes = parsed.tokens, Nodes(parsed.tree)
-    # `FROM t` alone is `SELECT * FROM t`.
-    words = frozenset([*(t.text.lower() for t in tokens), *(["*"] if nodes.have(exp.Star) else [])])
+    words = frozenset(t.text.lower() for t in tokens)
+    if nodes.have(exp.Star):
+        words |= {"*"}  # `FROM t` alone is `SELECT * FROM t`.
     shown = shown_values(parsed, relation)
     followed = without_literals(shown.relation)
     unnamed, depends, shown_alone = reads_unnamed(nodes, words), shown.depends, shown.are_only_shown

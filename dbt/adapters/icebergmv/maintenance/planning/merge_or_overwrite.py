@@ -28,11 +28,8 @@ def merging_reads_less(view: RefreshedView, request: PlanRequest) -> bool:
     merge = plan_refresh(view.definition, view.status, replace(request, merging_reads_less=True))
     if not isinstance(overwrite, Overwrite) or not isinstance(merge, Merge):
         return False
-    merged, overwritten, stored = (
-        bytes_of(view, merge),
-        bytes_of(view, overwrite),
-        view.stored.count("total-files-size"),
-    )
+    merged, overwritten = bytes_of(view, merge), bytes_of(view, overwrite)
+    stored = view.stored.count("total-files-size")
     if merged is None or overwritten is None or stored is None:
         return False
     return merged + WRITTEN_AGAIN * stored < overwritten

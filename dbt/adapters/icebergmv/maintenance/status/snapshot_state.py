@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation, Snapshot
 
+from dbt.adapters.icebergmv.maintenance.catalog.append_window import operation
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
@@ -89,7 +90,7 @@ def writer_of(table: Table, snapshot_id: int) -> Snapshot | None:
 
 def is_compaction(snapshot: Snapshot) -> bool:
     """Return whether a snapshot has the rows of the one before it, in other files."""
-    return snapshot.summary is not None and snapshot.summary.operation == Operation.REPLACE
+    return operation(snapshot) == Operation.REPLACE
 
 
 def _form(storage: Table) -> dict[str, object]:
