@@ -9,7 +9,7 @@ from datetime import datetime, timezone
 import pytest
 from pyiceberg.types import LongType
 
-from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig
+from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, RefreshConflict
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.upkeep import UpkeepOptions, upkeep
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import read_state
@@ -157,3 +157,70 @@ def test_a_refresh_publishes_while_rows_are_compacted(stage: Stage, model: Model
     assert (done.error, done.note) == (None, "not compacted: the view or its table was changed meanwhile")
     assert recorded(stage) == stage.tables()["orders"].metadata.current_snapshot_id
     assert stage.refresh(model)[0].kind == "none"
+
+
+def make_again(stage: Stage) -> None:
+    """Drop a base table and make another one of its name."""
+    table = stage.tables()["orders"]
+    schema, spec = table.schema(), table.spec()
+    stage.catalog.iceberg.drop_table("ns.orders")
+    stage.catalog.iceberg.create_table("ns.orders", schema, partition_spec=spec)
+    sell("JP")(stage.tables())
+
+
+def expire(stage: Stage) -> None:
+    """Expire the snapshot of a base table that a refresh reads."""
+    table = stage.tables()["orders"]
+    read = table.metadata.current_snapshot_id
+    assert read is not None
+    sell("JP")(stage.tables())
+    table.refresh().maintenance.expire_snapshots().by_id(read).commit()
+
+
+@pytest.mark.parametrize(
+    ("is_built", "happens", "kind"),
+    [(True, make_again, "full"), (True, expire, "overwrite"), (False, make_again, "full"), (False, expire, "full")],
+)
+def test_a_base_table_that_is_lost_while_it_is_read_is_read_again(
+    stage: Stage, is_built: bool, happens: Callable[[Stage], None], kind: str
+) -> None:
+    if is_built:
+        stage.refresh(ROWS)
+        sell("EU")(stage.tables())
+
+    def rival() -> None:
+        happens(stage)
+        raise RuntimeError("Cannot find snapshot with ID")
+
+    begins = "INSERT INTO" if is_built else "CREATE OR REPLACE TABLE"
+    spark = Interrupted(stage.catalog, ROWS.columns, begins=begins, happens=rival)
+    assert stage.refresh(ROWS, spark)[0].kind == kind
+    assert spark.happens is None
+    assert recorded(stage) == stage.tables()["orders"].metadata.current_snapshot_id
+
+
+def test_a_base_table_that_is_lost_each_time_is_an_error_with_its_cause_and_mend(stage: Stage) -> None:
+    stage.refresh(ROWS)
+    sell("EU")(stage.tables())
+
+    class NeverThere(RecordingSpark):
+        def __call__(self, sql: str) -> Sequence[Sequence[object]]:
+            if " WITH (" in sql:
+                make_again(stage)
+                raise RuntimeError("Cannot find snapshot with ID")
+            return super().__call__(sql)
+
+    with pytest.raises(RefreshConflict, match=r"lake\.ns\.orders was dropped or replaced, .* run again\.$"):
+        stage.refresh(ROWS, NeverThere(stage.catalog, ROWS.columns))
+
+
+def test_other_errors_than_of_a_lost_table_stay_what_they_are(stage: Stage) -> None:
+    stage.refresh(ROWS)
+    sell("EU")(stage.tables())
+
+    def fail() -> None:
+        sell("US")(stage.tables())
+        raise RuntimeError("the disk is full")
+
+    with pytest.raises(RuntimeError, match="the disk is full"):
+        stage.refresh(ROWS, Interrupted(stage.catalog, ROWS.columns, begins="INSERT INTO", happens=fail))

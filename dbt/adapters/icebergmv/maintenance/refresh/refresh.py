@@ -22,13 +22,14 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import (
 )
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import misfit_to_write
 from dbt.adapters.icebergmv.maintenance.refresh.layouts import layout_of
+from dbt.adapters.icebergmv.maintenance.refresh.meanwhile import check_appended, conflict_of_lost_tables
 from dbt.adapters.icebergmv.maintenance.refresh.publish import is_outdated
 from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, done, nothing_done
 from dbt.adapters.icebergmv.maintenance.refresh.shortcomings import recorded_config, say
 from dbt.adapters.icebergmv.maintenance.refresh.state_after import moved
 from dbt.adapters.icebergmv.maintenance.refresh.static_stitching import leave
 from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage
-from dbt.adapters.icebergmv.maintenance.refresh.writing import NotMerged, check_appended
+from dbt.adapters.icebergmv.maintenance.refresh.writing import NotMerged
 from dbt.adapters.icebergmv.maintenance.status.clock import iso
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, LostView, NewView, RefreshedView, inspect
 from dbt.adapters.icebergmv.maintenance.status.session_settings import check_session
@@ -47,10 +48,15 @@ def refresh(lake: Lake, inspection: Inspection, reads: ReadPlan) -> RefreshResul
     with naming("refresh", inspection.request.name):
         for _ in range(ATTEMPTS - 1):
             try:
-                return _refresh_once(lake, inspection, reads)
+                return _attempt(lake, inspection, reads)
             except RefreshConflict:
                 inspection = inspect(lake.catalog, inspection.request)
                 reads = read_plan(inspection)
+        return _attempt(lake, inspection, reads)
+
+
+def _attempt(lake: Lake, inspection: Inspection, reads: ReadPlan) -> RefreshResult:
+    with conflict_of_lost_tables(lake, inspection):
         return _refresh_once(lake, inspection, reads)
 
 

@@ -6,17 +6,16 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, RefreshConflict, first_line
+from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, first_line
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import NOT_MERGED, WHY_NOT
 from dbt.adapters.icebergmv.maintenance.planning.plan import Merge
 from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.write import distribution_of, write_of
 from dbt.adapters.icebergmv.maintenance.refresh import statements
+from dbt.adapters.icebergmv.maintenance.refresh.meanwhile import check_appended
 from dbt.adapters.icebergmv.maintenance.refresh.same_rows import NOT_KNOWN, compared, concluded
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import commit_on_branch
-from dbt.adapters.icebergmv.maintenance.sql.names import show
-from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
 from dbt.adapters.icebergmv.maintenance.status.session_settings import check_session
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import StaleReadBehavior
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
@@ -80,20 +79,3 @@ def write_plan(lake: Lake, settled: Settled, start: StoredRows, options: Mapping
             raise NotMerged(error) from error
         raise
     return Written(concluded(settled, found), stored, found.are_same)
-
-
-def check_appended(lake: Lake, view: Inspection) -> None:
-    """Refuse what was read of new rows where the columns of their table changed meanwhile.
-
-    An incremental scan is the one read of a base table that gives the columns of the moment. Raises RefreshConflict.
-    """
-    for base in view.status.stale:
-        source = base.base.source
-        if source is None or base.change.appended_since is None:
-            continue
-        now = lake.catalog.table(*source.storage[1:])
-        if now is None or now.metadata.current_schema_id != source.table.metadata.current_schema_id:
-            raise RefreshConflict(
-                f"the columns of {show(source.storage)} changed while its new rows were read. "
-                "Nothing was published; run again."
-            )
