@@ -11,7 +11,7 @@ from typing import TypeAlias
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
 from dbt.adapters.icebergmv.maintenance.planning.plan import Merge, NoOp, RefreshPlan
-from dbt.adapters.icebergmv.maintenance.planning.write import Write
+from dbt.adapters.icebergmv.maintenance.planning.write import ReplaceAll, ReplacePartitions, Write
 from tests.randomised.asking_mutants import (
     every_column,
     first_alone,
@@ -50,6 +50,7 @@ FILTERED = view(
 )
 SOME = view("SELECT id % 3 AS g, count(*) AS c, sum(v) AS s FROM t0 WHERE v > 0 OR v IS NULL GROUP BY 1")
 BEST = view("SELECT id % 3 AS g, count(*) AS c, max(v) AS m FROM t0 WHERE v > 0 OR v IS NULL GROUP BY 1")
+OF_EACH = view("SELECT id, count(*) AS c, sum(v) AS s FROM t0 GROUP BY id")
 UNITED = view(f"SELECT v, count(*) AS c FROM ({UNION_ALL.sql}) q GROUP BY v")
 
 Literals: TypeAlias = tuple[str, ...]
@@ -152,6 +153,19 @@ def last_delta(plan: RefreshPlan, raw: Mapping[str, Disjuncts], of: ViewDefiniti
     return replace(plan, deltas=plan.deltas[-1:]) if isinstance(plan, Merge) else plan
 
 
+def replacing_all(write: Write, plan: RefreshPlan) -> Write:
+    """Replace all stored rows by the merged groups of some partitions."""
+    return ReplaceAll(write.rows) if isinstance(plan, Merge) else write
+
+
+def reading_all(write: Write, plan: RefreshPlan) -> Write:
+    """Replace the stored rows of some partitions by the merged groups of all."""
+    if not isinstance(plan, Merge) or not isinstance(write, ReplacePartitions):
+        return write
+    query = write.rows.query.replace(f" WHERE {write.where}", "", 1)
+    return replace(write, rows=replace(write.rows, query=query))
+
+
 def merging(**changes: object) -> Planner:
     """Return a planner with another idea of how groups are merged."""
 
@@ -205,6 +219,8 @@ MERGING_MUTANTS: dict[str, Mutant] = {
     "the other branches are not emptied": Mutant((UNITED,), planned(empty=frozenset())),
     "one change of several is merged": Mutant((TO_ITSELF, UNITED), Planner(plan=last_delta)),
     "one partition is forgotten": Mutant((GROUPS, TOTAL), Planner(disjuncts=first_only)),
+    "rows of other partitions are lost": Mutant((OF_EACH,), Planner(write=replacing_all)),
+    "rows of other partitions are written again": Mutant((OF_EACH,), Planner(write=reading_all)),
     "removed rows alone are merged": Mutant((GROUPS,), Planner(rows=lambda table, change: change.removed)),
     # Groups that are listed.
     "what went is listed as if it came": Mutant((SOME,), listed(lambda rows: [(*row[:-1], "1") for row in rows])),

@@ -123,6 +123,23 @@ def derive_partitioning(
     return ()
 
 
+def shows_longer_periods(definition: ViewDefinition, index: int, field: PartitionField, iceberg_type: str) -> bool:
+    """Return whether output columns follow a partition field of a reference, all of them by longer periods than it has.
+
+    A view by months over days does: of a month that it shows many partitions are read.
+    """
+    transform = TransformName.parse(field.transform)
+    period: Period | None = "day" if transform.kind == "identity" and iceberg_type == "date" else transform.period
+    uses = (definition.tracks_of(use) for use in definition.uses_of(index))
+    tracks = [t for use in uses for found in use.values() for t in found if t.column == field.column]
+    return period is not None and bool(tracks) and all(_is_longer(track.function, period) for track in tracks)
+
+
+def _is_longer(function: KeyFunction, period: Period) -> bool:
+    steps = (step for step in without_round_trips(function) if isinstance(step, Monotone))
+    return any(step.constant_within != period and _is_as_coarse(step, period) for step in steps)
+
+
 def spec_fields(spec: PartitionSpec, schema: Schema) -> tuple[PartitionField, ...]:
     """Return an Iceberg partition spec in our terms; void fields are left out."""
     return tuple(

@@ -11,10 +11,11 @@ from pyiceberg.table import Table
 from dbt.adapters.icebergmv.maintenance.definition.clock import at_any_moment
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden
-from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import shows_longer_periods, spec_fields
 from dbt.adapters.icebergmv.maintenance.planning.merged_groups import can_merge
 from dbt.adapters.icebergmv.maintenance.planning.spark_columns import Column, Columns
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
+from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.hidden_keys import KEYS_KEY, keys_of_today
 from dbt.adapters.icebergmv.maintenance.status.inspection import View
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX
@@ -26,7 +27,8 @@ STATES_KEY = f"{PREFIX}hidden-columns"
 def as_far_as_of_use(view: View) -> View:
     """Return the view without merging that would need hidden columns which are neither stored nor of use.
 
-    They are of use where some base table has partitions that no output column follows.
+    They are of use where some base table has partitions that no output column follows, or that are parts of what one
+    shows: days of a month.
     """
     definition, bases = view.definition, view.bases
     if definition.merging is None or not definition.merging.hidden:
@@ -35,11 +37,16 @@ def as_far_as_of_use(view: View) -> View:
         return _without_merging(view)
     if stored_hidden(view.storage):
         return view
-    is_of_use = any(
-        definition.tracked_columns(r.index).isdisjoint(f.column for f in spec_fields(s.table.spec(), s.table_schema))
-        for r, s in bases.sources(definition.references).items()
-    )
+    is_of_use = any(_are_of_use(definition, r.index, s) for r, s in bases.sources(definition.references).items())
     return view if is_of_use else _without_merging(view)
+
+
+def _are_of_use(definition: ViewDefinition, index: int, source: IcebergSource) -> bool:
+    schema = source.table_schema
+    fields = spec_fields(source.table.spec(), schema)
+    return definition.tracked_columns(index).isdisjoint(f.column for f in fields) or any(
+        shows_longer_periods(definition, index, field, str(schema.find_type(field.column))) for field in fields
+    )
 
 
 def with_states(view: View, columns: Columns) -> tuple[View, Columns]:

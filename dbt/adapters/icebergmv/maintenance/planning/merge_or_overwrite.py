@@ -8,19 +8,18 @@ from dbt.adapters.icebergmv.maintenance.planning.cost import are_all_small
 from dbt.adapters.icebergmv.maintenance.planning.plan import Merge, Overwrite
 from dbt.adapters.icebergmv.maintenance.planning.plan_request import PlanRequest
 from dbt.adapters.icebergmv.maintenance.planning.planner import plan_refresh
-from dbt.adapters.icebergmv.maintenance.planning.read_estimate import bytes_of
+from dbt.adapters.icebergmv.maintenance.planning.read_estimate import bytes_of, bytes_within
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
 
 WRITTEN_AGAIN = 3
-"""What a merge does with the stored rows, in times of reading them: all are read, grouped with the changes and written.
-"""
+"""What a merge does with stored rows, in times of reading them: they are read, grouped with the changes and written."""
 
 
 def merging_reads_less(view: RefreshedView, request: PlanRequest) -> bool:
     """Return whether merging groups reads less than an overwrite of what may be affected.
 
-    A merge reads both versions of what changed, and all stored rows. An overwrite reads all rows of the partitions that
-    it replaces: in a view by months the whole month of a day that changed.
+    A merge reads both versions of what changed, and the stored rows of the partitions that it replaces, or all of them.
+    An overwrite reads all rows that these are computed from: in a view by months the whole month of a changed day.
     """
     if not request.merges or are_all_small(view.status):
         return False
@@ -29,7 +28,15 @@ def merging_reads_less(view: RefreshedView, request: PlanRequest) -> bool:
     if not isinstance(overwrite, Overwrite) or not isinstance(merge, Merge):
         return False
     merged, overwritten = bytes_of(view, merge), bytes_of(view, overwrite)
-    stored = view.stored.count("total-files-size")
-    if merged is None or overwritten is None or stored is None:
+    if merged is None or overwritten is None or merged >= overwritten:
         return False
-    return merged + WRITTEN_AGAIN * stored < overwritten
+    stored = _stored_bytes(view, merge)
+    return stored is not None and merged + WRITTEN_AGAIN * stored < overwritten
+
+
+def _stored_bytes(view: RefreshedView, merge: Merge) -> int | None:
+    """Return the size of the stored rows that a merge replaces, None where the snapshot does not say."""
+    stored = view.stored
+    if merge.region is None or stored.where_of_partitions(merge.region) is None:
+        return stored.count("total-files-size")
+    return bytes_within(stored.table, stored.table.schema(), stored.snapshot_id, merge.region)

@@ -89,11 +89,15 @@ class Overwrite:
 
 @dataclass(frozen=True)
 class Merge:
-    """Add the signed deltas to the stored groups. `listed`: what they add to which, as far as it is known."""
+    """Add the signed deltas to the stored groups. `listed`: what they add to which, as far as it is known.
+
+    All groups that they add to are in `region`, which is over output columns (None: not known).
+    """
 
     reason: str
     deltas: tuple[Delta, ...] | tuple[ReachedRows]
     listed: ListedGroups | None = None
+    region: tuple[TupleDomain, ...] | None = None
     kind: ClassVar[Literal["merge"]] = "merge"
 
 

@@ -135,7 +135,8 @@ def _merge(
     deltas = without_what_cancels(definition, found, status)
     if request.policy == "auto" and not merge_pays(deltas, status):
         return None
-    return Merge(changes(status), deltas)
+    region = otherwise.region if isinstance(otherwise, Overwrite) and not otherwise.added else None
+    return Merge(changes(status), deltas, region=region)
 
 
 def _not_everything(

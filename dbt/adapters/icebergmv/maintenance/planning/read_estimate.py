@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TypeAlias
 
+from pyiceberg.schema import Schema
+from pyiceberg.table import Table
 from typing_extensions import assert_never
 
 from dbt.adapters.icebergmv.maintenance.catalog.changed_rows import FileRows, Wanted
@@ -125,17 +127,21 @@ def _bytes(source: IcebergSource, snapshot_id: int | None, wanted: _Wanted) -> i
     if count_files(manifests_of(source.table.io, snapshot)) > COUNTED_FILES:
         return None
     if wanted is None or not source.table.metadata_location:
-        return _bytes_within(source, snapshot.snapshot_id, wanted)
+        return bytes_within(source.table, source.table_schema, snapshot.snapshot_id, wanted)
     key = (source.table.metadata_location, snapshot.snapshot_id, source.table_schema.schema_id, wanted)
-    return _BYTES.get(key, lambda: _bytes_within(source, snapshot.snapshot_id, wanted))
+    return _BYTES.get(key, lambda: bytes_within(source.table, source.table_schema, snapshot.snapshot_id, wanted))
 
 
-def _bytes_within(source: IcebergSource, snapshot_id: int, wanted: _Wanted) -> int:
-    sizes = bytes_by_partition(source.table, snapshot_id)
+def bytes_within(table: Table, schema: Schema, snapshot_id: int, wanted: Sequence[TupleDomain] | None) -> int:
+    """Return the size of the files of a snapshot in the partitions of which rows are wanted (None: of all).
+
+    `schema` is the one that names the columns of the rows that are wanted.
+    """
+    sizes = bytes_by_partition(table, snapshot_id)
     if wanted is None:
         return sum(sizes.values())
-    fields = [(f.column, f.transform) for f in spec_fields(source.table.spec(), source.table_schema)]
-    rows = FileRows(source.table, source.table_schema, Wanted(frozenset()))
+    fields = [(f.column, f.transform) for f in spec_fields(table.spec(), schema)]
+    rows = FileRows(table, schema, Wanted(frozenset()))
     # Each partition is compared with all values of a list, which would take seconds for a long one.
     read = [in_terms_of(within_bounds(d, LONG_LIST), fields) for d in wanted]
     return sum(size for partition, size in sizes.items() if _meet(rows.of_partition(partition), read))

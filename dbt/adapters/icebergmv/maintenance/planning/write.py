@@ -9,11 +9,8 @@ from typing import Literal, TypeAlias
 from pyiceberg.table import Table
 from typing_extensions import assert_never
 
-from dbt.adapters.icebergmv.maintenance.catalog.manifests import manifests_of
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
     can_prune,
-    has_times_before_1970,
-    is_whole_partitions,
     stored_partitioning,
 )
 from dbt.adapters.icebergmv.maintenance.planning.cost import FEW_ROWS
@@ -115,7 +112,7 @@ def write_of(settled: Settled, start: StoredRows) -> Write:
         case Full():
             return ReplaceAll(Rows(settled.stored_names, query_of(settled)))
         case Merge():
-            return ReplaceAll(Rows(settled.stored_names, _merged_query(settled, plan, start)))
+            return _merged(settled, plan, start)
         case Overwrite():
             return _replacement(settled, plan, start)
         case _:
@@ -145,8 +142,19 @@ def added_query(settled: Settled, plan: Overwrite) -> str:
     return appended_query(settled.view.definition, settled.view.bases, deltas, settled.stored_names, settled.edits)
 
 
-def _merged_query(settled: Settled, plan: Merge, start: StoredRows) -> str:
-    """Return the rows that the deltas of a plan make of the stored ones."""
+def _merged(settled: Settled, plan: Merge, start: StoredRows) -> Write:
+    """Return the replacement of the partitions that hold the merged groups, or of all rows where others hold some."""
+    where = None if plan.region is None else start.where_of_partitions(plan.region)
+    rows = Rows(settled.stored_names, _merged_query(settled, plan, start, where))
+    return ReplaceAll(rows) if where is None else ReplacePartitions(rows, where)
+
+
+def _types(table: Table) -> dict[str, str]:
+    return {f.name: spark_type(f.field_type) for f in table.schema().fields}
+
+
+def _merged_query(settled: Settled, plan: Merge, start: StoredRows, where: str | None) -> str:
+    """Return the rows that the deltas of a plan make of the stored ones where `where` holds (None: of all)."""
     definition, bases = settled.view.definition, settled.view.bases
     merging = definition.merging
     if merging is None:
@@ -157,8 +165,8 @@ def _merged_query(settled: Settled, plan: Merge, start: StoredRows) -> str:
     else:
         changes = [query_of_listed(plan.listed)]
     groups = MergedGroups(merging, (*settled.columns, *settled.hidden), len(plan.deltas) == 1)
-    stored = view_query(start.name, settled.stored_names, start.snapshot_id)
-    return groups.query(stored, changes)
+    stored = Rows(settled.stored_names, view_query(start.name, settled.stored_names, start.snapshot_id), where)
+    return groups.query(stored.query if where is None else stored.sql, changes)
 
 
 def region_in_query(settled: Settled, plan: Overwrite, types: Mapping[str, str], *, long_lists: bool = False) -> str:
@@ -176,18 +184,15 @@ def outside_in_query(settled: Settled, plan: Overwrite, types: Mapping[str, str]
 def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> Write:
     """Return the replacement of a region. The predicate is rendered twice: for the storage, and for the base tables."""
     view, region, table = settled.view, plan.region, start.table
-    schema = table.schema()
-    types = {f.name: spark_type(f.field_type) for f in schema.fields}
-    in_storage = can_prune(table, schema, region)
+    types = _types(table)
     query, where = (query_of(settled, long_lists=True), region_in_query(settled, plan, types, long_lists=True))
     rows = Rows(settled.stored_names, query, where)
-    dialect = Dialect(view.bases.catalog_name, in_storage)
-    fields = stored_partitioning(table)
-    is_whole = is_whole_partitions(region, fields, schema) and not has_times_before_1970(region, fields)
+    partitions = start.where_of_partitions(region)
     if plan.added:
         rows = _with_added(rows, settled, plan, types)
-    elif in_storage and is_whole and _is_of_one_spec(table, start.snapshot_id):
-        return ReplacePartitions(rows, disjunction(region, types, dialect))
+    elif partitions is not None:
+        return ReplacePartitions(rows, partitions)
+    dialect = Dialect(view.bases.catalog_name, can_prune(table, table.schema(), region))
     if _is_scattered(start):
         return ReplaceAll(_with_others(rows, region, start))
     return ReplaceRows(rows, _stored_where(region, types, dialect, table), _delete_mode(view, plan, start))
@@ -250,9 +255,3 @@ def _delete_mode(view: Inspection, plan: Overwrite, start: StoredRows) -> Delete
     mode: DeleteMode = "merge-on-read" if by_files else "copy-on-write"
     is_told = start.table.properties.get(DELETE_MODE_KEY, "copy-on-write") == mode
     return None if is_told or DELETE_MODE_KEY in view.request.config.tblproperties else mode
-
-
-def _is_of_one_spec(table: Table, snapshot_id: int) -> bool:
-    """Return whether all files of the snapshot are written under the table's current partition spec."""
-    snapshot = table.metadata.snapshot_by_id(snapshot_id)
-    return all(m.partition_spec_id == table.metadata.default_spec_id for m in manifests_of(table.io, snapshot))

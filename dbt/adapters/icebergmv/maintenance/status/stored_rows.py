@@ -12,11 +12,16 @@ from pyiceberg.transforms import IdentityTransform
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import manifests_of
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_id_at, stored_columns, summary_count
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden, is_key
-from dbt.adapters.icebergmv.maintenance.definition.partitioning import can_prune
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
+    can_prune,
+    has_times_before_1970,
+    is_whole_partitions,
+    stored_partitioning,
+)
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
-from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect
+from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.hidden_columns import shown
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
@@ -102,6 +107,26 @@ class StoredRows:
     def where(self, region: Sequence[TupleDomain]) -> str:
         """Return the predicate of a region on rows that are all read: Iceberg leaves out no file by it."""
         return in_lists(region, self.types, Dialect(self.name[0], pushable=False, long_lists=True))
+
+    def where_of_partitions(self, region: Sequence[TupleDomain]) -> str | None:
+        """Return the predicate of a region of the table that is made of whole partitions; None where it is not.
+
+        Iceberg then drops files by it, and reads none.
+        """
+        table, schema = self.table, self.table.schema()
+        fields = stored_partitioning(table)
+        if not region or not can_prune(table, schema, region) or not self._is_of_one_spec:
+            return None
+        if not is_whole_partitions(region, fields, schema) or has_times_before_1970(region, fields):
+            return None
+        return disjunction(region, {f.name: spark_type(f.field_type) for f in schema.fields}, Dialect(self.name[0]))
+
+    @property
+    def _is_of_one_spec(self) -> bool:
+        """Return whether all files are written under the table's current partition spec."""
+        snapshot = self.table.metadata.snapshot_by_id(self.snapshot_id)
+        manifests = manifests_of(self.table.io, snapshot)
+        return all(m.partition_spec_id == self.table.metadata.default_spec_id for m in manifests)
 
     @property
     def columns_and_keys(self) -> tuple[str, ...]:
