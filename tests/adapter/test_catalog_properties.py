@@ -10,6 +10,8 @@ from sqlalchemy import make_url
 from dbt.adapters.icebergmv.catalog_properties import absolute_path, catalog_settings
 from dbt.adapters.icebergmv.maintenance.errors import InvalidCatalog
 
+EVERY_SNAPSHOT = {"snapshot-loading-mode": "all"}
+
 
 def test_default_is_sqlite_in_the_warehouse() -> None:
     settings = catalog_settings("lake", "wh", {}, "/project")
@@ -104,7 +106,8 @@ def test_rest_passes_unchanged_and_takes_the_warehouse_beside_it() -> None:
     properties = {"type": "rest", "uri": "http://host:8181", "credential": "a:b", "io-impl": "x.Y"}
     settings = catalog_settings("lake", "prod", properties, "/project")
     assert settings.spark == {**properties, "warehouse": "prod"}
-    assert settings.pyiceberg == {"type": "rest", "uri": "http://host:8181", "credential": "a:b", "warehouse": "prod"}
+    own = {"type": "rest", "uri": "http://host:8181", "credential": "a:b", "warehouse": "prod"}
+    assert settings.pyiceberg == {**own, **EVERY_SNAPSHOT}
 
 
 @pytest.mark.parametrize(
@@ -142,7 +145,8 @@ def test_login_of_a_rest_catalog_goes_to_both() -> None:
         "rest.sigv4-enabled": "true",
     }
     settings = catalog_settings("lake", None, properties, "/project")
-    assert settings.spark == settings.pyiceberg == properties
+    assert settings.spark == properties
+    assert settings.pyiceberg == {**properties, **EVERY_SNAPSHOT}
     # Spark signs requests with what is in the jar for S3.
     assert settings.drivers == ("s3",)
 
@@ -186,12 +190,21 @@ def test_names_of_s3_that_differ() -> None:
         "client.region": "eu-central-1",
         "client.role-arn": "arn:role",
         "client.role-session-name": "dbt",
+        **EVERY_SNAPSHOT,
     }
+
+
+@pytest.mark.parametrize("catalog", [{"type": "rest"}, {"catalog-impl": "com.example.Catalog"}])
+def test_every_snapshot_is_read_though_spark_loads_few_at_first(catalog: dict[str, str]) -> None:
+    settings = catalog_settings("lake", None, {**catalog, "snapshot-loading-mode": "refs"}, "/project")
+    assert settings.spark["snapshot-loading-mode"] == "refs"
+    assert settings.pyiceberg["snapshot-loading-mode"] == "all"
 
 
 def test_type_is_known_from_the_class() -> None:
     properties = {"catalog-impl": "org.apache.iceberg.rest.RESTCatalog", "uri": "http://host"}
-    assert catalog_settings("lake", None, properties, "/").pyiceberg == {"type": "rest", "uri": "http://host"}
+    found = catalog_settings("lake", None, properties, "/").pyiceberg
+    assert found == {"type": "rest", "uri": "http://host", **EVERY_SNAPSHOT}
     properties = {"catalog-impl": "org.apache.iceberg.jdbc.JdbcCatalog", "uri": "jdbc:sqlite:c.db"}
     assert catalog_settings("lake", None, properties, "/").pyiceberg == {"type": "sql", "uri": "sqlite:////c.db"}
 

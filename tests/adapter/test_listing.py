@@ -120,7 +120,7 @@ def test_storage_table_of_a_view() -> None:
     found = {name: rendered_storage_table(reader, "a", name) for name in [*reader.views, "absent"]}
     assert found == {
         "mv": "`lake`.`a`.`s`",
-        "old_mv": "`lake`.`a`.`old`",
+        "old_mv": None,
         "thief": None,
         "elsewhere": None,
         "gone": None,

@@ -92,3 +92,21 @@ def test_entries_that_say_all(table: MetadataTable) -> None:
     # What deletes left of a file is less than it holds.
     table.commit(Operation.REPLACE, [file_of("rest-2", (2,), rows=9)], [of(2), deletes])
     assert table.since(middle, "k").status == "fresh"
+
+
+def test_older_manifests_that_come_back_are_seen_though_there_are_as_many_files(table: MetadataTable) -> None:
+    older = table.state
+    table.commit(Operation.OVERWRITE, [of(3)], [of(1)])
+    start = table.head
+    table.commit(Operation.OVERWRITE, kept=False, more=older)
+    assert changed(table, start) == (where(1, 3), True)
+
+
+def test_compaction_makes_no_more_rows_beside_delete_files(table: MetadataTable) -> None:
+    deletes = file_of("deletes", (2,), content=DataFileContent.POSITION_DELETES, about="file-2")
+    table.commit(Operation.OVERWRITE, [deletes])
+    start = table.head
+    table.commit(Operation.REPLACE, [file_of("few", (2,))], [of(2)])
+    assert changed(table, start) == (set(), False)
+    table.commit(Operation.REPLACE, [file_of("more-1", (2,)), file_of("more-2", (2,))], [file_of("few", (2,))])
+    assert changed(table, start)[0] != set()

@@ -131,9 +131,17 @@ def test_append_names_its_partitions(make: Make) -> None:
     table = make()
     table.append(rows((1, "2024-01-01", "a")))
     before = recorded(table)
-    table.append(rows((2, "2024-01-02", "a"), (3, None, "a"), (4, "1969-12-31", "a")))
-    table.append(rows((5, "2024-01-02", "b")))
-    assert_stale(since(before, table), days("2024-01-02", None, "1969-12-31"))
+    table.append(rows((2, "2024-01-02", "a"), (3, None, "a")))
+    table.append(rows((4, "2024-01-02", "b")))
+    assert_stale(since(before, table), days("2024-01-02", None))
+
+
+def test_a_day_before_1970_may_hold_rows_of_the_day_before(make: Make) -> None:
+    table = make()
+    before = recorded(table)
+    table.append(rows((1, "1969-12-31", "a")))
+    both = Domain.between(Range(-2 * MICROS_PER_DAY, 0, True, False))
+    assert_stale(since(before, table), {TupleDomain.where({ColumnKey("ts"): both})})
 
 
 def test_first_rows_since_there_was_no_snapshot(make: Make) -> None:
@@ -312,7 +320,7 @@ TYPED: list[tuple[IcebergType, str, pa.DataType, Any, ColumnKey, Domain]] = [
     (TimestamptzType(), "month", pa.timestamp("us", "UTC"), moment("2024-02-29T01:00:00.000001", dt.timezone.utc),
      ColumnKey("c"), Domain.between(Range((DAY - 28) * MICROS_PER_DAY, (DAY + 1) * MICROS_PER_DAY, True, False))),
     (DateType(), "year", pa.date32(), dt.date(1969, 2, 28), ColumnKey("c"),
-     Domain.between(Range(-365, 0, True, False))),
+     Domain.between(Range(-731, 0, True, False))),
     (DateType(), "day", pa.date32(), dt.date(2024, 2, 29), ColumnKey("c"),
      Domain.between(Range(DAY, DAY + 1, True, False))),
     (IntegerType(), "truncate[10]", pa.int32(), -1, ColumnKey("c"), Domain.between(Range(-10, 0, True, False))),

@@ -49,6 +49,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import (
     MICROS_PER_HOUR,
     civil_from_days,
     days_from_civil,
+    domain_as_written,
     internal_value,
     partition_domain,
 )
@@ -203,6 +204,32 @@ def test_hour_before_the_epoch() -> None:
     assert found is not None
     assert found[1].contains(-1) and found[1].contains(-MICROS_PER_HOUR)
     assert not found[1].contains(0) and not found[1].contains(-MICROS_PER_HOUR - 1)
+
+
+TIMES = [YearTransform(), MonthTransform(), DayTransform(), HourTransform()]
+
+
+@pytest.mark.parametrize("transform", TIMES, ids=str)
+@pytest.mark.parametrize("source", [DateType(), TimestampType(), TimestamptzType()], ids=str)
+@given(value=st.integers(-100_000, 100_000))
+def test_times_before_1970_may_be_in_the_next_partition(
+    transform: AnyTransform, source: IcebergType, value: int
+) -> None:
+    own, before, found = (
+        fits(transform, "c", source, number)
+        for fits, number in ((partition_domain, value), (partition_domain, value - 1), (domain_as_written, value))
+    )
+    assert own is not None and before is not None
+    is_date = isinstance(source, DateType) and isinstance(transform, DayTransform)
+    assert found == (own if value > 0 or is_date else (own[0], own[1].union(before[1])))
+
+
+@pytest.mark.parametrize("transform", [*TIMES, IdentityTransform(), BucketTransform(4), VoidTransform()], ids=str)
+@pytest.mark.parametrize("value", [None, -3])
+def test_other_partitions_are_written_as_they_are(transform: AnyTransform, value: int | None) -> None:
+    if value is None or transform not in TIMES:
+        source = IntegerType() if transform not in TIMES else DateType()
+        assert domain_as_written(transform, "c", source, value) == partition_domain(transform, "c", source, value)
 
 
 @pytest.mark.parametrize(("transform", "name"), CASES)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyiceberg.schema import Schema
+from pyiceberg.table import TableProperties
+from pyiceberg.table.name_mapping import create_mapping_from_schema
 from pyiceberg.types import IntegerType, LongType, NestedField, StringType
 
 from dbt.adapters.icebergmv.maintenance.status.schema_change import changed_meaning
+from tests.refresh.refreshes import ORDERS, Model, Stage, sell
 from tests.support.rule_tables import analysed
 
 BEFORE = Schema(
@@ -106,3 +111,31 @@ def test_every_column_of_a_star_may_be_another_one(sql: str) -> None:
     found = analysed(sql)
     now = Schema(BEFORE.fields[0], NestedField(7, BEFORE.fields[1].name, BEFORE.fields[1].field_type))
     assert "another column behind the name" in (changed_meaning(BEFORE, now, found.mentions, by_shape=False) or "")
+
+
+@pytest.mark.parametrize("is_imported", [True, False])
+def test_imported_files_are_read_by_names_which_a_new_column_takes(tmp_path: Path, is_imported: bool) -> None:
+    stage = Stage(tmp_path)
+    stage.catalog.iceberg.drop_table("ns.orders")
+    table = stage.catalog.iceberg.create_table("ns.orders", ORDERS)
+    sell("EU")(stage.tables())
+    if is_imported:
+        mapping = table.name_mapping() or create_mapping_from_schema(table.schema())
+        table.transaction().set_properties(
+            {TableProperties.DEFAULT_NAME_MAPPING: mapping.model_dump_json()}
+        ).commit_transaction()
+    with table.update_schema() as schema:
+        schema.rename_column("region", "area")
+    by_area = Model(
+        "SELECT area, sum(amount) AS total FROM orders GROUP BY area", (("area", "string"), ("total", "bigint"))
+    )
+    stage.refresh(by_area)
+    with stage.tables()["orders"].update_schema() as schema:
+        schema.add_column("note", StringType())
+    assert stage.refresh(by_area)[0].kind == "none"
+    with stage.tables()["orders"].update_schema() as schema:
+        schema.add_column("region", StringType())
+    result, _ = stage.refresh(by_area)
+    stage.close()
+    assert result.kind == ("full" if is_imported else "none")
+    assert ("gave the name region to another column" in result.reason) is is_imported

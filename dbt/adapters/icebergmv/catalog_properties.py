@@ -191,7 +191,10 @@ def _pyiceberg(kind: str, spark: Mapping[str, str]) -> dict[str, str]:
     if path_style is not None:
         properties["s3.force-virtual-addressing"] = str(path_style.lower() != "true").lower()
     if kind != "jdbc":
-        return {**properties, "type": kind} if kind else properties
+        # Iceberg loads the other snapshots when it needs them, PyIceberg never. The word of a client comes before the
+        # default that a server gives.
+        every_snapshot = {"snapshot-loading-mode": "all"} if kind in ("rest", "") else {}
+        return {**properties, **every_snapshot, **({"type": kind} if kind else {})}
     for key in [key for key in properties if key.startswith("jdbc.")]:
         del properties[key]
     return {**properties, "type": "sql", "uri": _sqlalchemy_uri(spark)}

@@ -110,7 +110,8 @@ def names_of_tables_to_open(nodes: Iterable[RelationConfig]) -> frozenset[str]:
 def storage_table_name(reader: CatalogReader, namespace: str, name: str) -> TableName | None:
     """Return (catalog, schema, table) of the storage behind a materialized view, None when it has none to drop.
 
-    A table that belongs to another view is never returned: the name comes from a property that people can edit.
+    A table that was made for another view, or by somebody else, is never returned: the name comes from a property that
+    people can edit, and they may have given the name to another table since.
     """
     view, schema = found_view(reader, (reader.name, namespace, name)), (reader.name, namespace)
     if isinstance(view, TableView):
@@ -119,7 +120,7 @@ def storage_table_name(reader: CatalogReader, namespace: str, name: str) -> Tabl
     if storage is None or storage[0] != reader.name:
         return None
     table = reader.table(storage[1], storage[2])
-    if table is None or view_of_storage(table.properties, schema) not in {None, (*schema, name)}:
+    if table is None or view_of_storage(table.properties, schema) != (*schema, name):
         return None
     return storage
 

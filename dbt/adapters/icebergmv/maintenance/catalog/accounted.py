@@ -2,7 +2,7 @@
 
 A file that goes has a DELETED entry in a manifest that the snapshot added (Iceberg spec, "Manifests"). A writer that
 makes its manifests anew leaves these out, and one that carries over manifests from elsewhere has files that
-another snapshot added. The counts of files in the manifest lists show both.
+another snapshot added. Manifest lists show the second, and the counts of files in them the first.
 """
 
 from __future__ import annotations
@@ -41,6 +41,9 @@ def _is_accounted_for(table: Table, snapshot: Snapshot) -> bool:
     above = snapshot.parent_snapshot_id
     parent = None if above is None else table.metadata.snapshot_by_id(above)
     before, after = manifests_of(table.io, parent), manifests_of(table.io, snapshot)
+    there = {manifest.manifest_path for manifest in before}
+    if any(m.manifest_path not in there and m.added_snapshot_id != snapshot.snapshot_id for m in after):
+        return False
     if operation(snapshot) == Operation.REPLACE:
         return _keeps_rows(before, after)
     had, has = _live_files(before), _live_files(after)
@@ -64,11 +67,12 @@ def _live_files(manifests: Iterable[ManifestFile]) -> Counter[bool] | None:
 
 
 def _keeps_rows(before: Sequence[ManifestFile], after: Sequence[ManifestFile]) -> bool:
-    deletes = _live_files(m for m in before if m.content != ManifestContent.DATA)
-    if deletes is None or deletes[False]:
+    had, has = _rows(before), _rows(after)
+    if had is None or has is None:
         return True
-    counts = [_rows(before), _rows(after)]
-    return None in counts or counts[0] == counts[1]
+    deletes = _live_files(m for m in before if m.content != ManifestContent.DATA)
+    # Rows that are deleted by files of their own are among those that there were.
+    return has <= had if deletes is None or deletes[False] else has == had
 
 
 def _rows(manifests: Iterable[ManifestFile]) -> int | None:

@@ -13,7 +13,7 @@ from pyiceberg.types import DecimalType, DoubleType, FloatType, IcebergType, Int
 from dbt.adapters.icebergmv.maintenance.catalog.column_bounds import bounded_rows
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import PartitionKey, partition_key, referenced_data_file
 from dbt.adapters.icebergmv.maintenance.predicates.domain import ColumnKey, Domain, TupleDomain
-from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import TransformName, partition_domain
+from dbt.adapters.icebergmv.maintenance.predicates.partition_transforms import TransformName, domain_as_written
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import simplify
 from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
 
@@ -113,7 +113,7 @@ class FileRows:
             source = self._columns.get(partition_field.source_id)
             if source is None:
                 continue
-            constraint = partition_domain(partition_field.transform, source.name, source.field_type, value)
+            constraint = domain_as_written(partition_field.transform, source.name, source.field_type, value)
             constraints += [] if constraint is None else [constraint]
         rows = TupleDomain.all_of(constraints)
         return TupleDomain.all() if rows.is_none else rows

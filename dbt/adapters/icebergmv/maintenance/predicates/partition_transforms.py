@@ -118,6 +118,25 @@ def partition_domain(
             return _time_domain(transform, column, source_type, plain)
 
 
+def domain_as_written(
+    transform: object, source: str, source_type: IcebergType, value: object
+) -> tuple[ColumnKey, Domain] | None:
+    """Return the constraint that one partition field puts on what writers have put into it; None when it puts none.
+
+    Some writers take times before 1970 to the next partition: Iceberg for Java did so up to 0.10, and PyIceberg's
+    transforms in Rust do so in the last second of a day. Iceberg reads both partitions for such a time
+    (ProjectionUtil.fixInclusiveTimeProjection).
+    """
+    found = partition_domain(transform, source, source_type, value)
+    is_rounded = isinstance(transform, YearTransform | MonthTransform | DayTransform | HourTransform) and not (
+        isinstance(transform, DayTransform) and isinstance(source_type, DateType)
+    )
+    if found is None or not is_rounded or not isinstance(value, int) or value > 0:
+        return found
+    before = partition_domain(transform, source, source_type, value - 1)
+    return found if before is None else (found[0], found[1].union(before[1]))
+
+
 def internal_value(value: object) -> Value:
     """Return a partition value as domain.Value; UUIDs become text, as Spark shows them."""
     match value:

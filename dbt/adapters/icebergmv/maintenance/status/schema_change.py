@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 
 from pyiceberg.schema import Schema
+from pyiceberg.table import Table, TableProperties
 
 from dbt.adapters.icebergmv.maintenance.status.column_shapes import are_of_one_type, shape
 
@@ -37,3 +38,24 @@ def changed_meaning(before: Schema, now: Schema, mentions: Set[str], by_shape: b
         elif (name in mentions or every_column) and field.required and not old.required:
             return f"has no NULL in its column {field.name} any more"
     return None
+
+
+def read_by_other_names(table: Table, before: Schema, now: Schema) -> str | None:
+    """Return why imported files may show other values, without a snapshot; None if they do not.
+
+    Columns of files without field ids are found by their names, those that each field has had. A name that comes to
+    another field is taken away from the one that had it (Iceberg spec, "Name Mapping Serialization").
+    """
+    if TableProperties.DEFAULT_NAME_MAPPING not in table.properties:
+        return None
+    ids, had = _ids(now), _ids(before)
+    for name, field_id in ids.items():
+        others = {_ids(schema).get(name) for schema in table.schemas().values()} - {None, field_id}
+        if had.get(name) != field_id and not others.isdisjoint(ids.values()):
+            return f"gave the name {name} to another column, and its imported files are read by names"
+    return None
+
+
+def _ids(schema: Schema) -> dict[str, int]:
+    """Return the ids of all fields, nested ones included, by their names."""
+    return {name: schema.find_field(name).field_id for name in schema.column_names}

@@ -13,7 +13,7 @@ from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTable, Bas
 from dbt.adapters.icebergmv.maintenance.status.clock import ClockChange, clock_change
 from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState, ViewState
-from dbt.adapters.icebergmv.maintenance.status.schema_change import changed_meaning
+from dbt.adapters.icebergmv.maintenance.status.schema_change import changed_meaning, read_by_other_names
 
 
 @dataclass(frozen=True)
@@ -157,6 +157,7 @@ def _change(
             # What `*` hands on is read by name, if anything says which columns are read.
             words = definition.mentions if definition.read_words is None else definition.read_words - {"*"}
             reason = changed_meaning(before, source.table_schema, words, definition.reads_by_shape)
+            reason = reason or read_by_other_names(source.table, before, source.table_schema)
         if reason is not None:
             return TableChange("unknown", moved=True, reason=reason)
     try:
