@@ -32,6 +32,7 @@ def kind(tmp_path: Path, *regions: str | None, files: int = 1) -> str:
 @pytest.fixture(autouse=True)
 def _large_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cost, "FEW_ROWS", 0)
+    monkeypatch.setattr(merge_or_overwrite, "LEAST_SAVED", 1)
 
 
 def test_groups_are_merged_where_a_region_is_wide(tmp_path: Path) -> None:
@@ -52,6 +53,11 @@ def test_small_tables_are_overwritten(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_stored_rows_are_read_and_written_by_a_merge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merge_or_overwrite, "WRITTEN_AGAIN", 1000)
     assert kind(tmp_path, None, files=20) == "overwrite"
+
+
+def test_what_is_read_in_no_time_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(merge_or_overwrite, "LEAST_SAVED", 1_000_000)
+    assert kind(tmp_path, *MANY) == "overwrite"
 
 
 def test_what_cannot_be_counted_is_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
