@@ -44,6 +44,7 @@ UNDERSTOOD = [
     "SELECT sum(v) OVER w AS s FROM t WINDOW w AS (PARTITION BY region), w2 AS (PARTITION BY id)",
     "SELECT X'1f' AS a, x'' AS b, id FROM `table` t JOIN s.stream u",
     "SELECT sum(k) OVER w AS s, window(ts, '1 day') AS p FROM t AS `window` WINDOW w AS (PARTITION BY r)",
+    "SELECT window.start AS s, count(*) AS n FROM t GROUP BY window(ts, '1 hour')",
     "SELECT window.k, x.window FROM t AS window LEFT JOIN u AS x ON x.k = window.k",
     "SELECT * FROM t WHERE a IN (SELECT b FROM u LEFT JOIN v ON u.c = v.c) UNION SELECT * FROM w JOIN x USING (k)",
     "SELECT q.interval, x.interval + 1, CAST(a AS INTERVAL DAY) FROM q JOIN x ON q.k = x.k",

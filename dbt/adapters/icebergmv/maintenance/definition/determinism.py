@@ -15,6 +15,7 @@ from dbt.adapters.icebergmv.maintenance.definition.name_scopes import NameScopes
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import FUNCTIONS, known_of
+from dbt.adapters.icebergmv.maintenance.definition.times_of_day import time_of_today
 from dbt.adapters.icebergmv.maintenance.definition.user_functions import unknown_function
 
 # Cast to a date or a timestamp, also by comparison, these texts are clocks; a zone may follow.
@@ -79,6 +80,7 @@ def volatility(
     return (
         unknown_function(nodes, deterministic)
         or function_of_others(tokens)
+        or time_of_today(nodes, tokens, tables.values())
         or _variable(nodes, scopes, tables.values())
     )
 

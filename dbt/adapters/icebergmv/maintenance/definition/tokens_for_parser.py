@@ -1,8 +1,8 @@
 """The tokens from which sqlglot makes the tree that Spark would make.
 
 sqlglot leaves the sign out of `+x`, which makes a number of a text, and makes lists of `list[0]` and `array[0]`, which
-are of a column of that name. In hints it finds tables. A parser of our own is no way out: the compiled one
-(`sqlglot[c]`) has no subclasses.
+are of a column of that name. In hints it finds tables, and in `GROUP BY window(ts, '1 hour')` the clause WINDOW. A
+parser of our own is no way out: the compiled one (`sqlglot[c]`) has no subclasses.
 """
 
 from __future__ import annotations
@@ -70,14 +70,16 @@ def tokens_for_parser(tokens: Sequence[Token]) -> Iterator[Token]:
             continue
         if kind == TokenType.PLUS and (before is None or before in _BEFORE_A_VALUE):
             yield from [_as(token, TokenType.TILDE, token.text)] * 2
-        elif kind in _NAMES and token.text.upper() in _MAKE_LISTS and _is_before_bracket(tokens, number):
+        elif kind == TokenType.WINDOW and _is_before(TokenType.L_PAREN, tokens, number):
+            yield _as(token, TokenType.VAR, token.text)
+        elif kind in _NAMES and token.text.upper() in _MAKE_LISTS and _is_before(TokenType.L_BRACKET, tokens, number):
             yield _as(token, _NAMES[kind], token.text + _COLUMN)
         else:
             yield token
 
 
-def _is_before_bracket(tokens: Sequence[Token], number: int) -> bool:
-    return number + 1 < len(tokens) and tokens[number + 1].token_type == TokenType.L_BRACKET
+def _is_before(kind: TokenType, tokens: Sequence[Token], number: int) -> bool:
+    return number + 1 < len(tokens) and tokens[number + 1].token_type == kind
 
 
 def _as(token: Token, kind: TokenType, text: str) -> Token:

@@ -120,15 +120,17 @@ def changed_rows(
 ) -> str | None:
     """Return the rows that one of two snapshots of a stale table has more often, each once.
 
-    After nothing but appends these are the rows that came. None if the snapshots cannot be compared.
+    After nothing but appends these are the rows that came, with columns of any type. None if the snapshots cannot be
+    compared.
     """
     listed, literals = base.listed, _literals(definition, base, now)
     if listed is not None and literals is not None:
         others = unread(definition, columns_read(definition, now, base.references))
         return reference.named(_as_written(listed, literals, others, dialect))
-    changes, since = _row_changes(definition, reference, base, now), base.change.appended_since
-    if changes is not None and since is not None and is_appended(base):
-        return read_appended(reference, now, since, changes.wanted, dialect)
+    since = base.change.appended_since
+    if since is not None and is_appended(base):
+        return read_appended(reference, now, since, rows_touched(base), dialect)
+    changes = _row_changes(definition, reference, base, now)
     return None if changes is None else changes.each_once(dialect)
 
 
