@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from dbt.adapters.icebergmv.maintenance.planning import cost, merge_or_overwrite
-from integration.support.following import assert_follows, built
+from integration.support.following import Change, assert_follows, built
 from integration.support.lake import LakeProject
 
 TABLES = {
@@ -23,7 +23,7 @@ VIEWS = {
     "not_merged": "select date_trunc('month', day) as month, count(distinct customer) as n from {sales} group by 1",
 }
 MERGED = dict.fromkeys(["monthly", "by_quarter"], "merge")
-CHANGES = (
+CHANGES: tuple[Change, ...] = (
     (["UPDATE {sales} SET amount = amount + 1 WHERE day = date'2024-02-10'"], {**MERGED, "not_merged": "overwrite"}),
     (["INSERT INTO {sales} VALUES (90000, date'2024-03-31', 5, null), (90001, null, 5, 'x')"], MERGED),
     (

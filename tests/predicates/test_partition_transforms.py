@@ -206,7 +206,7 @@ def test_hour_before_the_epoch() -> None:
     assert not found[1].contains(0) and not found[1].contains(-MICROS_PER_HOUR - 1)
 
 
-TIMES = [YearTransform(), MonthTransform(), DayTransform(), HourTransform()]
+TIMES: list[AnyTransform] = [YearTransform(), MonthTransform(), DayTransform(), HourTransform()]
 
 
 @pytest.mark.parametrize("transform", TIMES, ids=str)
