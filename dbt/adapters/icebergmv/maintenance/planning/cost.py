@@ -60,6 +60,9 @@ LEAST_SECONDS_ASKED = 1.0
 """Questions about larger tables may always take so long; twice as long where a full refresh takes that, or half of it.
 """
 
+_SHARE_ASKED = 1 / 3
+"""Of the time of a full refresh. Where a question is stopped then, all takes half as long again as without asking."""
+
 STOPPED_AFTER = 1.5
 """A question that runs at the end of that time may take half as long again: mostly it is the last one, and nearly done.
 """
@@ -266,10 +269,10 @@ def most_seconds_asked(full_seconds: float | None, status: MaterializedViewStatu
     if full_seconds is None:
         return inf
     if is_cold:
-        return max(COLD_SECONDS_ASKED, full_seconds / 2)
+        return max(COLD_SECONDS_ASKED, full_seconds * _SHARE_ASKED)
     if are_all_small(status):
-        return max(SECONDS_ASKED, full_seconds / 2)
-    return max(LEAST_SECONDS_ASKED, min(full_seconds, 2 * LEAST_SECONDS_ASKED), full_seconds / 2)
+        return max(SECONDS_ASKED, full_seconds * _SHARE_ASKED)
+    return max(LEAST_SECONDS_ASKED, min(full_seconds, 2 * LEAST_SECONDS_ASKED), full_seconds * _SHARE_ASKED)
 
 
 def are_all_small(status: MaterializedViewStatus) -> bool:
