@@ -119,6 +119,9 @@ def test_a_table_whose_former_version_is_gone() -> None:
 
 APPENDED = replace(ONE_DAY, appended_since=1, appended_rows=3)
 JOINED_BELOW = analysed(
+    "SELECT region, sum(v) AS s FROM (SELECT u.region, t.v FROM t JOIN u ON t.id = u.id) q(region, v) GROUP BY region"
+)
+HANDED_ON = analysed(
     "SELECT region, sum(v) AS s FROM (SELECT u.region, t.v FROM t JOIN u ON t.id = u.id) q GROUP BY region"
 )
 
@@ -128,6 +131,7 @@ JOINED_BELOW = analysed(
     [
         (JOINED, (APPENDED, APPENDED), 10, "auto", Merge),
         (JOINED, (ONE_DAY, APPENDED), 10, "auto", Merge),
+        (HANDED_ON, (ONE_DAY, APPENDED), 10, "auto", Merge),
         (JOINED_BELOW, (ONE_DAY, APPENDED), 10, "auto", Full),
         (JOINED_BELOW, (ONE_DAY, APPENDED), 10, "incremental", Merge),
         (JOINED_BELOW, (ONE_DAY, APPENDED), 1_000_000, "auto", Merge),
@@ -138,7 +142,7 @@ JOINED_BELOW = analysed(
 def test_merging_has_to_pay(
     definition: ViewDefinition, changes: tuple[TableChange, TableChange], rows: int, policy: RefreshPolicy, kind: type
 ) -> None:
-    """A table that the SELECT does not read itself is read twice, in two queries."""
+    """A table whose rows get no sign on the way is read twice, in two queries."""
     facts, dims = changes
     bases = status(sized(facts, rows), sized(dims, 100, "u", 1))
     assert isinstance(plan_refresh(definition, bases, PlanRequest(policy, merges=True)), kind)

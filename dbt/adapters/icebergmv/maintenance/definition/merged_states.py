@@ -8,7 +8,7 @@ table; the same SELECT computes them, by items that are added to its list.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import HIDDEN_STATE
@@ -81,8 +81,9 @@ class Merging:
     `compared` are columns of these rows (as texts): a change is followed by them alone. `whole`: the reference of which
     every row is in a group, because the SELECT reads nothing else and has no WHERE. `ungrouped` makes of the text the
     SELECT that gives, of each row below the aggregates, its keys and what it adds to the states (None: not certain).
-    It could give the sign of a row besides, if one of the references in `signed` has it. `only_adds`: a row that went
-    may be taken off another group than the one that it was added to, as others beside it depend on the order of rows.
+    It could give the sign of a row besides, if one of the references in `signed` has it, with the edits there that hand
+    it on. `only_adds`: a row that went may be taken off another group than the one that it was added to, as others
+    beside it depend on the order of rows.
     """
 
     keys: tuple[int, ...]
@@ -97,7 +98,7 @@ class Merging:
     levels: tuple[State, ...] = ()
     whole: int | None = None
     ungrouped: tuple[TextEdit, ...] | None = None
-    signed: frozenset[int] = frozenset()
+    signed: Mapping[int, tuple[TextEdit, ...]] = field(default_factory=dict)
     only_adds: bool = False
 
     @property

@@ -14,7 +14,7 @@ from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, list_of
 from dbt.adapters.icebergmv.maintenance.definition.merged_items import ItemReader, called_aggregates
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import Merging
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql
-from dbt.adapters.icebergmv.maintenance.definition.row_states import signed
+from dbt.adapters.icebergmv.maintenance.definition.row_signs import signed
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import need_rows, rows_below
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Additive, TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.table_references import REFERENCE_INDEX, TableReference
@@ -44,7 +44,7 @@ def merging_of(
     if found is None:
         return None
     below = rows_below(parsed, grouped.columns, known) if need_keys else None
-    with_sign = frozenset[int]() if found.ungrouped is None else signed(select, parsed.sql)
+    with_sign = {} if found.ungrouped is None else {i: e for i, e in signed(parsed).items() if i in additive}
     found = replace(found, below=below, compared=grouped.compared, whole=_read_whole(select), signed=with_sign)
     found = replace(found, only_adds=grouped.has_ties)
     return found if additive or found.below is not None else None

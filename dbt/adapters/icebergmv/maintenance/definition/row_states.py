@@ -7,18 +7,14 @@ all again, takes Spark one more exchange of rows.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import Span, before_grouping, characters, end_before
-from dbt.adapters.icebergmv.maintenance.definition.column_lists import read_in_full
-from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
 from dbt.adapters.icebergmv.maintenance.definition.merged_states import StateKind
-from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, means, parse
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import is_below, is_one_aggregate
-from dbt.adapters.icebergmv.maintenance.definition.table_references import REFERENCE_INDEX
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import AVERAGED_AS_DOUBLES, decimal_of
 
@@ -117,23 +113,3 @@ def ungrouped(
     if not is_below(found, select, items) or not isinstance(found, ParsedSql):
         return None
     return tuple(edits) if found.tree.expressions[: len(keys)] == [node for _, node in keys] else None
-
-
-def with_sign(edits: Sequence[TextEdit]) -> tuple[TextEdit, ...]:
-    """Return edits of `ungrouped` whose SELECT gives besides the SIGN of its rows, which one of its tables has."""
-    items, *others = edits
-    return replace(items, text=f"{items.text}, {SIGN}"), *others
-
-
-def signed(select: exp.Select, sql: str) -> frozenset[int]:
-    """Return the references whose SIGN a SELECT could give, and which could have it without any other effect.
-
-    They are in its own FROM, it sees their columns, and no `*` or place in a list makes it read what it does not name.
-    """
-    in_full = read_in_full(Nodes(select))
-    if in_full is None or SIGN in sql.lower():
-        return frozenset()
-    joined = [join.this for join in select.args.get("joins") or () if join.kind not in ("SEMI", "ANTI")]
-    tables = [t for t in (select.args["from_"].this, *joined) if isinstance(t, exp.Table) and REFERENCE_INDEX in t.meta]
-    alone = [t for t in tables if not any(t.args.get(a) for a in ("joins", "laterals", "pivots", "sample"))]
-    return frozenset(t.meta[REFERENCE_INDEX] for t in alone) - in_full

@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
-from dbt.adapters.icebergmv.maintenance.definition.row_states import with_sign
+from dbt.adapters.icebergmv.maintenance.definition.row_signs import with_sign
 from dbt.adapters.icebergmv.maintenance.definition.rows_below import column_name
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, splice
@@ -61,7 +61,8 @@ def signed_queries(
     if delta.appended:
         return (SignedQuery(reader.query(delta, edits), CAME),)
     if delta.signed:
-        return (SignedQuery(reader.query(delta, with_sign(edits), "moved"), SIGN),)
+        handed_on = () if definition.merging is None else definition.merging.signed[delta.changed]
+        return (SignedQuery(reader.query(delta, with_sign(edits, handed_on), "moved"), SIGN),)
     return SignedQuery(reader.query(delta, edits), CAME), SignedQuery(reader.query(delta, edits, "went"), WENT)
 
 
