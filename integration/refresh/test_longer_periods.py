@@ -76,7 +76,7 @@ def test_new_rows_with_maps_are_asked_which_groups_they_reach(lake: LakeProject,
     assert_follows(lake, tables, change, ["of_maps"])
 
 
-def test_groups_by_windows_of_time_are_merged(lake: LakeProject, tables: dict[str, str]) -> None:
+def test_groups_by_windows_of_time_can_be_asked(lake: LakeProject, tables: dict[str, str]) -> None:
     sql = "select window(at, '1 hour') as w, count(*) as n from {events} group by window(at, '1 hour')"
     lake.model("of_windows", sql.format(**tables))
     lake.run("--select", "of_windows")

@@ -10,7 +10,12 @@ from tests.support.rule_tables import analysed as analysed_over_tables
 
 @pytest.fixture(autouse=True)
 def _table(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(TABLES, "shops", "id int, opens string, at timestamp, wall timestamp_ntz, day date, seats int")
+    monkeypatch.setitem(
+        TABLES,
+        "shops",
+        "id int, opens string, at timestamp, wall timestamp_ntz, day date, seats int,"
+        " info struct<tier:string,opened:timestamp>, tiers map<string,string>",
+    )
 
 
 @pytest.mark.parametrize(
@@ -37,6 +42,16 @@ def _table(monkeypatch: pytest.MonkeyPatch) -> None:
         "array(at, '06:00')",
         "least(at + INTERVAL 1 DAY, '06:00')",
         "(SELECT max(at) FROM shops) > '06:00'",
+        "CASE at WHEN '06:00' THEN 1 END",
+        "at - '06:00'",
+        "at > (SELECT '06:00')",
+        "at IN (SELECT '06:00')",
+        "(at, 1) IN (('06:00', 1))",
+        "struct(at) = struct('06:00')",
+        "info.opened > '06:00'",
+        "at > 'T10'",
+        "at > '6:00 Europe/Paris'",
+        "max(at) OVER (PARTITION BY id) > '06:00'",
     ],
 )
 def test_a_time_of_today(item: str) -> None:
@@ -66,6 +81,17 @@ def test_a_time_of_today(item: str) -> None:
         "TIMESTAMP '2024-01-01 06:00'",
         "opens IN ('06:00', '07:00')",
         "(CASE WHEN seats > 1 THEN '06:00' ELSE opens END) = '06:00'",
+        "max(opens) OVER (PARTITION BY id) >= '10:30'",
+        "info.tier = 'T1'",
+        "tiers['a'] = 'T1'",
+        "split(opens, '-')[0] = 'T1'",
+        "coalesce(info.tier, 'T1')",
+        "decode(opens, 'T1', 1, 2)",
+        "array('T1', 'T2')",
+        "md5('06:00')",
+        "to_timestamp('06:00', 'HH:mm')",
+        "at > '3:2 win'",
+        "at > 't10'",
     ],
 )
 def test_a_text_that_stays_one_or_has_a_date(item: str) -> None:
@@ -77,4 +103,12 @@ def test_a_name_that_a_query_below_gives_is_what_it_names() -> None:
     assert analysed_over_tables(text.format("date_format(at, 'HH:mm')")).always_full is None
     assert analysed_over_tables(text.format("date_trunc('HOUR', at)")).always_full is not None
     assert analysed_over_tables(text.format("at")).always_full is not None
+    union = "SELECT id, {} AS t FROM shops UNION ALL SELECT id, '06:00' FROM shops"
+    assert analysed_over_tables(union.format("opens")).always_full is None
+    assert analysed_over_tables(union.format("at")).always_full is not None
+    params = "WITH p AS (SELECT '06:00' AS t) SELECT id FROM shops, p WHERE {} >= p.t"
+    assert analysed_over_tables(params.format("opens")).always_full is None
+    assert analysed_over_tables(params.format("at")).always_full is not None
+    values = "SELECT id FROM shops, (VALUES ('06:00')) AS p(t) WHERE at >= p.t"
+    assert analysed_over_tables(values).always_full is not None
     assert analysed_over_tables("SELECT id, lower(opens) AS opens FROM shops WHERE opens = '06:00'").always_full is None

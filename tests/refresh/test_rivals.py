@@ -210,7 +210,10 @@ def test_a_base_table_that_is_lost_each_time_is_an_error_with_its_cause_and_mend
                 raise RuntimeError("Cannot find snapshot with ID")
             return super().__call__(sql)
 
-    with pytest.raises(RefreshConflict, match=r"lake\.ns\.orders was dropped or replaced, .* run again\.$"):
+    with pytest.raises(
+        RefreshConflict,
+        match=r"lake\.ns\.orders was dropped or replaced, .*\(Cannot find snapshot with ID\)\. .* run again\.$",
+    ):
         stage.refresh(ROWS, NeverThere(stage.catalog, ROWS.columns))
 
 
@@ -220,7 +223,12 @@ def test_other_errors_than_of_a_lost_table_stay_what_they_are(stage: Stage) -> N
 
     def fail() -> None:
         sell("US")(stage.tables())
+        stage.tables()["orders"].maintenance.expire_snapshots().by_id(older).commit()
         raise RuntimeError("the disk is full")
 
+    older = stage.tables()["orders"].metadata.snapshots[0].snapshot_id
+    sell("EU")(stage.tables())
+    stage.refresh(ROWS)
+    sell("EU")(stage.tables())
     with pytest.raises(RuntimeError, match="the disk is full"):
         stage.refresh(ROWS, Interrupted(stage.catalog, ROWS.columns, begins="INSERT INTO", happens=fail))

@@ -1,13 +1,14 @@
 """Constant texts that Spark takes for a time of today: `TIMESTAMP '06:00'`, or `ts >= '06:00'`.
 
 A text that is a time without a date, made a timestamp, is that time of the day on which the query runs (Spark,
-SparkDateTimeUtils.stringToTimestamp). As a timestamp without time zone it is an error, or NULL.
+SparkDateTimeUtils.stringToTimestamp). As a timestamp without time zone it is an error, or NULL, and so it is as a date.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import zip_longest
 
 from sqlglot import exp
 from sqlglot.tokens import Token
@@ -16,15 +17,29 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes, choices_of
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of, written_name
 
-_TIME = re.compile(r"\s*(T\d{1,2}(:|\s*$)|\d{1,2}:\d{1,2}(:\d{1,2}(\.\d*)?)?\s*([A-Z+-].*)?$)", re.IGNORECASE)
+_ZONE = r"(Z|(UTC|GMT|UT)?([+-]\d{1,2}(:?\d{1,2}){0,2})?|[A-Za-z_]+/[A-Za-z_/+-]+\d*)"
+_TIME = re.compile(rf"\s*(T\d{{1,2}}(:\d{{1,2}})?|\d{{1,2}}:\d{{1,2}})(:\d{{1,2}}(\.\d*)?)?\s*{_ZONE}\s*")
+_TIMESTAMP = re.compile(r"\btimestamp\b")
+_IN_ANOTHER = re.compile(r"[<:,]\s*timestamp\b")
 _TIMESTAMPS = frozenset([exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.TIMESTAMPLTZ, exp.DType.DATETIME])
-_CASTS = (exp.Cast, exp.TryCast)
-_CHOICES = (exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Greatest, exp.Least)
-_ABOUT_TEXT = (
-    *(exp.Concat, exp.ConcatWs, exp.DPipe, exp.Like, exp.ILike, exp.RegexpLike, exp.RegexpExtract, exp.RegexpReplace),
-    *(exp.Replace, exp.Split, exp.StrPosition, exp.Trim, exp.Pad, exp.Contains, exp.StartsWith, exp.EndsWith),
+_TAKE_TIMESTAMPS = frozenset(
+    [
+        *("hour", "minute", "second", "date_format", "date_trunc", "date_part", "datepart", "extract"),
+        *(
+            "timestamp",
+            "to_timestamp",
+            "to_timestamp_ltz",
+            "try_to_timestamp",
+            "from_utc_timestamp",
+            "to_utc_timestamp",
+        ),
+        *("timestampadd", "timestampdiff", "dateadd", "months_between", "window", "session_window"),
+        *("unix_micros", "unix_millis", "unix_seconds"),
+    ]
 )
-"""What takes a text for a text, whatever is beside it."""
+_CHOICES = (exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Greatest, exp.Least)
+_TOGETHER = (exp.Array, exp.Map, exp.VarMap, exp.Struct, exp.Tuple)
+"""What takes values of one type, or makes one value of several that may be compared."""
 
 
 def time_of_today(
@@ -32,77 +47,131 @@ def time_of_today(
 ) -> str | None:
     """Return which constant text may be a time of today, None if there is none.
 
-    `tables` are the columns of each reference (None: not known). Where a text is named by a column of a query below,
-    this does not follow it.
+    `tables` are the columns of each reference (None: not known).
     """
-    texts = [n for n in nodes.of(exp.Literal, exp.RawString) if not n.is_number and _TIME.match(n.name)]
-    if not texts:
+    texts = [n for n in nodes.of(exp.Literal, exp.RawString) if not n.is_number and _TIME.fullmatch(n.name)]
+    if not texts or not _Values(nodes, tokens, tables).make_timestamp():
         return None
-    types = _Types(nodes, tokens, tables)
-    found = next((text for text in texts if types.may_make_timestamp(text)), None)
-    return None if found is None else f"'{found.name}' may be read as that time of today, another one at every run"
+    return f"'{texts[0].name}' may be read as that time of today, another one at every run"
 
 
-class _Types:
-    """What may be a timestamp in a tree."""
+class _Values:
+    """What the values of a tree may be: timestamps, or texts that are times."""
 
     def __init__(
         self, nodes: Nodes, tokens: Sequence[Token], tables: Collection[tuple[ColumnInfo, ...] | None]
     ) -> None:
-        self._words = {token.start: token.text for token in tokens}
-        self._are_known = None not in tables
-        self._columns: dict[str, list[bool]] = {}
+        self._nodes = nodes
+        self._words = {token.start: token.text.lower() for token in tokens}
+        self._types: dict[str, list[str]] = {}
         for column in (column for table in tables for column in table or ()):
-            self._columns.setdefault(column.name.lower(), []).append(column.type == "timestamp")
-        self._aliases: dict[str, list[exp.Expr]] = {}
+            self._types.setdefault(column.name.lower(), []).append(column.type)
+        types = [of for types in self._types.values() for of in types]
+        self._some = None in tables or any(map(_TIMESTAMP.search, types))
+        self._some_in_others = None in tables or any(map(_IN_ANOTHER.search, types))
+        self._named: dict[str, list[exp.Expr]] = {}
         for alias in nodes.of(exp.Alias):
-            self._aliases.setdefault(alias.alias.lower(), []).append(alias.this)
+            self._named.setdefault(alias.alias.lower(), []).append(alias.this)
+        self._renamed = {c.name.lower() for alias in nodes.of(exp.TableAlias) for c in alias.columns}
 
-    def may_make_timestamp(self, value: exp.Expr) -> bool:
-        """Return whether a constant may be made a timestamp where it is."""
-        parent = value.parent
-        match parent:
-            case exp.Paren():
-                return self.may_make_timestamp(parent)
-            case exp.Cast() | exp.TryCast():
-                return parent.to.this in _TIMESTAMPS
-            case exp.Case() | exp.If() | exp.Coalesce() | exp.Nullif() | exp.Greatest() | exp.Least():
-                # It is the whole then that has its type: beside a timestamp it is one.
-                return self._any(choices_of(parent)) or self.may_make_timestamp(parent)
-            case exp.In():
-                return parent.args.get("query") is not None or self._any([parent.this, *parent.expressions])
-            case exp.Between():
-                return self._any([parent.this, parent.args["low"], parent.args["high"]])
-            case exp.Predicate() if isinstance(parent, exp.Binary) and not isinstance(parent, _ABOUT_TEXT):
-                return self._any([parent.this, parent.expression])
-            case exp.Func():
-                return not isinstance(parent, _ABOUT_TEXT)
-        return False
+    def make_timestamp(self) -> bool:
+        """Return whether a text that is a time is made a timestamp, by itself or by what is beside it."""
+        casts = (c.this for c in self._nodes.of(exp.Cast, exp.TryCast) if c.to.this in _TIMESTAMPS)
+        calls = (c for c in self._nodes.of(exp.Func) if self._name(c) in _TAKE_TIMESTAMPS)
+        arguments = (a for call in calls if not self._has_format(call) for a in call.iter_expressions())
+        if any(map(self._is_time, (*casts, *arguments))):
+            return True
+        return any(
+            any(map(self._is_time, beside)) and any(map(self._is_timestamp, beside)) for beside in self._beside()
+        )
 
-    def _any(self, values: Iterable[exp.Expr], seen: frozenset[str] = frozenset()) -> bool:
-        return any(self._may_be_timestamp(value, seen) for value in values)
+    def _beside(self) -> Iterator[list[exp.Expr]]:
+        """Yield the values that get one type."""
+        for node in self._nodes.of(exp.Expr):
+            match node:
+                case exp.In():
+                    yield [node.this, *node.expressions, *_lists([node.args.get("query")])]
+                case exp.Between():
+                    yield [node.this, node.args["low"], node.args["high"]]
+                case exp.Case():
+                    yield choices_of(node)
+                    yield [value for value in (node.this, *(i.this for i in node.args["ifs"])) if value is not None]
+                case exp.SetOperation():
+                    left, right = _lists([node.left]), _lists([node.right])
+                    yield from ([a, b] for a, b in zip_longest(left, right) if a is not None and b is not None)
+                case exp.Binary():
+                    yield [node.left, node.right]
+                case _ if isinstance(node, (*_CHOICES, *_TOGETHER)):
+                    yield choices_of(node)
 
-    def _may_be_timestamp(self, value: exp.Expr, seen: frozenset[str]) -> bool:
-        """Return whether a value may be a timestamp; `seen` are the aliases on the way to it."""
+    def _name(self, call: exp.Func) -> str:
+        return self._words.get(call.meta.get("start", -1)) or written_name(call)
+
+    def _has_format(self, call: exp.Func) -> bool:
+        return self._name(call).endswith("to_timestamp") and len(list(call.iter_expressions())) > 1
+
+    def _is_time(self, value: exp.Expr, seen: frozenset[str] = frozenset()) -> bool:
+        """Return whether a value may be a text that is a time; `seen` are the names on the way to it."""
         match value:
-            case exp.Literal() | exp.RawString() | exp.Null() | exp.Boolean() | exp.Concat() | exp.DPipe():
-                return False
-            case exp.Paren():
-                return self._may_be_timestamp(value.this, seen)
+            case exp.Literal() | exp.RawString():
+                return not value.is_number and _TIME.fullmatch(value.name) is not None
+            case exp.Column():
+                name = value.name.lower()
+                named = () if name in seen else self._named.get(name, ())
+                return name in self._renamed or any(self._is_time(n, seen | {name}) for n in named)
+        return any(self._is_time(inner, seen) for inner in _same_type(value))
+
+    def _is_timestamp(self, value: exp.Expr, seen: frozenset[str] = frozenset()) -> bool:
+        """Return whether a value may be a timestamp."""
+        match value:
             case exp.Cast() | exp.TryCast():
                 return value.to.this in _TIMESTAMPS
             case exp.Column():
-                return self._column_may_be(value.name.lower(), seen)
-        if isinstance(value, _CHOICES):
-            return self._any(choices_of(value), seen)
-        if not isinstance(value, exp.Func):
-            return True
-        known = known_of(self._words.get(value.meta.get("start", -1)) or written_name(value))
-        return not (known.always_text or known.always_number or known.gives_number)
+                return self._column_is_timestamp(value, seen)
+            case exp.Lambda() | exp.Interval():
+                return False
+        if isinstance(value, exp.Func) and not isinstance(value, (*_CHOICES, *_TOGETHER)):
+            known = known_of(self._name(value))
+            if known.always_text or known.always_number or known.gives_number:
+                return False
+            return known.always_time or any(self._is_timestamp(a, seen) for a in value.iter_expressions())
+        return any(self._is_timestamp(inner, seen) for inner in _same_type(value))
 
-    def _column_may_be(self, name: str, seen: frozenset[str]) -> bool:
-        named = self._aliases.get(name, [])
-        if not self._are_known or (name not in self._columns and not named):
-            return True
-        are = any(self._columns.get(name, ()))
-        return are or (name not in seen and self._any(named, seen | {name}))
+    def _column_is_timestamp(self, column: exp.Column, seen: frozenset[str]) -> bool:
+        """Return whether a column, or a field of one, may be a timestamp or hold some."""
+        name, of = column.name.lower(), column.table.lower()
+        if name in self._renamed:
+            return self._some
+        named = () if name in seen else self._named.get(name, ())
+        if name in self._types or name in self._named:
+            is_column = any(map(_TIMESTAMP.search, self._types.get(name, ())))
+            return is_column or any(self._is_timestamp(n, seen | {name}) for n in named)
+        if of in self._types:
+            return any(re.search(rf"\b{re.escape(name)}:\s*timestamp\b", type_.lower()) for type_ in self._types[of])
+        return self._some_in_others
+
+
+def _same_type(value: exp.Expr) -> Iterable[exp.Expr]:
+    """Return the values of which a value has the type, or holds some."""
+    match value:
+        case exp.Paren() | exp.Bracket() | exp.Dot() | exp.Window() | exp.Filter() | exp.IgnoreNulls():
+            return [value.this]
+        case exp.Subquery() | exp.Query():
+            return _lists([value])
+        case exp.Add() | exp.Sub():
+            return [value.left, value.right]
+    if isinstance(value, exp.Struct):
+        return [field.expression if isinstance(field, exp.PropertyEQ) else field for field in value.expressions]
+    return choices_of(value) if isinstance(value, (*_CHOICES, *_TOGETHER)) else ()
+
+
+def _lists(queries: Iterable[exp.Expr | None]) -> list[exp.Expr]:
+    """Return the items of the lists of some queries, of a set operation those of its first one."""
+    found: list[exp.Expr] = []
+    for query in queries:
+        inner = query.unnest() if isinstance(query, exp.Subquery) else query
+        if isinstance(inner, exp.SetOperation):
+            found += _lists([inner.left, inner.right])
+        elif isinstance(inner, exp.Select):
+            found += [item.unalias() for item in inner.expressions]
+    return found

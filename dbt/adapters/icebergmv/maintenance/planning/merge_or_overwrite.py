@@ -32,6 +32,7 @@ def merging_reads_less(view: RefreshedView, request: PlanRequest) -> bool:
     if not isinstance(overwrite, Overwrite) or not isinstance(merge, Merge):
         return False
     merged, overwritten = bytes_of(view, merge), bytes_of(view, overwrite)
+    # Without the stored rows first: to count these may open manifests.
     if merged is None or overwritten is None or merged + LEAST_SAVED > overwritten:
         return False
     stored = _stored_bytes(view, merge)
@@ -39,7 +40,7 @@ def merging_reads_less(view: RefreshedView, request: PlanRequest) -> bool:
 
 
 def _stored_bytes(view: RefreshedView, merge: Merge) -> int | None:
-    """Return the size of the stored rows that a merge replaces, None where the snapshot does not say."""
+    """Return the size of the stored rows that a merge replaces, None where that is not cheap to know."""
     stored = view.stored
     if merge.region is None or stored.where_of_partitions(merge.region) is None:
         return stored.count("total-files-size")

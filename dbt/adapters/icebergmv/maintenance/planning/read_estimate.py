@@ -31,7 +31,6 @@ from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.simplification import within_bounds
 from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
 from dbt.adapters.icebergmv.maintenance.sql.rendering import LONG_LIST
-from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
 
 _Wanted: TypeAlias = tuple[TupleDomain, ...] | None
@@ -116,27 +115,27 @@ class _Reads:
 
     def _at(self, index: int, snapshot_id: int | None, wanted: _Wanted) -> int | None:
         source = self._sources[index]
-        return None if source is None else _bytes(source, snapshot_id, wanted)
+        return None if source is None else bytes_within(source.table, source.table_schema, snapshot_id, wanted)
 
 
-def _bytes(source: IcebergSource, snapshot_id: int | None, wanted: _Wanted) -> int | None:
-    """Return the size of the files in the partitions of which rows are wanted; without a snapshot there are none."""
-    snapshot = None if snapshot_id is None else source.table.metadata.snapshot_by_id(snapshot_id)
+def bytes_within(table: Table, schema: Schema, snapshot_id: int | None, wanted: _Wanted) -> int | None:
+    """Return the size of the files of a snapshot in the partitions of which rows are wanted (`wanted` None: of all).
+
+    `schema` is the one that names the columns of the rows that are wanted. Without a snapshot there are no files. None
+    where so many files are there that it is not cheap to know.
+    """
+    snapshot = None if snapshot_id is None else table.metadata.snapshot_by_id(snapshot_id)
     if snapshot is None:
         return 0
-    if count_files(manifests_of(source.table.io, snapshot)) > COUNTED_FILES:
+    if count_files(manifests_of(table.io, snapshot)) > COUNTED_FILES:
         return None
-    if wanted is None or not source.table.metadata_location:
-        return bytes_within(source.table, source.table_schema, snapshot.snapshot_id, wanted)
-    key = (source.table.metadata_location, snapshot.snapshot_id, source.table_schema.schema_id, wanted)
-    return _BYTES.get(key, lambda: bytes_within(source.table, source.table_schema, snapshot.snapshot_id, wanted))
+    if wanted is None or not table.metadata_location:
+        return _bytes_within(table, schema, snapshot.snapshot_id, wanted)
+    key = (table.metadata_location, snapshot.snapshot_id, schema.schema_id, wanted)
+    return _BYTES.get(key, lambda: _bytes_within(table, schema, snapshot.snapshot_id, wanted))
 
 
-def bytes_within(table: Table, schema: Schema, snapshot_id: int, wanted: Sequence[TupleDomain] | None) -> int:
-    """Return the size of the files of a snapshot in the partitions of which rows are wanted (None: of all).
-
-    `schema` is the one that names the columns of the rows that are wanted.
-    """
+def _bytes_within(table: Table, schema: Schema, snapshot_id: int, wanted: _Wanted) -> int:
     sizes = bytes_by_partition(table, snapshot_id)
     if wanted is None:
         return sum(sizes.values())

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader
-from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, MaintenanceError, RefreshConflict
+from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, RefreshConflict, first_line
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.sql.names import show
-from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
+from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
 
 
 def check_appended(lake: Lake, view: Inspection) -> None:
@@ -32,7 +32,7 @@ def check_appended(lake: Lake, view: Inspection) -> None:
 
 @contextmanager
 def conflict_of_lost_tables(lake: Lake, view: Inspection) -> Iterator[None]:
-    """Raise RefreshConflict where a statement failed because a snapshot of the inspected base tables is gone.
+    """Raise RefreshConflict where a statement failed because a snapshot that it reads of a base table is gone.
 
     Errors of engines and catalogs differ too much to be read, so the tables are looked up again.
     """
@@ -42,23 +42,28 @@ def conflict_of_lost_tables(lake: Lake, view: Inspection) -> Iterator[None]:
         raise
     except Exception as error:
         # Which error it is does not matter: where a table is as it was, the error is none of a lost one.
-        for base in view.status.base_tables:
-            source = base.base.source
-            if source is not None and _is_lost(lake.catalog, source):
-                raise RefreshConflict(
-                    f"{show(source.storage)} was dropped or replaced, or its snapshots expired, while it was read. "
-                    "Nothing was published; run again."
-                ) from error
-        raise
+        lost = next((base for base in view.status.base_tables if _is_lost(lake.catalog, base)), None)
+        if lost is None:
+            raise
+        raise RefreshConflict(
+            f"{show(lost.base.name)} was dropped or replaced, or a snapshot of it expired, while it was read "
+            f"({first_line(error)}). Nothing was published; run again."
+        ) from error
 
 
-def _is_lost(catalog: CatalogReader, source: IcebergSource) -> bool:
+def _is_lost(catalog: CatalogReader, base: BaseTableStatus) -> bool:
+    """Return whether a table that could be read has become another one, or lost a snapshot that is read of it."""
+    source = base.base.source
+    if source is None:
+        return False
     before = source.table.metadata
     try:
         table = catalog.table(*source.storage[1:])
-    except CatalogUnavailable:
+    except MaintenanceError:
         return False
     if table is None or table.metadata.table_uuid != before.table_uuid:
         return True
+    recorded = None if base.recorded is None else base.recorded.version.snapshot_id
+    read = {source.version.snapshot_id, recorded, base.change.appended_since} - {None}
     there = {snapshot.snapshot_id for snapshot in table.metadata.snapshots}
-    return any(snapshot.snapshot_id not in there for snapshot in before.snapshots)
+    return any(snapshot.snapshot_id in read - there for snapshot in before.snapshots)
