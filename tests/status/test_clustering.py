@@ -36,6 +36,12 @@ def test_texts(value: object, texts: tuple[str, ...]) -> None:
     assert cluster_by_texts(value) == texts
 
 
+@pytest.mark.parametrize("value", ["day+1", ["region", "lower(region)"], "day descending"])
+def test_texts_of_no_columns(value: object) -> None:
+    with pytest.raises(InvalidConfig, match=r"is not a column\. Name a column of the view"):
+        cluster_by_texts(value)
+
+
 @pytest.mark.parametrize("value", [1, {"region": "asc"}, [1], [["region"]]])
 def test_no_texts(value: object) -> None:
     with pytest.raises(InvalidConfig, match=r"cluster_by is .*Give a column of the view"):

@@ -36,11 +36,17 @@ class SortColumn:
 
 
 def cluster_by_texts(value: object) -> tuple[str, ...]:
-    """Return the single columns of a `cluster_by` setting: one text, several in one text, or a list; none for None."""
+    """Return the single columns of a `cluster_by` setting: one text, several in one text, or a list; none for None.
+
+    Raises InvalidConfig for what is no column, whatever columns there are.
+    """
     texts = [] if value is None else [value] if isinstance(value, str) else value
     if not isinstance(texts, (list, tuple)) or not all(isinstance(t, str) for t in texts):
         raise InvalidConfig(f"cluster_by is {value!r}. Give a column of the view, or a list of them.")
-    return tuple(part.strip() for t in texts for part in split_list(t))
+    parts = tuple(part.strip() for t in texts for part in split_list(t))
+    for part in parts:
+        _matched(part)
+    return parts
 
 
 def parse_cluster_by(texts: Iterable[str], columns: Sequence[str]) -> tuple[SortColumn, ...]:
@@ -71,12 +77,17 @@ def stored_order(table: Table) -> tuple[SortColumn, ...]:
     )
 
 
-def _parse(text: str, columns: Sequence[str]) -> SortColumn:
+def _matched(text: str) -> re.Match[str]:
     matched = _ITEM.fullmatch(text)
     if matched is None:
         raise InvalidConfig(
             f"cluster_by {text!r} is not a column. Name a column of the view, and DESC or NULLS LAST behind it."
         )
+    return matched
+
+
+def _parse(text: str, columns: Sequence[str]) -> SortColumn:
+    matched = _matched(text)
     wanted = unquoted(matched["column"])
     column = column_named(wanted, columns)
     if column is None:
