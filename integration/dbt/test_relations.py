@@ -57,7 +57,8 @@ class Setup:
 
     @staticmethod
     def make_materialized_view(project: Any, sql: Callable[[str], Any]) -> None:
-        sql("create table lake.{schema}.__mv_storage__mv using iceberg as select 1 as a, 'x' as b")
+        owned = "tblproperties ('icebergmv.storage-of'='lake.{schema}.mv')"
+        sql(f"create table lake.{{schema}}.__mv_storage__mv using iceberg {owned} as select 1 as a, 'x' as b")
         snapshot = sql("select snapshot_id from lake.{schema}.__mv_storage__mv.refs where name = 'main'")[0][0]
         properties = materialized_view_properties(project.test_schema, snapshot)
         sql(

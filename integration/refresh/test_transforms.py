@@ -73,6 +73,9 @@ def _group(base: Base) -> Group:
     t = f"{{base_{base.name}}}"
     first, second, third, fourth = (base.literal(i) for i in range(4))
     few = 4 if base.name == "two_fields" else 1
+    # The fourth key of these is the first moment of 1970, in whose partition some writers put times before it.
+    of_1970 = base.partition.split("(")[0] in ("years", "months", "days", "hours") and base.name != "days_date"
+    most = 2 * few + of_1970
     rows = [(0, first, 1), (1, first, 1), (2, first, 1), (0, second, 2), (1, second, 2), (0, third, 3), (1, third, 3)]
     rows += [(0, "NULL", 4), (1, "NULL", 4)]
     return Group(
@@ -105,8 +108,8 @@ def _group(base: Base) -> Group:
                 (
                     Step("first build", "full", None),
                     Step("nothing happened", "none", None),
-                    Step("rows of an old and a new partition", "overwrite", None, most=2 * few),
-                    Step("a partition is emptied and that of NULL grows", "overwrite", None, most=2 * few),
+                    Step("rows of an old and a new partition", "overwrite", None, most=most),
+                    Step("a partition is emptied and that of NULL grows", "overwrite", None, most=most),
                     Step("rows move and go by delete files", "overwrite", None, most=3 * few),
                     Step("compaction", "none", None),
                 ),
