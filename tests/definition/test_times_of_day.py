@@ -106,6 +106,11 @@ def test_a_name_that_a_query_below_gives_is_what_it_names() -> None:
     union = "SELECT id, {} AS t FROM shops UNION ALL SELECT id, '06:00' FROM shops"
     assert analysed_over_tables(union.format("opens")).always_full is None
     assert analysed_over_tables(union.format("at")).always_full is not None
+    three = (
+        "SELECT id, opens AS t FROM shops UNION ALL SELECT id, {} FROM shops UNION ALL SELECT id, '06:00' FROM shops"
+    )
+    assert analysed_over_tables(three.format("opens")).always_full is None
+    assert analysed_over_tables(three.format("at")).always_full is not None
     params = "WITH p AS (SELECT '06:00' AS t) SELECT id FROM shops, p WHERE {} >= p.t"
     assert analysed_over_tables(params.format("opens")).always_full is None
     assert analysed_over_tables(params.format("at")).always_full is not None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import zip_longest
+from itertools import chain
 
 from sqlglot import exp
 from sqlglot.tokens import Token
@@ -25,16 +25,9 @@ _TIMESTAMPS = frozenset([exp.DType.TIMESTAMP, exp.DType.TIMESTAMPTZ, exp.DType.T
 _TAKE_TIMESTAMPS = frozenset(
     [
         *("hour", "minute", "second", "date_format", "date_trunc", "date_part", "datepart", "extract"),
-        *(
-            "timestamp",
-            "to_timestamp",
-            "to_timestamp_ltz",
-            "try_to_timestamp",
-            "from_utc_timestamp",
-            "to_utc_timestamp",
-        ),
-        *("timestampadd", "timestampdiff", "dateadd", "months_between", "window", "session_window"),
-        *("unix_micros", "unix_millis", "unix_seconds"),
+        *("timestamp", "to_timestamp", "to_timestamp_ltz", "try_to_timestamp", "from_utc_timestamp"),
+        *("to_utc_timestamp", "timestampadd", "timestampdiff", "dateadd", "months_between"),
+        *("window", "session_window", "unix_micros", "unix_millis", "unix_seconds"),
     ]
 )
 _CHOICES = (exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Greatest, exp.Least)
@@ -49,10 +42,15 @@ def time_of_today(
 
     `tables` are the columns of each reference (None: not known).
     """
-    texts = [n for n in nodes.of(exp.Literal, exp.RawString) if not n.is_number and _TIME.fullmatch(n.name)]
-    if not texts or not _Values(nodes, tokens, tables).make_timestamp():
+    constants: list[exp.Expr] = nodes.of(exp.Literal, exp.RawString)
+    text = next((constant for constant in constants if _is_text_of_time(constant)), None)
+    if text is None or not _Values(nodes, tokens, tables).make_timestamp():
         return None
-    return f"'{texts[0].name}' may be read as that time of today, another one at every run"
+    return f"'{text.name}' may be read as that time of today, another one at every run"
+
+
+def _is_text_of_time(constant: exp.Expr) -> bool:
+    return not constant.is_number and _TIME.fullmatch(constant.name) is not None
 
 
 class _Values:
@@ -76,7 +74,7 @@ class _Values:
 
     def make_timestamp(self) -> bool:
         """Return whether a text that is a time is made a timestamp, by itself or by what is beside it."""
-        casts = (c.this for c in self._nodes.of(exp.Cast, exp.TryCast) if c.to.this in _TIMESTAMPS)
+        casts = (c.this for c in self._nodes.of(exp.Cast) if c.to.this in _TIMESTAMPS)
         calls = (c for c in self._nodes.of(exp.Func) if self._name(c) in _TAKE_TIMESTAMPS)
         arguments = (a for call in calls if not self._has_format(call) for a in call.iter_expressions())
         if any(map(self._is_time, (*casts, *arguments))):
@@ -90,15 +88,14 @@ class _Values:
         for node in self._nodes.of(exp.Expr):
             match node:
                 case exp.In():
-                    yield [node.this, *node.expressions, *_lists([node.args.get("query")])]
+                    yield [node.this, *node.expressions, *chain.from_iterable(_lists(node.args.get("query")))]
                 case exp.Between():
                     yield [node.this, node.args["low"], node.args["high"]]
                 case exp.Case():
                     yield choices_of(node)
                     yield [value for value in (node.this, *(i.this for i in node.args["ifs"])) if value is not None]
                 case exp.SetOperation():
-                    left, right = _lists([node.left]), _lists([node.right])
-                    yield from ([a, b] for a, b in zip_longest(left, right) if a is not None and b is not None)
+                    yield from map(list, zip(*_lists(node), strict=False))
                 case exp.Binary():
                     yield [node.left, node.right]
                 case _ if isinstance(node, (*_CHOICES, *_TOGETHER)):
@@ -114,7 +111,7 @@ class _Values:
         """Return whether a value may be a text that is a time; `seen` are the names on the way to it."""
         match value:
             case exp.Literal() | exp.RawString():
-                return not value.is_number and _TIME.fullmatch(value.name) is not None
+                return _is_text_of_time(value)
             case exp.Column():
                 name = value.name.lower()
                 named = () if name in seen else self._named.get(name, ())
@@ -124,7 +121,7 @@ class _Values:
     def _is_timestamp(self, value: exp.Expr, seen: frozenset[str] = frozenset()) -> bool:
         """Return whether a value may be a timestamp."""
         match value:
-            case exp.Cast() | exp.TryCast():
+            case exp.Cast():
                 return value.to.this in _TIMESTAMPS
             case exp.Column():
                 return self._column_is_timestamp(value, seen)
@@ -156,8 +153,8 @@ def _same_type(value: exp.Expr) -> Iterable[exp.Expr]:
     match value:
         case exp.Paren() | exp.Bracket() | exp.Dot() | exp.Window() | exp.Filter() | exp.IgnoreNulls():
             return [value.this]
-        case exp.Subquery() | exp.Query():
-            return _lists([value])
+        case exp.Query():
+            return chain.from_iterable(_lists(value))
         case exp.Add() | exp.Sub():
             return [value.left, value.right]
     if isinstance(value, exp.Struct):
@@ -165,13 +162,9 @@ def _same_type(value: exp.Expr) -> Iterable[exp.Expr]:
     return choices_of(value) if isinstance(value, (*_CHOICES, *_TOGETHER)) else ()
 
 
-def _lists(queries: Iterable[exp.Expr | None]) -> list[exp.Expr]:
-    """Return the items of the lists of some queries, of a set operation those of its first one."""
-    found: list[exp.Expr] = []
-    for query in queries:
-        inner = query.unnest() if isinstance(query, exp.Subquery) else query
-        if isinstance(inner, exp.SetOperation):
-            found += _lists([inner.left, inner.right])
-        elif isinstance(inner, exp.Select):
-            found += [item.unalias() for item in inner.expressions]
-    return found
+def _lists(query: exp.Expr | None) -> list[list[exp.Expr]]:
+    """Return the items of the list of a query, of a set operation those of each of its queries."""
+    inner = query.unnest() if isinstance(query, exp.Subquery) else query
+    if isinstance(inner, exp.SetOperation):
+        return [*_lists(inner.left), *_lists(inner.right)]
+    return [[item.unalias() for item in inner.expressions]] if isinstance(inner, exp.Select) else []
