@@ -109,6 +109,11 @@ def schema_columns(schema: Schema) -> tuple[ColumnInfo, ...]:
     return tuple(ColumnInfo(f.name, spark_type(f.field_type), f.doc, f.required) for f in schema.fields)
 
 
+def column_types(schema: Schema) -> dict[str, str]:
+    """Return the types of the top-level columns of an Iceberg schema, in Spark's words, by their names."""
+    return {f.name: spark_type(f.field_type) for f in schema.fields}
+
+
 def stored_columns(schema: Schema) -> list[tuple[int, str, IcebergType]]:
     """Return what makes the columns of a schema what they are (id, name, type): comments do not."""
     return [(f.field_id, f.name, f.field_type) for f in schema.fields]

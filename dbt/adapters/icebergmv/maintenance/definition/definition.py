@@ -201,8 +201,11 @@ class ViewDefinition:
 
     def tracked_columns(self, index: int) -> frozenset[str]:
         """Return the base columns of a reference that some output column tracks."""
-        found = (t for use in self.uses_of(index) for tracks in self.tracks_of(use).values() for t in tracks)
-        return frozenset(t.column for t in found)
+        return frozenset(track.column for track in self.tracks_to(index))
+
+    def tracks_to(self, index: int) -> list[Track]:
+        """Return the tracks from all output columns to a reference."""
+        return [t for use in self.uses_of(index) for tracks in self.tracks_of(use).values() for t in tracks]
 
 
 @dataclass(frozen=True)

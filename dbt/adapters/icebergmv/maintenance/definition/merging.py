@@ -44,7 +44,7 @@ def merging_of(
     if found is None:
         return None
     below = rows_below(parsed, grouped.columns, known) if need_keys else None
-    with_sign = {} if found.ungrouped is None else {i: e for i, e in signed(parsed).items() if i in additive}
+    with_sign = {} if found.ungrouped is None else signed(parsed, additive)
     found = replace(found, below=below, compared=grouped.compared, whole=_read_whole(select), signed=with_sign)
     found = replace(found, only_adds=grouped.has_ties)
     return found if additive or found.below is not None else None

@@ -130,8 +130,7 @@ def shows_longer_periods(definition: ViewDefinition, index: int, field: Partitio
     """
     transform = TransformName.parse(field.transform)
     period: Period | None = "day" if transform.kind == "identity" and iceberg_type == "date" else transform.period
-    uses = (definition.tracks_of(use) for use in definition.uses_of(index))
-    tracks = [t for use in uses for found in use.values() for t in found if t.column == field.column]
+    tracks = [track for track in definition.tracks_to(index) if track.column == field.column]
     return period is not None and bool(tracks) and all(_is_longer(track.function, period) for track in tracks)
 
 

@@ -6,19 +6,15 @@ one more item of their list.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import characters, list_of
-from dbt.adapters.icebergmv.maintenance.definition.column_lists import (
-    is_read_by_name,
-    read_in_full,
-    reads_by_name,
-)
+from dbt.adapters.icebergmv.maintenance.definition.column_lists import is_read_by_name, read_in_full, reads_by_name
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import SIGN
-from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes, own_nodes
+from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes, own_nodes, relations_of
 from dbt.adapters.icebergmv.maintenance.definition.parsing import ParsedSql, parses_to
 from dbt.adapters.icebergmv.maintenance.definition.table_references import REFERENCE_INDEX, cte_of
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import TextEdit, with_edits
@@ -33,31 +29,40 @@ def with_sign(edits: Sequence[TextEdit], handed_on: Sequence[TextEdit]) -> tuple
     return replace(items, text=f"{items.text}, {SIGN}"), *others, *handed_on
 
 
-def signed(parsed: ParsedSql) -> dict[int, tuple[TextEdit, ...]]:
-    """Return the references whose SIGN a SELECT could give, with what hands it on to its FROM.
+def signed(parsed: ParsedSql, wanted: Collection[int]) -> dict[int, tuple[TextEdit, ...]]:
+    """Return those of the wanted references whose SIGN a SELECT could give, with what hands it on to its FROM.
 
     Having the SIGN has no other effect: no `*` or place in a list makes a query read what it does not name.
     """
     select, nodes = parsed.tree, Nodes(parsed.tree)
     if not isinstance(select, exp.Select) or SIGN in parsed.sql.lower():
         return {}
+    in_full, items = read_in_full(nodes), _items(select)
     found: dict[int, tuple[TextEdit, ...]] = {}
-    for index, queries in _ways(select) if reads_by_name(nodes) else ():
-        edits = _handing_on(queries, parsed)
+    if in_full is not None:
+        own = (index for item in items if (index := _index(item)) is not None)
+        found = {index: () for index in own if index in wanted and index not in in_full}
+    if not reads_by_name(nodes):
+        return found
+    # Tables of one query below are handed on in the same way.
+    handed_on: dict[tuple[int, ...], tuple[TextEdit, ...] | None] = {}
+    for index, queries in (way for item in items for way in _ways_of(item, ())):
+        if index not in wanted:
+            continue
+        key = tuple(map(id, queries))
+        if key not in handed_on:
+            handed_on[key] = _handing_on(queries, parsed)
+        edits = handed_on[key]
         if edits is not None:
             found[index] = edits
-    in_full = read_in_full(nodes)
-    own = {} if in_full is None else {_index(item): () for item in _items(select)}
-    return {**found, **{index: () for index in own if index is not None and index not in (in_full or ())}}
-
-
-def _ways(select: exp.Select) -> Iterator[tuple[int, tuple[exp.Select, ...]]]:
-    """Yield the references in the FROM of a SELECT, and in that of queries there, with the lists that lack the SIGN."""
-    for item in _items(select):
-        yield from _ways_of(item, ())
+    return found
 
 
 def _ways_of(item: exp.Expr, above: tuple[exp.Select, ...]) -> Iterator[tuple[int, tuple[exp.Select, ...]]]:
+    """Yield the references that an item of FROM is, or reads, with the lists on the way that lack the SIGN.
+
+    `above` are those around it.
+    """
     index = _index(item)
     if index is not None:
         yield index, above
@@ -74,9 +79,12 @@ def _ways_of(item: exp.Expr, above: tuple[exp.Select, ...]) -> Iterator[tuple[in
 
 def _items(select: exp.Select) -> list[exp.Expr]:
     """Return the items of a FROM whose columns a SELECT sees, but for those that are more than a name or a query."""
-    joined = [join.this for join in select.args.get("joins") or () if join.kind not in ("SEMI", "ANTI")]
-    items = [select.args["from_"].this, *joined] if select.args.get("from_") else []
-    return [item for item in items if not any(item.args.get(a) for a in ("joins", "laterals", "pivots", "sample"))]
+    return [
+        item
+        for item in relations_of(select)
+        if not (isinstance(item.parent, exp.Join) and item.parent.kind in ("SEMI", "ANTI"))
+        and not any(item.args.get(a) for a in ("joins", "laterals", "pivots", "sample"))
+    ]
 
 
 def _index(item: exp.Expr) -> int | None:
@@ -99,13 +107,13 @@ def _shows_all(listed: exp.Expr, item: exp.Expr) -> bool:
 
 def _handing_on(queries: Sequence[exp.Select], parsed: ParsedSql) -> tuple[TextEdit, ...] | None:
     """Return what adds the SIGN to the lists of some queries; None where a place in the text is in doubt."""
+    if not queries:
+        return ()
     spans = [list_of(query, parsed.tokens) for query in queries]
     ends = sorted(characters(span, parsed.tokens)[1] for span in spans if span is not None)
     edits = tuple(TextEdit(end, end, f", {SIGN}") for end in ends)
-    wanted = {id(query) for query in queries}
-    places = {n for n, node in enumerate(parsed.tree.walk()) if id(node) in wanted}
     tree = parsed.tree.copy()
-    for n, node in enumerate(list(tree.walk())):
-        if n in places:
-            node.append("expressions", exp.column(SIGN))
+    nodes = list(tree.walk())
+    for query in queries:
+        nodes[parsed.numbers[id(query)]].append("expressions", exp.column(SIGN))
     return edits if len(edits) == len(queries) and parses_to(with_edits(parsed.sql, edits), tree) else None

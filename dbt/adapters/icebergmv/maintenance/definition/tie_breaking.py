@@ -25,7 +25,7 @@ def tie_breaking(parsed: ParsedSql, found: Iterable[Finding]) -> tuple[TextEdit,
         return ()
     more_of: dict[int, tuple[str, ...]] = {}
     edits: list[TextEdit] = []
-    for number, node in enumerate(parsed.tree.walk()):
+    for number, node in enumerate(parsed.nodes):
         more = wanted.get(id(node), ())
         place = _end_of_order(node, parsed.tokens) if more else 0
         if place is None:

@@ -44,10 +44,11 @@ def as_far_as_of_use(view: View) -> View:
 def _are_of_use(definition: ViewDefinition, index: int, source: IcebergSource) -> bool:
     schema = source.table_schema
     fields = spec_fields(source.table.spec(), schema)
-    # A column that is hidden, or that the schema does not have yet, is one that nobody follows.
-    types = {field.column: str(schema.find_type(field.column)) for field in fields if field.column}
+    # A column that is hidden, or that the schema does not have yet, has no name: nobody follows it.
     return definition.tracked_columns(index).isdisjoint(f.column for f in fields) or any(
-        shows_longer_periods(definition, index, field, types[field.column]) for field in fields if field.column
+        shows_longer_periods(definition, index, field, str(schema.find_type(field.column)))
+        for field in fields
+        if field.column
     )
 
 

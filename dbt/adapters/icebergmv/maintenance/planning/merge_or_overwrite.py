@@ -14,7 +14,6 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView
 WRITTEN_AGAIN = 3
 """What a merge does with stored rows, in times of reading them: they are read, grouped with the changes and written."""
 
-
 LEAST_SAVED = 8 * 1024 * 1024
 """Spark reads so many bytes of two numbers a row in the third of a second that it plans a merge longer."""
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from pyiceberg.schema import Schema
 
+from dbt.adapters.icebergmv.maintenance.catalog.reader import column_types
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import spec_fields
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
@@ -15,7 +16,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_terms_of
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, identifier, qualified
 from dbt.adapters.icebergmv.maintenance.sql.snapshots import table_at
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type, spark_type
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.column_shapes import are_of_one_type, shape
 
@@ -132,7 +133,7 @@ def _selected(
     """Return the wanted rows (None: all) of a FROM item, under a list of columns (None: its own)."""
     if wanted is None:
         return f"(SELECT {columns or '*'} FROM {table})"
-    types = {f.name: spark_type(f.field_type) for f in source.table_schema.fields}
+    types = column_types(source.table_schema)
     inner = table if columns is None else f"(SELECT {columns} FROM {table})"
     if dialect.long_lists and are_pruned_by_values(wanted, _partitioned_by(source)):
         dialect = replace(dialect, long_lists=False)

@@ -9,10 +9,8 @@ from typing import Literal, TypeAlias
 from pyiceberg.table import Table
 from typing_extensions import assert_never
 
-from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
-    can_prune,
-    stored_partitioning,
-)
+from dbt.adapters.icebergmv.maintenance.catalog.reader import column_types
+from dbt.adapters.icebergmv.maintenance.definition.partitioning import can_prune, stored_partitioning
 from dbt.adapters.icebergmv.maintenance.planning.cost import FEW_ROWS
 from dbt.adapters.icebergmv.maintenance.planning.delta_queries import appended_query, signed_queries
 from dbt.adapters.icebergmv.maintenance.planning.listed_groups import query_of_listed
@@ -30,7 +28,6 @@ from dbt.adapters.icebergmv.maintenance.sql.complement import outside
 from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list, select_from
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
 from dbt.adapters.icebergmv.maintenance.status.stored_rows import StoredRows
@@ -149,10 +146,6 @@ def _merged(settled: Settled, plan: Merge, start: StoredRows) -> Write:
     return ReplaceAll(rows) if where is None else ReplacePartitions(rows, where)
 
 
-def _types(table: Table) -> dict[str, str]:
-    return {f.name: spark_type(f.field_type) for f in table.schema().fields}
-
-
 def _merged_query(settled: Settled, plan: Merge, start: StoredRows, where: str | None) -> str:
     """Return the rows that the deltas of a plan make of the stored ones where `where` holds (None: of all)."""
     definition, bases = settled.view.definition, settled.view.bases
@@ -184,13 +177,12 @@ def outside_in_query(settled: Settled, plan: Overwrite, types: Mapping[str, str]
 def _replacement(settled: Settled, plan: Overwrite, start: StoredRows) -> Write:
     """Return the replacement of a region. The predicate is rendered twice: for the storage, and for the base tables."""
     view, region, table = settled.view, plan.region, start.table
-    types = _types(table)
+    types = column_types(table.schema())
     query, where = (query_of(settled, long_lists=True), region_in_query(settled, plan, types, long_lists=True))
     rows = Rows(settled.stored_names, query, where)
-    partitions = start.where_of_partitions(region)
     if plan.added:
         rows = _with_added(rows, settled, plan, types)
-    elif partitions is not None:
+    elif (partitions := start.where_of_partitions(region)) is not None:
         return ReplacePartitions(rows, partitions)
     dialect = Dialect(view.bases.catalog_name, can_prune(table, table.schema(), region))
     if _is_scattered(start):

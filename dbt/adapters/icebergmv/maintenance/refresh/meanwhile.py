@@ -64,6 +64,6 @@ def _is_lost(catalog: CatalogReader, base: BaseTableStatus) -> bool:
     if table is None or table.metadata.table_uuid != before.table_uuid:
         return True
     recorded = None if base.recorded is None else base.recorded.version.snapshot_id
-    read = {source.version.snapshot_id, recorded, base.change.appended_since} - {None}
+    read = {source.version.snapshot_id, recorded, base.change.appended_since}
     there = {snapshot.snapshot_id for snapshot in table.metadata.snapshots}
-    return any(snapshot.snapshot_id in read - there for snapshot in before.snapshots)
+    return any(snapshot.snapshot_id in read and snapshot.snapshot_id not in there for snapshot in before.snapshots)

@@ -48,9 +48,9 @@ def read_by_other_names(table: Table, before: Schema, now: Schema) -> str | None
     """
     if TableProperties.DEFAULT_NAME_MAPPING not in table.properties:
         return None
-    ids, had = _ids(now), _ids(before)
+    ids, had, ever = _ids(now), _ids(before), [*map(_ids, table.schemas().values())]
     for name, field_id in ids.items():
-        others = {_ids(schema).get(name) for schema in table.schemas().values()} - {None, field_id}
+        others = {schema.get(name) for schema in ever} - {None, field_id}
         if had.get(name) != field_id and not others.isdisjoint(ids.values()):
             return f"gave the name {name} to another column, and its imported files are read by names"
     return None

@@ -10,7 +10,7 @@ from pyiceberg.table import Table
 from pyiceberg.transforms import IdentityTransform
 
 from dbt.adapters.icebergmv.maintenance.catalog.manifests import manifests_of
-from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_id_at, stored_columns, summary_count
+from dbt.adapters.icebergmv.maintenance.catalog.reader import column_types, schema_id_at, stored_columns, summary_count
 from dbt.adapters.icebergmv.maintenance.definition.hidden_names import is_hidden, is_key
 from dbt.adapters.icebergmv.maintenance.definition.partitioning import (
     can_prune,
@@ -22,7 +22,6 @@ from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.key_lists import in_lists
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import spark_type
 from dbt.adapters.icebergmv.maintenance.status.hidden_columns import shown
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import view_query
 
@@ -119,7 +118,7 @@ class StoredRows:
             return None
         if not is_whole_partitions(region, fields, schema) or has_times_before_1970(region, fields):
             return None
-        return disjunction(region, {f.name: spark_type(f.field_type) for f in schema.fields}, Dialect(self.name[0]))
+        return disjunction(region, column_types(schema), Dialect(self.name[0]))
 
     @property
     def _is_of_one_spec(self) -> bool:
@@ -136,7 +135,7 @@ class StoredRows:
     @property
     def types(self) -> dict[str, str]:
         """Return the Spark types of all columns, hidden ones included."""
-        return {f.name: spark_type(f.field_type) for f in self._schema.fields}
+        return column_types(self._schema)
 
     @property
     def columns(self) -> tuple[str, ...]:
