@@ -13,6 +13,7 @@ from dbt.adapters.icebergmv.maintenance.lake import Lake, unless_refused
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import pinned_query
 from dbt.adapters.icebergmv.maintenance.sql.queries import describe_query
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, View, untracked
+from dbt.adapters.icebergmv.maintenance.status.names_in_full import names_in_full
 
 _NARROW = re.compile(r"\b(?:tinyint|smallint)\b")
 _SIZED_TEXT = re.compile(r"\b(?:var)?char\(\d+\)")
@@ -61,7 +62,9 @@ def columns_of_definition(lake: Lake, inspection: Inspection) -> Columns | None:
     definition = inspection.definition
     if not inspection.views and not definition.keys:
         return _described(lake, inspection)
-    written = describe(lake, inspection.request.sql) if inspection.views else None
+    request = inspection.request
+    sql = names_in_full(request.sql, request.default_namespace, inspection.bases)
+    written = describe(lake, sql) if inspection.views else None
     # Spark may reject the SQL of a view in this place, or a key, although the SELECT itself is right.
     found = unless_refused(lambda: _described(lake, inspection))
     if found is None or len(found.hidden) < len(definition.keys):

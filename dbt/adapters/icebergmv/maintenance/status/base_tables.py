@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from pyiceberg.schema import Schema
@@ -87,10 +87,15 @@ class BaseTable:
 
 
 class BaseTables:
-    """Looks up base tables once each, so that every occurrence of a name reads the same snapshot."""
+    """Looks up base tables once each, so that every occurrence of a name reads the same snapshot.
 
-    def __init__(self, catalog: CatalogReader) -> None:
+    `live` says of some materialized views whether they are read as their SELECT (else as their stored rows); of all
+    others their configuration says it.
+    """
+
+    def __init__(self, catalog: CatalogReader, live: Mapping[TableName, bool] | None = None) -> None:
         self._catalog = catalog
+        self._live = live or {}
         self._known: dict[TableName, BaseTable] = {}
 
     @property
@@ -157,7 +162,7 @@ class BaseTables:
             return BaseTable(name, None, f"the state of the materialized view {view_name} cannot be read")
         if not is_published(view, state):
             return BaseTable(name, None, f"the materialized view {view_name} was redefined by hand")
-        if state.stale_read_behavior in LIVE:
+        if self._live.get(name, state.stale_read_behavior in LIVE):
             # It shows what its base tables hold, as a plain view of the same SELECT does.
             return BaseTable(name, None, _live(name), replace(view, sql=state.definition))
         table = self._catalog.table(state.storage_table[1], state.storage_table[2])

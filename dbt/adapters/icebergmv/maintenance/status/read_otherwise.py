@@ -4,7 +4,8 @@ A plain view may have got, lost or changed columns that the SELECT does not read
 
 A view reads the stored rows of one that shows these, and the SELECT of one that shows what is current (use_stitching,
 use_view_query). The stored rows are those of the SELECT at the snapshots that were recorded with them. So where the
-SELECT is the same, the one says what the other is, and to switch between them changes no row.
+SELECT is the same, and gives the same rows again, the one says what the other is, and to switch between them changes no
+row.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     is_materialized_view,
     read_state,
 )
+from dbt.adapters.icebergmv.maintenance.status.same_rows_again import gives_the_same_rows
 from dbt.adapters.icebergmv.maintenance.status.snapshot_state import state_of_snapshot
 from dbt.adapters.icebergmv.maintenance.status.view_expansion import hash_of_view, redefined
 
@@ -67,7 +69,7 @@ def _by_its_select(
     if below.storage_table != base.storage or str(table.metadata.table_uuid) != base.version.uuid:
         return state
     written = next(_states(below, table, base.version.snapshot_id), None)
-    if written is None or not _are_rows_of(written, below, state):
+    if written is None or not _are_rows_of(catalog, written, below, state):
         return state
     if any(v.name not in now or now[v.name].definition_hash != v.definition_hash for v in written.views):
         return state
@@ -102,7 +104,7 @@ def _by_its_rows(
     for snapshot, written in ((s, one) for s in kept_snapshots for one in _states(below, table, s.snapshot_id)):
         is_same = all(read.get(b.name) == b.version for b in written.base_tables)
         is_same = is_same and all(views.get(v.name) == v.definition_hash for v in written.views)
-        if is_same and _are_rows_of(written, below, recorded):
+        if is_same and _are_rows_of(catalog, written, below, recorded):
             base = BaseTableState(view.name, below.storage_table, version_at(table, snapshot))
             gone = {view.name, *(v.name for v in written.views if v.name not in now)}
             kept = tuple(v for v in state.views if v.name not in gone)
@@ -135,8 +137,9 @@ def _states(below: ViewState, table: Table, snapshot_id: int | None) -> Iterator
         yield recorded.state
 
 
-def _are_rows_of(written: ViewState, below: ViewState, above: ViewState) -> bool:
+def _are_rows_of(catalog: CatalogReader, written: ViewState, below: ViewState, above: ViewState) -> bool:
     """Return whether rows are those of the SELECT that a view below has now, in a session such as that of one above."""
     is_whole = written.partial is None and not written.clock
     is_same = written.definition_hash == below.definition_hash and written.default_namespace == below.default_namespace
-    return is_whole and is_same and dict(written.settings) == dict(above.settings)
+    is_same = is_same and dict(written.settings) == dict(above.settings)
+    return is_whole and is_same and gives_the_same_rows(catalog, below, written)

@@ -1,0 +1,37 @@
+"""Names without catalog or schema: what they are written as, and what stays as it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.names_in_full import names_in_full
+from tests.status.test_view_expansion import TABLES, view
+from tests.support.stub_catalog import StubCatalog
+
+
+def _written(sql: str) -> str:
+    catalog = StubCatalog({"ns.v": view("SELECT k FROM t", "k int")}, {**TABLES, "ns.odd name": TABLES["ns.t"]})
+    return names_in_full(sql, "ns", BaseTables(catalog))
+
+
+@pytest.mark.parametrize(
+    ("sql", "expected"),
+    [
+        ("select k from t", "select k from `lake`.`ns`.`t`"),
+        ("select t.k from t join other.t as o on t.k = o.k", None),
+        ("select k from v", "select k from `lake`.`ns`.`v`"),
+        ("select k from t version as of 3", "select k from `lake`.`ns`.`t` version as of 3"),
+        ("select k from v tablesample (5 rows)", "select k from `lake`.`ns`.`v` tablesample (5 rows)"),
+        ("with t as (select 1 as k) select k from t", "with t as (select 1 as k) select k from t"),
+        ("select k from `odd name`", "select k from `lake`.`ns`.`odd name`"),
+        ("select k from lake.ns.t", "select k from lake.ns.t"),
+        ("select k from lake.t", "select k from lake.t"),
+        ("select k from temporary", "select k from temporary"),
+        ("select k from parquet.`/a/t`", "select k from parquet.`/a/t`"),
+        ("select from from where", "select from from where"),
+    ],
+)
+def test_names(sql: str, expected: str | None) -> None:
+    both = "select t.k from `lake`.`ns`.`t` join `lake`.`other`.`t` as o on t.k = o.k"
+    assert _written(sql) == (expected or both)
