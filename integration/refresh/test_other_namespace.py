@@ -35,9 +35,9 @@ def test_names_without_a_schema(lake: LakeProject, elsewhere: str) -> None:
         config = live if name == "shown_by_its_select" else {}
         lake.model(name, sql, pre_hook=f"use lake.{elsewhere}", **config)
     lake.run("--select", *VIEWS)
-    assert {name: [tuple(row) for row in lake.rows(name)] for name in VIEWS} == dict.fromkeys(VIEWS, [(1, 1)])
+    assert {name: [tuple(row) for row in lake.rows(name)] for name in VIEWS} == {name: [(1, 1)] for name in VIEWS}
     lake.sql(f"INSERT INTO lake.{lake.schema}.orders VALUES (2, 2)")
     lake.sql(f"INSERT INTO lake.{elsewhere}.orders VALUES (2, 2000)")
     lake.run("--select", *VIEWS)
     rows = {name: sorted(tuple(row) for row in lake.rows(name)) for name in VIEWS}
-    assert rows == dict.fromkeys(VIEWS, [(1, 1), (2, 2)])
+    assert rows == {name: [(1, 1), (2, 2)] for name in VIEWS}

@@ -24,7 +24,7 @@ from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.status.column_shapes import can_bridge
 from dbt.adapters.icebergmv.maintenance.status.hidden_columns import shown
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import is_published
-from dbt.adapters.icebergmv.maintenance.status.recorded_state import is_materialized_view, read_state
+from dbt.adapters.icebergmv.maintenance.status.recorded_state import ViewState, is_materialized_view, read_state
 from dbt.adapters.icebergmv.maintenance.status.stale_read_config import LIVE
 
 
@@ -164,7 +164,7 @@ class BaseTables:
             return BaseTable(name, None, f"the materialized view {view_name} was redefined by hand")
         if self._live.get(name, state.stale_read_behavior in LIVE):
             # It shows what its base tables hold, as a plain view of the same SELECT does.
-            return BaseTable(name, None, _live(name), replace(view, sql=state.definition))
+            return BaseTable(name, None, _live(name), _as_plain(view, state, self._catalog.name))
         table = self._catalog.table(state.storage_table[1], state.storage_table[2])
         snapshot = table.metadata.snapshot_by_id(state.storage_snapshot_id) if table is not None else None
         if table is None or snapshot is None:
@@ -172,6 +172,22 @@ class BaseTables:
         version = version_at(table, snapshot)
         schema = table.schemas()[version.schema_id]
         return BaseTable(name, IcebergSource(table, state.storage_table, version, shown(schema), schema))
+
+
+def _as_plain(view: ViewInfo, state: ViewState, catalog: str) -> ViewInfo:
+    """Return a materialized view as the plain view of its SELECT, whose bare names mean what its refresh took them for.
+
+    The session that created the view may have been in any namespace.
+    """
+    if not state.default_namespace:
+        return replace(view, sql=state.definition)
+    known = view.default_catalog in (None, catalog)
+    return replace(
+        view,
+        sql=state.definition,
+        default_catalog=view.default_catalog if known else catalog,
+        default_namespace=(state.default_namespace,),
+    )
 
 
 def version_at(table: Table, snapshot: Snapshot) -> TableVersion:

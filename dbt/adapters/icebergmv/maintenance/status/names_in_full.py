@@ -1,7 +1,7 @@
 """Names of tables without catalog or schema, written in full.
 
-A session may be in another namespace than the one that the profile gives, after a USE in a hook or in a notebook: a bare
-name would be read as another table than the one that was looked at.
+A session may be in another namespace than the one that the profile gives, after a USE in a hook or in a notebook: it
+would read a bare name as another table than the one that was looked at.
 """
 
 from __future__ import annotations
