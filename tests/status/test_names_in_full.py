@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+from pyiceberg.schema import Schema
+from pyiceberg.types import IntegerType, NestedField
+
+from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo, ViewInfo
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.names_in_full import names_in_full
-from tests.status.test_view_expansion import TABLES, view
+from tests.support.metadata_tables import MetadataTable
 from tests.support.stub_catalog import StubCatalog
 
+VIEW = ViewInfo("ns", "v", "u", "SELECT k FROM t", (ColumnInfo("k", "int", None),), {}, None, default_namespace=("ns",))
 
-def _written(sql: str) -> str:
-    catalog = StubCatalog({"ns.v": view("SELECT k FROM t", "k int")}, {**TABLES, "ns.odd name": TABLES["ns.t"]})
+
+def _written(sql: str, folder: Path) -> str:
+    table = MetadataTable(folder, Schema(NestedField(1, "k", IntegerType()))).table()
+    catalog = StubCatalog({"ns.v": VIEW}, dict.fromkeys(("ns.t", "other.t", "lake.t", "ns.odd name"), table))
     return names_in_full(sql, "ns", BaseTables(catalog))
 
 
@@ -32,6 +40,6 @@ def _written(sql: str) -> str:
         ("select from from where", "select from from where"),
     ],
 )
-def test_names(sql: str, expected: str | None) -> None:
+def test_names(sql: str, expected: str | None, tmp_path: Path) -> None:
     both = "select t.k from `lake`.`ns`.`t` join `lake`.`other`.`t` as o on t.k = o.k"
-    assert _written(sql) == (expected or both)
+    assert _written(sql, tmp_path) == (expected or both)

@@ -50,5 +50,5 @@ CREATE OR REPLACE VIEW `lake`.`ns`.`sales` (`region`, `total`) COMMENT '' TBLPRO
   'icebergmv.full-rows' = '3',
   'icebergmv.vain-questions' = '',
   'icebergmv.checksum' = '0000000000000003', 'version.history.num-entries' = '10') AS SELECT IF(typeof(v.`region`) = typeof(CAST(NULL AS string)), CAST(v.`region` AS string), IF(typeof(v.`region`) RLIKE '^(array|map|struct|binary|variant)', IF(v.`region` IS NULL, NULL, raise_error('A value of region does not fit into string. Run dbt to give the view its new type.')), CAST(v.`region` AS string))) AS `region`, IF(typeof(v.`total`) = typeof(CAST(NULL AS bigint)), CAST(v.`total` AS bigint), IF(typeof(v.`total`) IN ('tinyint', 'smallint', 'int') AND try_cast(v.`total` AS bigint) = v.`total`, try_cast(v.`total` AS bigint), IF(v.`total` IS NULL, NULL, raise_error('A value of total does not fit into bigint. Run dbt to give the view its new type.')))) AS `total` FROM (
-SELECT region, sum(amount) AS total FROM orders GROUP BY region
+SELECT region, sum(amount) AS total FROM `lake`.`ns`.`orders` GROUP BY region
 ) AS v;
