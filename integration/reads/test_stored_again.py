@@ -18,7 +18,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case", one_of(CASES))
+@pytest.mark.parametrize("case", one_of(len(CASES), CASES))
 def test_a_select_that_gives_other_rows(lake: LakeProject, case: str) -> None:
     select, config = CASES[case]
     base, low, high = f"lake.{lake.schema}.base_{case}", f"low_{case}", f"high_{case}"
