@@ -47,6 +47,12 @@ class ReadPlan:
     is_small: bool = False
     groups: tuple[KeyGroup, ...] = ()
 
+    @property
+    def watches_bases(self) -> bool:
+        """Return whether readers look at the base tables, which a refresh has recorded; where runs stitch none do."""
+        shows_definition = self.always_definition or self.is_small
+        return self.behavior == "fail" or (self.behavior == "use_view_query" and not shows_definition)
+
 
 def read_plan(inspection: Inspection) -> ReadPlan:
     """Return the behaviour that the definition allows. Raises InvalidConfig where none like the wanted one is right."""
