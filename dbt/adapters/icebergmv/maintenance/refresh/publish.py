@@ -12,7 +12,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.state_after import moved
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import load_storage, lost_race
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, NewView, RefreshedView
-from dbt.adapters.icebergmv.maintenance.status.pinned_view import has_moved, sql_hash
+from dbt.adapters.icebergmv.maintenance.status.pinned_view import has_moved, sql_hash, view_hash
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     PREFIX,
     ViewState,
@@ -89,8 +89,8 @@ def _mark_storage(lake: Lake, stored: StoredRows, before: str | None, now: Stale
 
 
 def _with_text(state: ViewState, stored: StoredRows, text: ViewText) -> ViewState:
-    is_plain = text.query == stored.query
-    return replace(state, view_sql_hash="" if is_plain else sql_hash(text.query), stale_read_behavior=text.behavior)
+    hashed = "" if text.query == stored.query else view_hash(text.query, text.columns)
+    return replace(state, view_sql_hash=hashed, stale_read_behavior=text.behavior)
 
 
 def view_text(view: Inspection, reads: ReadPlan, state: ViewState, stored: StoredRows) -> ViewText:

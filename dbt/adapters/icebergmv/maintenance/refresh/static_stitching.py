@@ -69,9 +69,7 @@ def _not_recorded(view: RefreshedView, reads: ReadPlan) -> str | None:
     if known and missing is None:
         return None
     of = "any base table" if missing is None else show(missing)
-    return (
-        f"readers get the stored rows until a refresh, as it is not recorded which rows of {of} they were computed from"
-    )
+    return f"readers get the stored rows until a refresh, as it is not recorded of which rows of {of} these are"
 
 
 def _guard(view: RefreshedView, rows: CurrentRows) -> str | None:
