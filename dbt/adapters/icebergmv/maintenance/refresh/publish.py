@@ -128,6 +128,7 @@ def is_table_in_the_way(view: Inspection) -> bool:
 
 
 def _create_view(lake: Lake, made: statements.View, found: ViewInfo | None, stored: StoredRows) -> None:
+    found = _without_strays(lake, made, found)
     kept = found if found is not None and _is_made(made, found, stored) else None
     statement = statements.set_view_properties(made.name, made.properties) if kept else statements.create_view(made)
     try:
@@ -139,6 +140,19 @@ def _create_view(lake: Lake, made: statements.View, found: ViewInfo | None, stor
         raise
     if kept is not None:
         check_sql_stayed(lake, made.name, kept, stored)
+
+
+def _without_strays(lake: Lake, made: statements.View, found: ViewInfo | None) -> ViewInfo | None:
+    """Remove properties that are none of the state from a view, which would keep them, and return it as it is then.
+
+    People may have set one, or a version to come that records more. The checksum is of all that are named as ours, so
+    the state would not be readable. First they go, as a view that is published is whole at once.
+    """
+    strays = [] if found is None else [k for k in found.properties if k.startswith(PREFIX) and k not in made.properties]
+    if found is None or not strays:
+        return found
+    lake.spark(statements.unset_view_properties(made.name, sorted(strays)))
+    return replace(found, properties={k: v for k, v in found.properties.items() if k not in strays})
 
 
 def check_sql_stayed(lake: Lake, name: TableName, found: ViewInfo, stored: StoredRows) -> None:
