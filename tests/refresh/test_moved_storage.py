@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -37,7 +38,9 @@ def run(stage: Stage, request: RefreshRequest) -> list[str]:
 
 def around_the_view(said: list[str]) -> list[str]:
     """Return which tables get the mark of a table that was left, before and after the view is published."""
-    found = [re.match(rf"(CREATE OR REPLACE VIEW|ALTER TABLE .*`(\w+)` SET .*'{LEFT_KEY}')", text) for text in said]
+    found = [
+        re.match(rf"(CREATE OR REPLACE VIEW|DROP VIEW|ALTER TABLE .*`(\w+)` SET .*'{LEFT_KEY}')", text) for text in said
+    ]
     return [match[2] or "the view" for match in found if match]
 
 
@@ -90,6 +93,51 @@ def test_who_watches_the_old_one_sees_it_before_and_after_the_view_is_another(st
     stage.refresh(MODEL)
     assert around_the_view(statements(stage, moved(stage))) == [STORAGE[2], "the view", STORAGE[2]]
     assert around_the_view(statements(stage, moved(stage))) == []
+
+
+def test_so_it_is_where_the_view_becomes_a_table(stage: Stage) -> None:
+    stage.refresh(MODEL)
+    _, said = stage.refresh(Model(config={"layout": "table"}))
+    assert around_the_view(said) == [STORAGE[2], "the view", STORAGE[2]]
+
+
+def test_so_it_is_where_the_state_cannot_be_read(stage: Stage) -> None:
+    stage.refresh(MODEL)
+    view = stage.catalog.views["sales"]
+    stage.catalog.views["sales"] = replace(view, properties={**view.properties, "icebergmv.owner": "Eve"})
+    said = statements(stage, replace(moved(stage), rebuild="--full-refresh"))
+    assert around_the_view(said) == [STORAGE[2], "the view", STORAGE[2]]
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_another_run_drops_the_old_one_meanwhile(stage: Stage, *, is_first: bool) -> None:
+    class BesideAnother(RecordingSpark):
+        def __call__(self, sql: str) -> Sequence[Sequence[object]]:
+            if LEFT_KEY in sql and is_first is not any(LEFT_KEY in said for said in self.said):
+                self.catalog.iceberg.drop_table(".".join(STORAGE[1:]))
+            return super().__call__(sql)
+
+    stage.refresh(MODEL)
+    request = moved(stage)
+    inspection = inspect(stage.catalog, request)
+    spark = BesideAnother(stage.catalog, MODEL.columns)
+    result = refresh(Lake(stage.catalog, spark), inspection, read_plan(inspection))
+    assert (result.kind, around_the_view(spark.said)) == ("full", [STORAGE[2], "the view", STORAGE[2]])
+    assert run(stage, request) == []
+
+
+def test_any_other_error_of_telling_them_is_seen(stage: Stage) -> None:
+    class Broken(RecordingSpark):
+        def __call__(self, sql: str) -> Sequence[Sequence[object]]:
+            if LEFT_KEY in sql:
+                raise OSError("no space left")
+            return super().__call__(sql)
+
+    stage.refresh(MODEL)
+    inspection, before = inspect(stage.catalog, moved(stage)), stage.catalog.views["sales"]
+    with pytest.raises(OSError, match="no space left"):
+        refresh(Lake(stage.catalog, Broken(stage.catalog, MODEL.columns)), inspection, read_plan(inspection))
+    assert stage.catalog.views["sales"] == before
 
 
 def test_who_watches_the_table_of_a_renamed_view_sees_that_another_one_has_its_name(stage: Stage) -> None:

@@ -23,6 +23,7 @@ from dbt.adapters.icebergmv.maintenance.status.inspection import (
 )
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     PREFIX,
+    storage_table_of,
     view_of_storage,
 )
 
@@ -54,20 +55,29 @@ def _may_be_left(lake: Lake, view: Inspection, storage: TableName) -> list[Table
 
     Of a view that was renamed, or dropped, nothing else is known when another one gets its name.
     """
+    names = _may_be_of(lake, view, storage) if isinstance(view, NewView) else [view.state.storage_table]
+    return [name for name in dict.fromkeys(names) if name[1:] not in (storage[1:], view.request.view[1:])]
+
+
+def _may_be_of(lake: Lake, view: NewView, storage: TableName) -> list[TableName]:
+    """Return the names of tables that may have been made for a view of the name; a storage table ends with it."""
     catalog, schema, name = view.request.view
-    names = []
-    if not isinstance(view, NewView):
-        names.append(view.state.storage_table)
-    else:
-        for searched in dict.fromkeys((schema, storage[1])):
-            found = [entry.name for entry in lake.catalog.entries(searched) if entry.kind == "table"]
-            names += [(catalog, searched, table) for table in found if table.lower().endswith(name.lower())]
-    return [found for found in names if found[1:] not in (storage[1:], view.request.view[1:])]
+    recorded = None if view.found is None else storage_table_of(view.found.properties, (catalog, schema))
+    names = [] if recorded is None else [recorded]
+    for searched in dict.fromkeys((schema, storage[1])):
+        tables = (entry.name for entry in lake.catalog.entries(searched) if entry.kind == "table")
+        names += [(catalog, searched, table) for table in tables if table.lower().endswith(name.lower())]
+    return names
 
 
 def _mark(lake: Lake, left: Sequence[TableName]) -> None:
     for name in left:
-        lake.spark(statements.set_table_properties(name, {LEFT_KEY: iso_now()}))
+        try:
+            lake.spark(statements.set_table_properties(name, {LEFT_KEY: iso_now()}))
+        except Exception:
+            # Whatever it failed of: a table that another refresh dropped meanwhile is read by nobody.
+            if lake.catalog.table(*name[1:]) is not None:
+                raise
 
 
 def _is_known_left(lake: Lake, view: Inspection, storage: TableName, name: TableName) -> bool:
