@@ -8,6 +8,7 @@ import pytest
 
 from integration.support.lake import LakeProject
 
+LOOKING = ("use_stitching", "use_view_query", "fail")
 OTHER: list[dict[str, Any]] = [
     {"storage_table_prefix": "__mv_other__"},
     {"storage_schema": "storage_of_others"},
@@ -51,3 +52,58 @@ def test_a_view_that_was_renamed_keeps_its_rows(lake: LakeProject) -> None:
     lake.model("kept", f"select id from {base}", storage_table_prefix="__mv_new__")
     lake.run("--select", "kept")
     lake.assert_equals_definition("kept")
+
+
+def views_above(lake: LakeProject, low: str) -> list[str]:
+    """Write a model over a view for each behaviour that looks at what the view reads; return their names."""
+    for behavior in LOOKING:
+        lake.model(f"{low}_{behavior}", f"select d, v from {{{{ ref('{low}') }}}}", stale_read_behavior=behavior)
+    return [f"{low}_{behavior}" for behavior in LOOKING]
+
+
+def assert_seen(lake: LakeProject, low: str, *above: str) -> None:
+    """Check that views above show what the view shows now, or are stale."""
+    stitched, queried, failing = above
+    assert lake.rows(stitched) == lake.rows(queried) == lake.rows(low)
+    with pytest.raises(Exception, match=f"{failing} is stale"):
+        lake.rows(failing)
+
+
+@pytest.mark.parametrize(
+    "other", [OTHER[0], pytest.param(OTHER[1], marks=pytest.mark.long), OTHER[2]], ids=["prefix", "schema", "layout"]
+)
+def test_views_above_see_rows_that_came_with_another_storage(lake: LakeProject, other: dict[str, Any]) -> None:
+    end = "_".join(other)
+    base, low = f"lake.{lake.schema}.base_moved_{end}", f"moved_{end}"
+    select = f"select d, sum(v) as v from {base} group by d"
+    lake.sql(f"CREATE TABLE {base} (d int, v int) USING iceberg PARTITIONED BY (d)")
+    lake.sql(f"INSERT INTO {base} VALUES (1, 1), (2, 2)")
+    lake.model(low, select)
+    above = views_above(lake, low)
+    built = lake.run("--select", low, *above)
+    assert [built[name]["stale_read_behavior"] for name in above] == list(LOOKING)
+    lake.sql(f"INSERT INTO {base} VALUES (1, 100), (3, 3)")
+    lake.model(low, select, **other)
+    lake.run("--select", low)
+    assert lake.rows(low) == [(1, 101), (2, 2), (3, 3)]
+    assert_seen(lake, low, *above)
+
+
+@pytest.mark.parametrize("other", [OTHER[0], pytest.param(OTHER[2], marks=pytest.mark.long)], ids=["prefix", "layout"])
+def test_views_above_see_a_view_in_place_of_one_that_was_renamed(lake: LakeProject, other: dict[str, Any]) -> None:
+    end = "_".join(other)
+    base, low = f"lake.{lake.schema}.base_renamed_{end}", f"renamed_{end}"
+    select = f"select d, max(v) as v from {base} group by d"
+    lake.sql(f"CREATE TABLE {base} (d int, v int) USING iceberg PARTITIONED BY (d)")
+    lake.sql(f"INSERT INTO {base} VALUES (1, 1), (2, 2)")
+    lake.model(low, select)
+    above = views_above(lake, low)
+    lake.run("--select", low, *above)
+    lake.sql(f"ALTER VIEW {lake.view(low)} RENAME TO {lake.schema}.{low}_by_hand")
+    lake.sql(f"INSERT INTO {base} VALUES (1, 100), (3, 3)")
+    lake.model(low, select, **other)
+    lake.run("--select", low)
+    assert_seen(lake, low, *above)
+    assert lake.rows(f"{low}_by_hand") == [(1, 1), (2, 2)]
+    lake.run("--select", *above)
+    lake.assert_equals_definition(low, *above)

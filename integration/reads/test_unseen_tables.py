@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
+from pyspark.sql import SparkSession
 
 from integration.support.lake import LakeProject
 
@@ -23,6 +26,23 @@ def test_readers_get_the_definition(lake: LakeProject, behavior: str) -> None:
     lake.run("--select", *views, f"above_{behavior}")
     lake.sql(f"INSERT INTO {table} VALUES (3, 'c')")
     lake.assert_equals_definition(*views, f"above_{behavior}")
+
+
+def test_readers_get_the_stored_rows_over_files_that_are_read_by_their_path(lake: LakeProject, tmp_path: Path) -> None:
+    """In a view Iceberg takes the path for the name of a table of its own catalog."""
+    table = f"lake.{lake.schema}.beside_files"
+    lake.sql(f"CREATE TABLE {table} USING iceberg AS SELECT 1 AS id")
+    SparkSession.active().range(5).write.parquet(f"{tmp_path}/files")
+    select = f"select t.id from {table} t join parquet.`{tmp_path}/files` f on f.id = t.id"
+    lake.model("over_files", select, stale_read_behavior="use_view_query")
+    assert lake.behaviors("over_files") == {"over_files": "use_data_table"}
+    assert any("is a path, which in a view" in warning for warning in lake.warnings)
+    assert lake.rows("over_files") == [(1,)]
+    lake.sql(f"INSERT INTO {table} VALUES (2)")
+    assert lake.rows("over_files") == [(1,)]
+    lake.run("--select", "over_files")
+    assert lake.warnings == []
+    assert lake.rows("over_files") == [(1,), (2,)]
 
 
 def test_runs_stitch_nothing_that_cannot_be_pinned(lake: LakeProject) -> None:

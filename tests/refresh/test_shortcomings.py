@@ -9,6 +9,7 @@ import pytest
 
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.refresh.refresh import refresh
+from dbt.adapters.icebergmv.maintenance.refresh.shortcomings import shortcomings
 from dbt.adapters.icebergmv.maintenance.status.inspection import inspect
 from dbt.adapters.icebergmv.maintenance.stitching.read_behavior import read_plan
 from tests.refresh.refreshes import DAYS, ROWS, STORAGE, Model, Stage, reading, sell
@@ -113,3 +114,16 @@ def test_where_a_warning_is_an_error_nothing_is_written(stage: Stage) -> None:
     assert STORAGE[2] not in stage.tables()
     assert not stage.catalog.views
     assert warned(stage, FIRST_ROWS) == [LIMIT]
+
+
+def test_files_that_are_read_by_their_path_cannot_be_named_in_a_view(stage: Stage) -> None:
+    by_path = Model("SELECT o.region FROM orders o JOIN parquet.`/rates` r ON r.id = o.id", (("region", "string"),))
+    ordinary = Model("SELECT o.region FROM orders o JOIN parquet.rates r ON r.id = o.id", (("region", "string"),))
+    for behavior in ("use_stitching", "use_view_query"):
+        for model, wanted in ((by_path, "use_data_table"), (ordinary, "use_view_query")):
+            inspection = inspect(stage.catalog, stage.request(reading(behavior, model)))
+            reads = read_plan(inspection)
+            assert reads.behavior == wanted
+            assert ("is a path" in str(reads.reason)) == (model is by_path)
+            said = shortcomings(inspection, reads)[-1]
+            assert f"Readers get {'use_data_table' if model is by_path else 'the definition'}" in said

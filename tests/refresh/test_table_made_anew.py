@@ -150,7 +150,10 @@ def test_two_runs_give_a_partition_column_another_type(stage: Stage, words: str)
     assert names(stage) == {VIEW[2]}
 
 
-@pytest.mark.parametrize("words", ["CREATE OR REPLACE TABLE", "DROP VIEW", "ALTER TABLE"])
+RENAMED = "ALTER TABLE `lake`.`ns`.`__mv_storage__sales__next` RENAME"
+
+
+@pytest.mark.parametrize("words", ["CREATE OR REPLACE TABLE", "DROP VIEW", "ALTER TABLE", RENAMED])
 def test_two_runs_make_a_view_a_table(stage: Stage, words: str) -> None:
     to("view")(stage)
     with suppress(RefreshConflict):

@@ -135,6 +135,7 @@ class RecordingSpark:
                 self._publish
             ),
             rf"ALTER VIEW {_NAME} SET {_PROPERTIES}": self._alter_view,
+            rf"ALTER VIEW {_NAME} UNSET TBLPROPERTIES IF EXISTS \((?P<keys>(?:, |{_TEXT})*)\)$": self._unset_of_view,
             rf"DROP VIEW IF EXISTS {_NAME}$": self._drop_view,
             rf"DROP TABLE IF EXISTS {_NAME}": self._drop_table,
             rf"ALTER TABLE {_NAME} RENAME TO `ns`\.`(?P<to>\w+)`$": self._rename,
@@ -267,6 +268,11 @@ class RecordingSpark:
     def _alter_view(self, found: re.Match[str]) -> None:
         view = self.catalog.views[found["name"]]
         properties = {**view.properties, **properties_in(found["properties"])}
+        self.catalog.views[found["name"]] = replace(view, properties=properties)
+
+    def _unset_of_view(self, found: re.Match[str]) -> None:
+        view, keys = self.catalog.views[found["name"]], {unescaped(k[1:-1]) for k in re.findall(_TEXT, found["keys"])}
+        properties = {k: v for k, v in view.properties.items() if k not in keys}
         self.catalog.views[found["name"]] = replace(view, properties=properties)
 
 

@@ -12,7 +12,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.state_after import moved
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import load_storage, lost_race
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.status.inspection import Inspection, NewView, RefreshedView
-from dbt.adapters.icebergmv.maintenance.status.pinned_view import has_moved, sql_hash
+from dbt.adapters.icebergmv.maintenance.status.pinned_view import has_moved, sql_hash, view_hash
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     PREFIX,
     ViewState,
@@ -89,8 +89,8 @@ def _mark_storage(lake: Lake, stored: StoredRows, before: str | None, now: Stale
 
 
 def _with_text(state: ViewState, stored: StoredRows, text: ViewText) -> ViewState:
-    is_plain = text.query == stored.query
-    return replace(state, view_sql_hash="" if is_plain else sql_hash(text.query), stale_read_behavior=text.behavior)
+    hashed = "" if text.query == stored.query else view_hash(text.query, text.columns)
+    return replace(state, view_sql_hash=hashed, stale_read_behavior=text.behavior)
 
 
 def view_text(view: Inspection, reads: ReadPlan, state: ViewState, stored: StoredRows) -> ViewText:
@@ -128,6 +128,7 @@ def is_table_in_the_way(view: Inspection) -> bool:
 
 
 def _create_view(lake: Lake, made: statements.View, found: ViewInfo | None, stored: StoredRows) -> None:
+    found = _without_strays(lake, made, found)
     kept = found if found is not None and _is_made(made, found, stored) else None
     statement = statements.set_view_properties(made.name, made.properties) if kept else statements.create_view(made)
     try:
@@ -139,6 +140,19 @@ def _create_view(lake: Lake, made: statements.View, found: ViewInfo | None, stor
         raise
     if kept is not None:
         check_sql_stayed(lake, made.name, kept, stored)
+
+
+def _without_strays(lake: Lake, made: statements.View, found: ViewInfo | None) -> ViewInfo | None:
+    """Remove properties that are none of the state from a view, which would keep them, and return it as it is then.
+
+    People may have set one, or a version to come that records more. The checksum is of all that are named as ours, so
+    the state would not be readable. First they go, as a view that is published is whole at once.
+    """
+    strays = [] if found is None else [k for k in found.properties if k.startswith(PREFIX) and k not in made.properties]
+    if found is None or not strays:
+        return found
+    lake.spark(statements.unset_view_properties(made.name, sorted(strays)))
+    return replace(found, properties={k: v for k, v in found.properties.items() if k not in strays})
 
 
 def check_sql_stayed(lake: Lake, name: TableName, found: ViewInfo, stored: StoredRows) -> None:

@@ -63,6 +63,8 @@ def _reads(view: Inspection, reads: ReadPlan) -> Iterator[str]:
     wanted = view.request.config.stale_read_behavior
     if reads.always_definition:
         mend = "Readers get the definition, always. With use_data_table they get the rows of the last refresh."
+    elif reads.behavior == "use_data_table":
+        mend = "Readers get use_data_table, which is what to set if you leave the SELECT as it is."
     else:
         mend = "Readers get use_view_query, which is what to set if you leave the SELECT as it is."
     yield f"{view.request.name} cannot have stale_read_behavior {wanted}: {reads.reason}. {mend}"

@@ -171,6 +171,12 @@ def set_view_properties(view: TableName, properties: Mapping[str, str]) -> str:
     return f"ALTER VIEW {qualified(*view)} SET TBLPROPERTIES ({_properties(properties)})"
 
 
+def unset_view_properties(view: TableName, keys: Sequence[str]) -> str:
+    """Return the statement that removes properties of a view, those of them that it has."""
+    listed = ", ".join(string_literal(key) for key in keys)
+    return f"ALTER VIEW {qualified(*view)} UNSET TBLPROPERTIES IF EXISTS ({listed})"
+
+
 def drop_table(table: TableName, purge: bool) -> str:
     """Return the statement that drops a table, with its files if `purge`."""
     return f"DROP TABLE IF EXISTS {qualified(*table)}{' PURGE' if purge else ''}"

@@ -18,6 +18,7 @@ from dbt.adapters.icebergmv.maintenance.refresh.result import RefreshResult, not
 from dbt.adapters.icebergmv.maintenance.refresh.shortcomings import recorded_config, say
 from dbt.adapters.icebergmv.maintenance.refresh.storage_commit import take_main_back
 from dbt.adapters.icebergmv.maintenance.refresh.storage_table import alter_storage
+from dbt.adapters.icebergmv.maintenance.sql.names import show
 from dbt.adapters.icebergmv.maintenance.status.inspection import RefreshedView, as_written
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import sql_hash
 from dbt.adapters.icebergmv.maintenance.status.session_settings import check_session
@@ -40,9 +41,9 @@ def leave(lake: Lake, view: RefreshedView, reads: ReadPlan) -> RefreshResult:
         return nothing_done(view, f"{reason}; {view.redefined}", behavior)
     if not view.changes:
         return nothing_done(view, reason, behavior)
-    if not view.state.base_tables:
-        # A rollback to rows of which it is not recorded what they were computed from: nothing can be watched.
-        reads = ReadPlan("use_data_table")
+    unknown = _not_recorded(view, reads)
+    if unknown is not None:
+        reads, reason = ReadPlan("use_data_table"), f"{reason}; {unknown}"
     say(lake, view, reads)
     alter_storage(lake, view)
     state = replace(view.state, config=recorded_config(view, reads))
@@ -54,6 +55,21 @@ def _not_pinned(view: RefreshedView) -> str | None:
     """Return what the SELECT reads that cannot be read at the snapshot of the run; None where it can be, all of it."""
     unpinned = (base.base.untrackable for base in view.status.base_tables if base.base.source is None)
     return view.definition.always_full or next(unpinned, None)
+
+
+def _not_recorded(view: RefreshedView, reads: ReadPlan) -> str | None:
+    """Return why the stored rows cannot be compared with the base tables when they are read; None where they can be.
+
+    None are recorded after a rollback to rows of which nobody knows what they were computed from. One is not that could
+    not be read at a snapshot at the last refresh, and can be now.
+    """
+    known = {base.name for base in view.state.base_tables}
+    names = (view.bases.of(reference).name for reference in view.definition.live) if reads.watches_bases else ()
+    missing = next((name for name in names if name not in known), None)
+    if known and missing is None:
+        return None
+    of = "any base table" if missing is None else show(missing)
+    return f"readers get the stored rows until a refresh, as it is not recorded of which rows of {of} these are"
 
 
 def _guard(view: RefreshedView, rows: CurrentRows) -> str | None:

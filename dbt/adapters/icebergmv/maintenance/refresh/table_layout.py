@@ -21,6 +21,7 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_partitioning, with_grain
 from dbt.adapters.icebergmv.maintenance.planning.write import AddRows, Rows
 from dbt.adapters.icebergmv.maintenance.refresh import statements
+from dbt.adapters.icebergmv.maintenance.refresh.left_storage import leaving
 from dbt.adapters.icebergmv.maintenance.refresh.made_table import REPLACES, made_again, made_table
 from dbt.adapters.icebergmv.maintenance.refresh.replaced_tables import (
     drop_backup,
@@ -124,13 +125,15 @@ def _made(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Pub
     if has_moved(lake.catalog, name, view.found):
         raise lost_race(name)
     made_as = _free_staging_name(lake, name) if is_staged else name
-    stored = made_table(lake, settled, made_as, _recording(view, reads, started_at))
+    with nullcontext() if is_staged else leaving(lake, view, name):
+        stored = made_table(lake, settled, made_as, _recording(view, reads, started_at))
     coarser = coarser_partitioning(settled, stored)
     if coarser is not None:
         settled = with_grain(settled, stored, coarser)
         stored = made_again(lake, settled, stored, coarser, _recording(view, reads, started_at))
     if is_staged:
-        stored = _put_in_place(lake, view, stored)
+        with leaving(lake, view, name):
+            stored = _put_in_place(lake, view, stored)
     recorded = table_as_view(name, stored.table)
     if recorded is None or not recorded.properties:
         state = stored.table.properties[STATE_KEY]

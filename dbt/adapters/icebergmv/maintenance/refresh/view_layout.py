@@ -10,11 +10,11 @@ from dbt.adapters.icebergmv.maintenance.planning.settle import Settled
 from dbt.adapters.icebergmv.maintenance.planning.storage_fit import coarser_partitioning, is_as_planned, with_grain
 from dbt.adapters.icebergmv.maintenance.planning.write import ReplaceAll
 from dbt.adapters.icebergmv.maintenance.refresh import statements
-from dbt.adapters.icebergmv.maintenance.refresh.publish import check_sql_stayed, is_table_in_the_way, publish_view
+from dbt.adapters.icebergmv.maintenance.refresh.left_storage import drop_left, leaving
+from dbt.adapters.icebergmv.maintenance.refresh.publish import check_sql_stayed, publish_view
 from dbt.adapters.icebergmv.maintenance.refresh.replaced_tables import (
     drop_backup,
     drop_if_ours,
-    drop_unless_read,
     staging_name,
 )
 from dbt.adapters.icebergmv.maintenance.refresh.shortcomings import recorded_config
@@ -69,32 +69,18 @@ def write(lake: Lake, settled: Settled, reads: ReadPlan, started_at: str) -> Pub
         recording = Recording(started_at, iso_now(), config)
         stored = write_storage(lake, start, ReplaceAll(rows), _recorded_with(settled, start, recording))
     state = state_after(settled, stored, Recording(started_at, iso_now(), config), monotonic() - began)
-    behavior = publish_view(lake, view, reads, state, stored)
+    with leaving(lake, view, storage):
+        behavior = publish_view(lake, view, reads, state, stored)
     if written.are_same:
         # Another refresh may have published its rows meanwhile, and dropped the branch of these.
         protect(lake, storage, load_storage(lake, storage), [stored.snapshot_id])
     drop_unneeded_branches(lake, storage, lake.catalog.view(*view.request.view[1:]))
     if not isinstance(view, NewView):
-        _drop_left(lake, view, stored)
+        drop_left(lake, view, storage)
     drop_backup(lake, view.request.view)
     if isinstance(view, NewView | LostView):
         drop_if_ours(lake, staging_name(view.request.view), view.request.view)
     return Published(settled, stored, start.snapshot_id, behavior)
-
-
-def _drop_left(lake: Lake, view: LostView | RefreshedView, stored: StoredRows) -> None:
-    """Drop the storage table that the view had, where the model names another one now.
-
-    Somebody else may have a table of that name by now. And two names may be those of one table: of one that the catalog
-    has under two names in Spark, or where it folds case.
-    """
-    had = view.state.storage_table
-    if had[1:] == stored.name[1:] or is_table_in_the_way(view):
-        return
-    found = lake.catalog.table(had[1], had[2])
-    uuid = None if found is None else found.metadata.table_uuid
-    if str(uuid) == view.state.storage_uuid and uuid != stored.table.metadata.table_uuid:
-        drop_unless_read(lake, had, view.request.view)
 
 
 def _recorded_with(settled: Settled, start: StoredRows, recording: Recording) -> dict[str, str]:

@@ -352,6 +352,8 @@ def _refuse_foreign_storage(
     if owner == show(request.view):
         renamed = view_stored_in(storage, catalog, request.view) if is_new else None
         if renamed is not None:
+            # In the same schema a run finds the table again, of which views above are to be told (left_storage.py).
+            mend = "Set storage_table_prefix to have another one"
             raise InvalidConfig(f"the table {name} is the storage table of {renamed}. {mend}.")
         return
     try:

@@ -24,6 +24,11 @@ def sql_hash(sql: str) -> str:
     return hashlib.sha256(sql.strip().encode()).hexdigest()[:16]
 
 
+def view_hash(sql: str, columns: Sequence[str]) -> str:
+    """Return a hash of the SQL of a view and the names of its columns, as text."""
+    return sql_hash("\n".join([column_list(columns), sql.strip()]))
+
+
 def has_moved(catalog: CatalogReader, name: TableName, expected: ViewInfo | None) -> bool:
     """Return whether a view is no longer what was read before (None: absent)."""
     now = found_view(catalog, name)
@@ -36,7 +41,8 @@ def is_published(view: ViewInfo, state: ViewState) -> bool:
     """Return whether the SQL of the view is what its state describes; CREATE OR REPLACE VIEW keeps the properties."""
     if isinstance(view, TableView):
         return view.foreign is None
-    if state.view_sql_hash:
-        return sql_hash(view.sql) == state.view_sql_hash
     names = [c.name for c in view.columns]
+    if state.view_sql_hash:
+        # Former versions recorded a hash of the SQL alone.
+        return state.view_sql_hash in (view_hash(view.sql, names), sql_hash(view.sql))
     return view.sql.strip() == view_query(state.storage_table, names, state.storage_snapshot_id)

@@ -28,6 +28,7 @@ from dbt.adapters.icebergmv.maintenance.stitching.session_guard import session_g
 from dbt.adapters.icebergmv.maintenance.stitching.small_tables import are_small
 
 _OURS = re.compile("icebergmv_(whole|checked|(gate|base|changed|log|last|files|specs|refs|found|keys)_[0-9]+)")
+_FILE_FORMATS = frozenset(("avro", "binaryfile", "csv", "json", "orc", "parquet", "text", "xml"))
 _MOST_TABLES = 30
 """A bound that nothing was measured for: plans grow with the square of the tables that give keys."""
 
@@ -46,6 +47,12 @@ class ReadPlan:
     always_definition: bool = False
     is_small: bool = False
     groups: tuple[KeyGroup, ...] = ()
+
+    @property
+    def watches_bases(self) -> bool:
+        """Return whether readers look at the base tables, which a refresh has recorded; where runs stitch none do."""
+        shows_definition = self.always_definition or self.is_small
+        return self.behavior == "fail" or (self.behavior == "use_view_query" and not shows_definition)
 
 
 def read_plan(inspection: Inspection) -> ReadPlan:
@@ -66,7 +73,7 @@ def read_plan(inspection: Inspection) -> ReadPlan:
             raise InvalidConfig(f"stale_read_behavior fail cannot be kept: {unknown}. Choose another one.")
         return ReadPlan(wanted)
     if unknown is not None:
-        return ReadPlan("use_view_query", unknown, always_definition=True)
+        return _unwatched(inspection, unknown)
     looked_at = {bases.of(r).name for r in inspection.definition.live}
     reason = definition.full_when_changed or definition.depends_on_order
     if reason is None and are_small(
@@ -87,6 +94,27 @@ def read_plan(inspection: Inspection) -> ReadPlan:
     if isinstance(groups, NotStitched):
         return ReadPlan("use_view_query", groups.reason)
     return ReadPlan("use_stitching", groups=groups)
+
+
+def _unwatched(inspection: Inspection, unknown: str) -> ReadPlan:
+    path = _path(inspection)
+    if path is not None:
+        return ReadPlan("use_data_table", f"{path} is a path, which in a view is taken for the name of a table")
+    return ReadPlan("use_view_query", unknown, always_definition=True)
+
+
+def _path(inspection: Inspection) -> str | None:
+    """Return a path that the SELECT reads files by (parquet.`/rates`), as text; None where it reads none.
+
+    Iceberg puts its catalog in front of it in a view, which no reader can open then.
+    """
+    for reference in inspection.definition.live:
+        is_format = reference.catalog is None and reference.namespace.lower() in _FILE_FORMATS
+        if is_format and ("/" in reference.name or "." in reference.name):
+            base = inspection.bases.of(reference)
+            if base.source is None and base.view is None:
+                return f"{reference.namespace}.`{reference.name}`"
+    return None
 
 
 def _check_text(definition: ViewDefinition, wanted: StaleReadBehavior) -> None:
