@@ -22,6 +22,7 @@ from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.contracts.metadata import CatalogTable
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.icebergmv.built_models import BuiltModelsMixin
 from dbt.adapters.icebergmv.catalog_integrations import CatalogIntegrationsMixin
 from dbt.adapters.icebergmv.changing_operations import ChangingOperationsMixin
 from dbt.adapters.icebergmv.column import IcebergMVColumn
@@ -94,6 +95,7 @@ class IcebergMVAdapter(
     ChangingOperationsMixin,
     MaterializedViewMixin,
     SeedMixin,
+    BuiltModelsMixin,
     CatalogIntegrationsMixin,
     SparkAdapter,
 ):

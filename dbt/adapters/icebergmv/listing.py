@@ -15,13 +15,19 @@ from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, TableN
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
+    PREFIX,
     is_materialized_view,
     is_storage_table,
     may_delete_files,
     storage_table_of,
     view_of_storage,
 )
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView, found_view, table_as_view
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import (
+    TableView,
+    found_view,
+    is_view_table,
+    table_as_view,
+)
 
 # Only tables named like this are opened to see whether they are storage: opening every table of a big schema
 # would make each run slow. Storage of a view in the same schema is known from the view, whatever its name.
@@ -123,6 +129,14 @@ def storage_table_name(reader: CatalogReader, namespace: str, name: str) -> Tabl
     if table is None or view_of_storage(table.properties, schema) != (*schema, name):
         return None
     return storage
+
+
+def view_properties(reader: CatalogReader, namespace: str, name: str) -> list[str]:
+    """Return the names of the properties that make a table a materialized view; [] if it is none."""
+    table = understood_table(reader, namespace, name)
+    if table is None or not is_view_table((reader.name, namespace, name), table.properties):
+        return []
+    return sorted(key for key in table.properties if key.startswith(PREFIX))
 
 
 def deletes_files(reader: CatalogReader, namespace: str, name: str) -> bool:

@@ -1,7 +1,7 @@
 """The adapter's side of `dbt seed`: is what would be loaded in the table already?
 
-A load leaves three properties with the table: a hash of all that decides the stored rows, the snapshot that it ended
-in, and the table's UUID. They are written after the rows, and only when the table's history shows that these rows are
+A load leaves four properties with the table: a hash of all that decides the stored rows, the snapshot that it ended
+in, the table's UUID, and a hash of the clauses that the table was made with. They are written after the rows, and only when the table's history shows that these rows are
 all that the table holds. So a load that is killed, or that another writer got in between, leaves no hash that counts.
 """
 
@@ -22,7 +22,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.append_window import operation
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
 from dbt.adapters.icebergmv.maintenance.status.column_shapes import shape
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX
-from dbt.adapters.icebergmv.maintenance.status.session_settings import meaning_settings
+from dbt.adapters.icebergmv.maintenance.status.session_settings import meaning_settings, rows_go_aside
 from dbt.adapters.icebergmv.spark.seed_values import literal
 
 if TYPE_CHECKING:
@@ -32,37 +32,49 @@ if TYPE_CHECKING:
 HASH_KEY = PREFIX + "seed-hash"
 SNAPSHOT_KEY = PREFIX + "seed-snapshot-id"
 UUID_KEY = PREFIX + "seed-table-uuid"
+CLAUSES_KEY = PREFIX + "seed-clauses"
 LOAD_KEY = PREFIX + "seed-load"
 """Snapshot property of every INSERT of a load: which load it belongs to."""
 
+_FROM_BIGINT = 2**63
+_FROM_DECIMAL = 10**38
 _MEANING = 1
 """Raise it when the same file, columns and settings come to be stored as other rows: every seed is loaded again."""
+
+_PLAIN = "using iceberg"
+"""The clauses of a seed without configuration."""
 
 
 @dataclass(frozen=True)
 class SeedLoad:
     """What a load puts into the table: `hash` covers all that decides the stored rows.
 
-    `names` are the columns in order, `rows` is their number. `settings` give the statements their meaning.
+    `names` are the columns in order, `rows` is their number. `settings` give the statements their meaning. `clauses`
+    are those of CREATE TABLE behind its columns: partitions, location, properties.
     """
 
     hash: str
     names: tuple[str, ...]
     rows: int
     settings: Mapping[str, str]
+    clauses: str = ""
 
 
 def seed_load(
-    columns: Sequence[Sequence[str]], rows: Sequence[Sequence[object]], settings: Mapping[str, str]
+    columns: Sequence[Sequence[str]], rows: Sequence[Sequence[object]], settings: Mapping[str, str], clauses: str = ""
 ) -> SeedLoad:
     """Return what a load of the rows into columns, each as (name, Spark type), puts into the table.
 
-    The delimiter, `quote_columns` and `column_types` count by what they make of the file.
+    The delimiter, `quote_columns` and `column_types` count by what they make of the file. So the clauses of a plain
+    Iceberg table do not count.
     """
+    clauses = " ".join(clauses.split())
+    others = [] if clauses == _PLAIN else [clauses]
     digest = hashlib.sha256()
-    for part in ([_MEANING, sorted(settings.items()), [list(c) for c in columns]], *([*map(literal, r)] for r in rows)):
+    first = [_MEANING, sorted(settings.items()), [list(c) for c in columns], *others]
+    for part in (first, *([*map(literal, r)] for r in rows)):
         digest.update(json.dumps(part).encode() + b"\n")
-    return SeedLoad(digest.hexdigest(), tuple(c[0] for c in columns), len(rows), settings)
+    return SeedLoad(digest.hexdigest(), tuple(c[0] for c in columns), len(rows), settings, clauses)
 
 
 def is_loaded(table: Table, load: SeedLoad) -> bool:
@@ -77,7 +89,16 @@ def properties_after(table: Table, load: SeedLoad, invocation: str) -> dict[str,
     None when it cannot be proven that the table holds the rows of the load and no others.
     """
     is_proven = _has_columns_of(table, load) and _holds_only(table, load.rows, invocation)
-    return _properties(table, load) if is_proven else None
+    return {**_properties(table, load), CLAUSES_KEY: _clauses_hash(load.clauses)} if is_proven else None
+
+
+def is_made_with(table: Table, clauses: str) -> bool:
+    """Return whether a seed's table was made with these clauses, as its last load recorded; none are a plain table."""
+    return table.properties.get(CLAUSES_KEY, _clauses_hash(_PLAIN)) == _clauses_hash(clauses)
+
+
+def _clauses_hash(clauses: str) -> str:
+    return hashlib.sha256(" ".join(clauses.split()).encode()).hexdigest()[:16]
 
 
 def _properties(table: Table, load: SeedLoad) -> dict[str, str]:
@@ -129,6 +150,11 @@ def _count(snapshot: Snapshot, key: str) -> int:
     return int(count) if count is not None and count.isdecimal() else -1
 
 
+def _is_aside(table: Table, settings: Mapping[str, str]) -> bool:
+    """Return whether a session writes to another branch of a table than main, and reads it."""
+    return table.properties.get("write.wap.enabled", "").lower() == "true" and rows_go_aside(settings) is not None
+
+
 class SeedMixin(metaclass=AdapterMeta):
     """Methods that the seed materialization calls."""
 
@@ -141,16 +167,45 @@ class SeedMixin(metaclass=AdapterMeta):
         def execute(self, sql: str, fetch: bool = False) -> tuple[Any, Any]:
             """Run a statement."""
 
+    @classmethod
+    def convert_number_type(cls, agate_table: Any, col_idx: int) -> str:
+        """Return the type of a column of numbers."""
+        import agate  # noqa: PLC0415 - slow to import, and only seeds and unit tests need it
+
+        if agate_table.aggregate(agate.MaxPrecision(col_idx)):
+            return "double"
+        return cls.convert_integer_type(agate_table, col_idx)
+
+    @classmethod
+    def convert_integer_type(cls, agate_table: Any, col_idx: int) -> str:
+        """Return the type of a column of whole numbers: one that holds them all, if Spark has one."""
+        values = agate_table.columns[col_idx].values()
+        most = max((abs(int(value)) for value in values if value is not None), default=0)
+        if most < _FROM_BIGINT:
+            return "bigint"
+        return "decimal(38,0)" if most < _FROM_DECIMAL else "string"
+
     @available.parse(lambda *_, **__: None)
-    def seed_load(self, columns: Sequence[Sequence[str]], agate_table: Any) -> SeedLoad:
+    def seed_load(self, columns: Sequence[Sequence[str]], agate_table: Any, clauses: str) -> SeedLoad:
         """Return what a load of the file puts into the columns, each as [name, Spark type]."""
-        return seed_load(columns, agate_table.rows, meaning_settings(self.credentials.session_conf()))
+        return seed_load(columns, agate_table.rows, meaning_settings(self.credentials.session_conf()), clauses)
 
     @available.parse(lambda *_, **__: False)
     def is_seed_loaded(self, relation: BaseRelation, load: SeedLoad) -> bool:
-        """Return whether the table holds the rows of the load already. Spark is not started, no row is read."""
+        """Return whether the table holds the rows of the load already. Spark is not started, no row is read.
+
+        Never so where the session reads another branch than main, of which the properties speak.
+        """
         table = self._seed_table(relation)
-        return table is not None and is_loaded(table, load)
+        if table is None or _is_aside(table, self.credentials.session_conf()):
+            return False
+        return is_loaded(table, load)
+
+    @available.parse(lambda *_, **__: True)
+    def is_seed_made_with(self, relation: BaseRelation, clauses: str) -> bool:
+        """Return whether the table of a seed was made with these clauses, so that it can be emptied and filled."""
+        table = self._seed_table(relation)
+        return table is not None and is_made_with(table, clauses)
 
     @available.parse(lambda *_, **__: {})
     def seed_properties(self, relation: BaseRelation, load: SeedLoad, invocation: str) -> dict[str, str]:
@@ -160,10 +215,12 @@ class SeedMixin(metaclass=AdapterMeta):
         """
         table = self._seed_table(relation)
         found = None if table is None else properties_after(table, load, invocation)
-        if not found:
+        if table is None or not found:
             return {}
-        _, session = self.execute("set", fetch=True)
-        return found if meaning_settings({str(row[0]): str(row[1]) for row in session}) == load.settings else {}
+        _, rows = self.execute("set", fetch=True)
+        session = {str(row[0]): str(row[1]) for row in rows}
+        is_proven = meaning_settings(session) == load.settings and not _is_aside(table, session)
+        return found if is_proven else {}
 
     @available.parse_none
     def comment_of_table(self, relation: BaseRelation) -> str | None:

@@ -22,14 +22,27 @@
 
 
 {#
-  Drop a view before a table of its name is made, which it cannot become in place. Spark analyses the SELECT first: no
-  view is lost to one with an error.
+  Drop a relation before one of its name is made that it cannot become in place: a view before a table, any other before
+  a view. Spark analyses the SELECT first: nothing is lost to one with an error.
 #}
 {% macro icebergmv_make_way(relation, sql) -%}
   {%- call statement('make_way') -%}
     describe query {{ sql }}
   {%- endcall -%}
   {%- do adapter.drop_relation(relation) -%}
+{%- endmacro %}
+
+
+{# A table that was a materialized view, and was made anew by something else, is a table like any other. #}
+{% macro icebergmv_forget_view(relation) -%}
+  {%- set keys = adapter.view_properties_of(relation) -%}
+  {%- if keys -%}
+    {%- call statement('forget_view') -%}
+      alter table {{ relation }} unset tblproperties if exists (
+        {%- for key in keys %}{{ adapter.string_literal(key) }}{{ ', ' if not loop.last }}{% endfor -%}
+      )
+    {%- endcall -%}
+  {%- endif -%}
 {%- endmacro %}
 
 
@@ -46,10 +59,13 @@
 {%- endmacro %}
 
 
-{# A view of the session, with a hash of the whole name in its own: all threads share one session. #}
+{#
+  A view of the session. All threads share one session: its name ends in a hash of the whole name, and of the node that
+  makes it, as unit tests of two models may have one name.
+#}
 {% macro icebergmv__make_temp_relation(base_relation, suffix='__dbt_tmp') -%}
   {%- set identifier = base_relation.schema ~ '__' ~ base_relation.identifier ~ suffix
-    ~ '_' ~ local_md5(base_relation.render())[:8] -%}
+    ~ '_' ~ local_md5(base_relation.render() ~ (model.unique_id if model is defined else ''))[:8] -%}
   {%- set temporary = base_relation.incorporate(path={'identifier': identifier}, type='view') -%}
   {{ return(temporary.include(database=false, schema=false)) }}
 {%- endmacro %}

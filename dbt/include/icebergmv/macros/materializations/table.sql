@@ -24,6 +24,9 @@
   {%- call statement('main') -%}
     {{ made }}
   {%- endcall -%}
+  {%- if existing_relation is not none -%}
+    {%- do icebergmv_forget_view(target_relation) -%}
+  {%- endif -%}
   {%- if is_python -%}
     {%- do adapter.drop_relation(temporary) -%}
   {%- endif -%}

@@ -18,5 +18,25 @@
     {{ get_assert_columns_equivalent(sql) }}
   {%- endif %}
   as
-    {{ sql }}
+    {{ icebergmv_view_query(sql) }}
+{%- endmacro %}
+
+
+{#
+  A view takes its columns by their places. Where they are those of a table (`select *`), they are named: the table may be
+  made anew with its columns in another order.
+#}
+{% macro icebergmv_view_query(sql) -%}
+  {%- set query = adapter.without_semicolon(sql) -%}
+  {%- if not adapter.takes_columns_of_tables(query) -%}
+    {{ return(sql) }}
+  {%- endif -%}
+  {%- set names = [] -%}
+  {%- for name in get_columns_in_query(query) -%}
+    {%- do names.append(adapter.quote(name)) -%}
+  {%- endfor -%}
+select {{ names | join(', ') }}
+from (
+{{ query }}
+)
 {%- endmacro %}
