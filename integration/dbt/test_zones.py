@@ -32,7 +32,13 @@ sources:
 """
 
 
-@pytest.fixture(params=["Asia/Tokyo", "America/New_York", "Europe/Berlin"])
+@pytest.fixture(
+    params=[
+        "Asia/Tokyo",
+        pytest.param("America/New_York", marks=pytest.mark.long),
+        pytest.param("Europe/Berlin", marks=pytest.mark.long),
+    ]
+)
 def elsewhere(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     with monkeypatch.context() as patch:
         patch.setenv("TZ", request.param)
@@ -56,7 +62,7 @@ class TestElsewhere:
         ids = project.run_sql("select id from lake.{schema}.appended order by id", fetch="all")
         assert [row[0] for row in ids] == list(range(8))
 
-    def test_times_are_shown_as_the_session_shows_them(self, project: Any) -> None:  # noqa: ARG002
+    def test_times_are_shown_as_the_session_shows_them(self, project: Any) -> None:
         sql = (
             "select timestamp'2026-07-01 12:00:00' as a, timestamp_ntz'2026-07-01 12:00:00' as b, "
             "timestamp'9999-12-31 23:59:59' as c, timestamp'0001-01-01 00:00:00' as d, "

@@ -28,9 +28,9 @@ def batch_condition(event_time: str, type_: str, start: datetime, end: datetime)
     column = qualified(event_time)
     start, end = start.astimezone(timezone.utc), end.astimezone(timezone.utc)
     if type_ == "date":
-        days = [moment.date() + timedelta(days=moment.time() != time()) for moment in (start, end)]
-        if days[0] == days[1]:
+        if end - start < timedelta(days=1):
             raise ValueError("a batch is shorter than a day, and `event_time` is a date. Use a timestamp.")
+        days = [moment.date() + timedelta(days=moment.time() != time()) for moment in (start, end)]
         first, last = (f"date{string_literal(day.isoformat())}" for day in days)
     elif type_ == "timestamp_ntz":
         moments = (moment.replace(tzinfo=None) for moment in (start, end))

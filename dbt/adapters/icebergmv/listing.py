@@ -81,6 +81,14 @@ def list_relations(
     return found + views
 
 
+def relations_in_spark(reader: CatalogReader, namespace: str) -> list[ListedRelation]:
+    """Return the relations of a schema in a catalog of any kind, of which only names are read.
+
+    An absent schema is empty. Raises CatalogUnavailable when the catalog cannot be read.
+    """
+    return [ListedRelation(entry.name, entry.kind) for entry in reader.entries(namespace)]
+
+
 def listed_relation(reader: CatalogReader, namespace: str, name: str) -> ListedRelation:
     """Return an entry of a schema as it would be listed, an absent one as a table. Raises CatalogUnavailable."""
     view = found_view(reader, (reader.name, namespace, name))

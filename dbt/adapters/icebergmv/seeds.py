@@ -1,8 +1,9 @@
 """The adapter's side of `dbt seed`: is what would be loaded in the table already?
 
-A load leaves four properties with the table: a hash of all that decides the stored rows, the snapshot that it ended
-in, the table's UUID, and a hash of the clauses that the table was made with. They are written after the rows, and only when the table's history shows that these rows are
+A load leaves three properties with the table: a hash of all that decides the stored rows, the snapshot that it ended
+in, and the table's UUID. They are written after the rows, and only when the table's history shows that these rows are
 all that the table holds. So a load that is killed, or that another writer got in between, leaves no hash that counts.
+A fourth one is a hash of the clauses that the table was made with.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _FROM_DECIMAL = 10**38
 _MEANING = 1
 """Raise it when the same file, columns and settings come to be stored as other rows: every seed is loaded again."""
 
-_PLAIN = "using iceberg"
+PLAIN = "using iceberg"
 """The clauses of a seed without configuration."""
 
 
@@ -57,11 +58,14 @@ class SeedLoad:
     names: tuple[str, ...]
     rows: int
     settings: Mapping[str, str]
-    clauses: str = ""
+    clauses: str
 
 
 def seed_load(
-    columns: Sequence[Sequence[str]], rows: Sequence[Sequence[object]], settings: Mapping[str, str], clauses: str = ""
+    columns: Sequence[Sequence[str]],
+    rows: Sequence[Sequence[object]],
+    settings: Mapping[str, str],
+    clauses: str = PLAIN,
 ) -> SeedLoad:
     """Return what a load of the rows into columns, each as (name, Spark type), puts into the table.
 
@@ -69,7 +73,7 @@ def seed_load(
     Iceberg table do not count.
     """
     clauses = " ".join(clauses.split())
-    others = [] if clauses == _PLAIN else [clauses]
+    others = [] if clauses == PLAIN else [clauses]
     digest = hashlib.sha256()
     first = [_MEANING, sorted(settings.items()), [list(c) for c in columns], *others]
     for part in (first, *([*map(literal, r)] for r in rows)):
@@ -89,12 +93,17 @@ def properties_after(table: Table, load: SeedLoad, invocation: str) -> dict[str,
     None when it cannot be proven that the table holds the rows of the load and no others.
     """
     is_proven = _has_columns_of(table, load) and _holds_only(table, load.rows, invocation)
-    return {**_properties(table, load), CLAUSES_KEY: _clauses_hash(load.clauses)} if is_proven else None
+    return _properties(table, load) if is_proven else None
 
 
 def is_made_with(table: Table, clauses: str) -> bool:
     """Return whether a seed's table was made with these clauses, as its last load recorded; none are a plain table."""
-    return table.properties.get(CLAUSES_KEY, _clauses_hash(_PLAIN)) == _clauses_hash(clauses)
+    return table.properties.get(CLAUSES_KEY, _clauses_hash(PLAIN)) == _clauses_hash(clauses)
+
+
+def clauses_property(load: SeedLoad) -> dict[str, str]:
+    """Return the property that says with which clauses the table of a load was made."""
+    return {CLAUSES_KEY: _clauses_hash(load.clauses)}
 
 
 def _clauses_hash(clauses: str) -> str:
@@ -203,9 +212,14 @@ class SeedMixin(metaclass=AdapterMeta):
 
     @available.parse(lambda *_, **__: True)
     def is_seed_made_with(self, relation: BaseRelation, clauses: str) -> bool:
-        """Return whether the table of a seed was made with these clauses, so that it can be emptied and filled."""
+        """Return whether the table of a seed was made with these clauses, so that it can be emptied and filled.
+
+        Also so where the session writes to another branch than main: no other one gets the table without its rows.
+        """
         table = self._seed_table(relation)
-        return table is not None and is_made_with(table, clauses)
+        if table is None:
+            return False
+        return _is_aside(table, self.credentials.session_conf()) or is_made_with(table, clauses)
 
     @available.parse(lambda *_, **__: {})
     def seed_properties(self, relation: BaseRelation, load: SeedLoad, invocation: str) -> dict[str, str]:
@@ -214,13 +228,17 @@ class SeedMixin(metaclass=AdapterMeta):
         A session with other settings than the profile's may have given the values another meaning.
         """
         table = self._seed_table(relation)
-        found = None if table is None else properties_after(table, load, invocation)
-        if table is None or not found:
+        if table is None:
+            return {}
+        found = properties_after(table, load, invocation)
+        made = {} if is_made_with(table, load.clauses) else clauses_property(load)
+        if not (found or made):
             return {}
         _, rows = self.execute("set", fetch=True)
         session = {str(row[0]): str(row[1]) for row in rows}
-        is_proven = meaning_settings(session) == load.settings and not _is_aside(table, session)
-        return found if is_proven else {}
+        if _is_aside(table, session):
+            return {}
+        return {**made, **(found or {})} if meaning_settings(session) == load.settings else made
 
     @available.parse_none
     def comment_of_table(self, relation: BaseRelation) -> str | None:

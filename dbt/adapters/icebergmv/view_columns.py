@@ -1,11 +1,12 @@
 """Whose names the columns of a view have: its SELECT's own, or those of the tables below, in their order.
 
-A view of an Iceberg catalog takes its columns by their places (Iceberg, ResolveViews). Behind `select *` they would show
-values under other names, once a table below is made anew with its columns in another order.
+A view of an Iceberg catalog takes its columns by their places (Iceberg, ResolveViews). Behind `select *` they would
+show values under other names, once a table below is made anew with its columns in another order.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import partial
 
@@ -13,13 +14,17 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
+_MAY_TAKE = re.compile(r"\*|\btable\b|\|>", re.IGNORECASE)
 _Named = Mapping[str, bool]
 """The common table expressions in reach, by name: do they take columns as tables have them?"""
 
 
 def takes_columns_of_tables(sql: str) -> bool:
-    """Return whether a SELECT has some columns by `*` over a table, so that their places are those of the table's."""
-    if "*" not in sql:
+    """Return whether a SELECT has some columns by `*` over a table, so that their places are those of the table's.
+
+    True where that is not known: a view that names its columns shows the same.
+    """
+    if not _MAY_TAKE.search(sql):
         return False
     try:
         tree = sqlglot.parse_one(sql, read="spark")
@@ -58,6 +63,8 @@ def _source_takes(named: _Named, source: exp.Expr) -> bool:
     match source:
         case exp.Subquery():
             return not source.alias_column_names and _takes(source.this, named)
+        case exp.Values():
+            return False
         case exp.Table() if not source.args.get("db"):
             return named.get(source.name.lower(), True)
     return True

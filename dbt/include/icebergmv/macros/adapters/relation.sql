@@ -22,8 +22,8 @@
 
 
 {#
-  Drop a relation before one of its name is made that it cannot become in place: a view before a table, any other before
-  a view. Spark analyses the SELECT first: nothing is lost to one with an error.
+  Drop a view before a table of its name is made, which it cannot become in place. Spark analyses the SELECT first: no
+  view is lost to one with an error.
 #}
 {% macro icebergmv_make_way(relation, sql) -%}
   {%- call statement('make_way') -%}

@@ -5,15 +5,14 @@
 
   {%- do icebergmv_run_pre_hooks(pre_hooks) -%}
 
-  {#- A contract that the SELECT breaks is an error of this macro: before anything is dropped. -#}
-  {%- set made = get_create_view_as_sql(target_relation, sql) -%}
   {%- if existing_relation is not none and not existing_relation.is_view -%}
     {#- Replaced in place, a materialized view would leave its storage table and its properties behind. -#}
-    {%- do icebergmv_make_way(existing_relation, sql) -%}
+    {%- do icebergmv_try_view(target_relation, sql) -%}
+    {%- do adapter.drop_relation(existing_relation) -%}
   {%- endif -%}
 
   {%- call statement('main') -%}
-    {{ made }}
+    {{ get_create_view_as_sql(target_relation, sql) }}
   {%- endcall -%}
 
   {%- do apply_grants(target_relation, grant_config, should_revoke(existing_relation, full_refresh_mode=True)) -%}
@@ -22,3 +21,13 @@
 
   {{ return({'relations': [target_relation]}) }}
 {%- endmaterialization %}
+
+
+{# Make the view under another name before what has its own is dropped: nothing is lost to a view that cannot be made. #}
+{% macro icebergmv_try_view(relation, sql) -%}
+  {%- set trial = relation.incorporate(path={'identifier': relation.identifier ~ '__dbt_tmp'}) -%}
+  {%- call statement('try_view') -%}
+    {{ get_create_view_as_sql(trial, sql) }}
+  {%- endcall -%}
+  {%- do adapter.drop_relation(trial) -%}
+{%- endmacro %}

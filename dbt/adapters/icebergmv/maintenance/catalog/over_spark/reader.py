@@ -34,7 +34,13 @@ _MOST_SNAPSHOTS = 20_000
 _MOST_VIEW_FILES = 2_000
 _VIEW_FILES_AT_ONCE = 16
 _ATTEMPTS = 3
-_ABSENT = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "NoSuchNamespaceException")
+# The last is what Spark says of the views of a catalog that can have none.
+_ABSENT = (
+    "TABLE_OR_VIEW_NOT_FOUND",
+    "SCHEMA_NOT_FOUND",
+    "NoSuchNamespaceException",
+    "MISSING_CATALOG_ABILITY.VIEWS",
+)
 # Spark Connect has `(…NoSuchNamespaceException) Namespace …`, the others `…NoSuchNamespaceException: Namespace …`.
 _NO_FOLDER = re.compile(r"NoSuchNamespaceException\W+Namespace does not exist")
 _UNSET = "<undefined>"

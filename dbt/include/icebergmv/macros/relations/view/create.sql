@@ -35,6 +35,10 @@
   {%- for name in get_columns_in_query(query) -%}
     {%- do names.append(adapter.quote(name)) -%}
   {%- endfor -%}
+  {%- if names | map('lower') | unique | list | length < names | length -%}
+    {#- No view has two columns of one name. Spark's own error names them. -#}
+    {{ return(sql) }}
+  {%- endif -%}
 select {{ names | join(', ') }}
 from (
 {{ query }}
