@@ -80,8 +80,23 @@ def test_a_materialized_view_over_it(lake: LakeProject) -> None:
     lake.assert_equals_definition("above")
     assert shown(lake, "above") == [(1, 10, 100), (2, 25, 200), (3, 30, 300)]
     assert len(shown(lake, "all_of_it")) == 4 and shown(lake, "all_of_it")[0] == (1, 10, 100)
+    # Made anew, the view below has its columns in another order, and another text.
+    lake.run("--select", "below", *views)
+    lake.assert_equals_definition(*views)
     lake.sql(f"INSERT INTO {base} VALUES (400, 40, 4)")
-    responses = lake.run("--select", "below", *views)
-    assert responses["above"]["refresh_kind"] == "overwrite"
+    assert lake.run("--select", "below", *views)["above"]["refresh_kind"] == "overwrite"
     lake.assert_equals_definition(*views)
     assert shown(lake, "above")[-1] == (4, 40, 400)
+
+
+def test_a_column_more_refreshes_only_what_reads_it(lake: LakeProject) -> None:
+    base = base_of(lake, "of_wider")
+    lake.model("wider", f"select * from {base}", materialized="view")
+    lake.model("over_wider", "select d, sum(v) as v from {{ ref('wider') }} group by d", partition_by=["d"])
+    lake.run("--select", "wider", "over_wider")
+    lake.sql(f"ALTER TABLE {base} ADD COLUMN x INT AFTER d")
+    assert lake.run("--select", "wider", "over_wider")["over_wider"]["refresh_kind"] == "none"
+    assert [column.name for column in lake.published("wider").columns] == ["d", "x", "v", "w"]
+    lake.sql(f"INSERT INTO {base} VALUES (2, 1, 5, 50)")
+    assert lake.run("--select", "wider", "over_wider")["over_wider"]["refresh_kind"] == "overwrite"
+    lake.assert_equals_definition("over_wider")

@@ -37,8 +37,11 @@ CLAUSES_KEY = PREFIX + "seed-clauses"
 LOAD_KEY = PREFIX + "seed-load"
 """Snapshot property of every INSERT of a load: which load it belongs to."""
 
-_FROM_BIGINT = 2**63
-_FROM_DECIMAL = 10**38
+_BEYOND_BIGINT = 2**63
+_BEYOND_DECIMAL = 10**38
+_ROUNDED = 10**28
+"""From here on agate rounds the numbers of a file."""
+
 _MEANING = 1
 """Raise it when the same file, columns and settings come to be stored as other rows: every seed is loaded again."""
 
@@ -159,11 +162,6 @@ def _count(snapshot: Snapshot, key: str) -> int:
     return int(count) if count is not None and count.isdecimal() else -1
 
 
-def _is_aside(table: Table, settings: Mapping[str, str]) -> bool:
-    """Return whether a session writes to another branch of a table than main, and reads it."""
-    return table.properties.get("write.wap.enabled", "").lower() == "true" and rows_go_aside(settings) is not None
-
-
 class SeedMixin(metaclass=AdapterMeta):
     """Methods that the seed materialization calls."""
 
@@ -178,10 +176,9 @@ class SeedMixin(metaclass=AdapterMeta):
 
     @classmethod
     def convert_number_type(cls, agate_table: Any, col_idx: int) -> str:
-        """Return the type of a column of numbers."""
-        import agate  # noqa: PLC0415 - slow to import, and only seeds and unit tests need it
-
-        if agate_table.aggregate(agate.MaxPrecision(col_idx)):
+        """Return the type of a column of numbers: one that holds them all as agate has read them."""
+        values = [value for value in agate_table.columns[col_idx].values() if value is not None]
+        if any(not value.is_finite() or abs(value) >= _ROUNDED or value != int(value) for value in values):
             return "double"
         return cls.convert_integer_type(agate_table, col_idx)
 
@@ -190,9 +187,9 @@ class SeedMixin(metaclass=AdapterMeta):
         """Return the type of a column of whole numbers: one that holds them all, if Spark has one."""
         values = agate_table.columns[col_idx].values()
         most = max((abs(int(value)) for value in values if value is not None), default=0)
-        if most < _FROM_BIGINT:
+        if most < _BEYOND_BIGINT:
             return "bigint"
-        return "decimal(38,0)" if most < _FROM_DECIMAL else "string"
+        return "decimal(38,0)" if most < _BEYOND_DECIMAL else "double"
 
     @available.parse(lambda *_, **__: None)
     def seed_load(self, columns: Sequence[Sequence[str]], agate_table: Any, clauses: str) -> SeedLoad:
@@ -201,14 +198,13 @@ class SeedMixin(metaclass=AdapterMeta):
 
     @available.parse(lambda *_, **__: False)
     def is_seed_loaded(self, relation: BaseRelation, load: SeedLoad) -> bool:
-        """Return whether the table holds the rows of the load already. Spark is not started, no row is read.
+        """Return whether the table holds the rows of the load already. No row is read.
 
-        Never so where the session reads another branch than main, of which the properties speak.
+        Never so where the session reads another branch than main, of which the properties speak. Spark is started to
+        find that out, if the table allows it, and for nothing else.
         """
         table = self._seed_table(relation)
-        if table is None or _is_aside(table, self.credentials.session_conf()):
-            return False
-        return is_loaded(table, load)
+        return table is not None and is_loaded(table, load) and not self._is_aside(table)
 
     @available.parse(lambda *_, **__: True)
     def is_seed_made_with(self, relation: BaseRelation, clauses: str) -> bool:
@@ -217,9 +213,7 @@ class SeedMixin(metaclass=AdapterMeta):
         Also so where the session writes to another branch than main: no other one gets the table without its rows.
         """
         table = self._seed_table(relation)
-        if table is None:
-            return False
-        return _is_aside(table, self.credentials.session_conf()) or is_made_with(table, clauses)
+        return table is not None and (is_made_with(table, clauses) or self._is_aside(table))
 
     @available.parse(lambda *_, **__: {})
     def seed_properties(self, relation: BaseRelation, load: SeedLoad, invocation: str) -> dict[str, str]:
@@ -234,17 +228,24 @@ class SeedMixin(metaclass=AdapterMeta):
         made = {} if is_made_with(table, load.clauses) else clauses_property(load)
         if not (found or made):
             return {}
-        _, rows = self.execute("set", fetch=True)
-        session = {str(row[0]): str(row[1]) for row in rows}
-        if _is_aside(table, session):
+        if self._is_aside(table):
             return {}
-        return {**made, **(found or {})} if meaning_settings(session) == load.settings else made
+        return {**made, **(found or {})} if meaning_settings(self._session_settings()) == load.settings else made
 
     @available.parse_none
     def comment_of_table(self, relation: BaseRelation) -> str | None:
         """Return the comment of a table, none when it has none or is absent."""
         table = self._seed_table(relation)
         return None if table is None else table.properties.get("comment")
+
+    def _is_aside(self, table: Table) -> bool:
+        """Return whether the session writes to another branch of a table than main, and reads it."""
+        may_be = table.properties.get("write.wap.enabled", "").lower() == "true"
+        return may_be and rows_go_aside(self._session_settings()) is not None
+
+    def _session_settings(self) -> dict[str, str]:
+        _, rows = self.execute("set", fetch=True)
+        return {str(row[0]): str(row[1]) for row in rows}
 
     def _seed_table(self, relation: BaseRelation) -> Table | None:
         return self.catalog_reader_of(relation.database).table(str(relation.schema), str(relation.identifier))

@@ -32,8 +32,9 @@
     {{ return(sql) }}
   {%- endif -%}
   {%- set names = [] -%}
-  {%- for name in get_columns_in_query(query) -%}
-    {%- do names.append(adapter.quote(name)) -%}
+  {#- dbt's get_columns_in_query gives the second of two columns of one name another one. -#}
+  {%- for column in get_column_schema_from_query(query) -%}
+    {%- do names.append(column.quoted) -%}
   {%- endfor -%}
   {%- if names | map('lower') | unique | list | length < names | length -%}
     {#- No view has two columns of one name. Spark's own error names them. -#}
