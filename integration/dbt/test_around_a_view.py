@@ -54,6 +54,30 @@ def test_a_view_is_not_lost_to_a_select_with_an_error(lake: LakeProject, materia
     assert lake.rows(name) == [(1, 11), (2, 21)]
 
 
+@pytest.mark.parametrize("layout", ["view", "table"])
+@pytest.mark.parametrize("materialized", ["table", "incremental"])
+def test_a_view_is_not_lost_to_a_select_that_fails_when_it_runs(
+    lake: LakeProject, materialized: str, layout: str
+) -> None:
+    name = f"runs_{materialized}_{layout}"
+    base = _base(lake, f"of_{name}")
+    lake.model(name, f"select d, v from {base}", layout=layout)
+    lake.run("--select", name)
+    failing = f"select d, if(d = 2, cast(raise_error('not today') as int), v) as v from {base}"
+    lake.model(name, failing, materialized=materialized, partition_by=["d"])
+    assert "not today" in lake.fail("--select", name)
+    assert lake.rows(name) == [(1, 10), (2, 20)]
+    lake.model(name, f"select d, v + 1 as v from {base};", materialized=materialized, partition_by=["d"])
+    lake.run("--select", name)
+    assert lake.rows(name) == [(1, 11), (2, 21)]
+    table = lake.reader().table(lake.schema, name)
+    assert table is not None
+    assert [field.name for field in table.spec().fields] == ["d"]
+    assert f"{name}__dbt_tmp" not in table.location()
+    names = {entry.name for entry in lake.reader().entries(lake.schema)}
+    assert not names & {f"{name}__dbt_tmp", f"__mv_storage__{name}"}
+
+
 @pytest.mark.parametrize("select", ["select d, no_such_column from {}", "select d, v as D from {}"])
 def test_a_table_is_not_lost_to_a_view_with_an_error(lake: LakeProject, select: str) -> None:
     name = f"kept_table_{len(select)}"

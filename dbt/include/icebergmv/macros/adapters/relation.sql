@@ -33,6 +33,30 @@
 {%- endmacro %}
 
 
+{#
+  Compute the rows of a table under another name, before a materialized view of its own name is dropped with its stored
+  rows: these are not lost to a SELECT that fails when it runs. The rows are copied then: a table that is renamed would
+  keep its folder, and some catalogs cannot rename.
+#}
+{% macro icebergmv_stage(relation, sql) -%}
+  {%- set staged = relation.incorporate(path={'identifier': relation.identifier ~ '__dbt_tmp'}, type='table') -%}
+  {%- call statement('stage') -%}
+    create or replace table {{ staged }} {{ file_format_clause() }} tblproperties ('gc.enabled' = 'true') as
+    {{ adapter.without_semicolon(sql) }}
+  {%- endcall -%}
+  {{ return(staged) }}
+{%- endmacro %}
+
+
+{% macro icebergmv_unstage(staged) -%}
+  {%- if staged is not none -%}
+    {%- call statement('unstage') -%}
+      drop table if exists {{ staged }} purge
+    {%- endcall -%}
+  {%- endif -%}
+{%- endmacro %}
+
+
 {# A table that was a materialized view, and was made anew by something else, is a table like any other. #}
 {% macro icebergmv_forget_view(relation) -%}
   {%- set keys = adapter.view_properties_of(relation) -%}
