@@ -128,7 +128,8 @@ def test_the_hash_covers_what_decides_the_rows() -> None:
 
 def test_the_hash_of_a_seed_without_clauses_is_what_it_always_was() -> None:
     """Otherwise every seed of every project would be loaded again."""
-    columns, rows = [["id", "bigint"], ["name", "string"]], [[Decimal(1), "a"], [Decimal(2), None]]
+    columns = [["id", "bigint"], ["name", "string"]]
+    rows: list[list[object]] = [[Decimal(1), "a"], [Decimal(2), None]]
     settings = {"spark.sql.ansi.enabled": "true"}
     plain = seed_load(columns, rows, settings, "\n  using iceberg\n  \n")
     assert plain.hash == "41189ac084b8b49c09c449bd21a438349ecd4a06e83fcadc62354724b87e1a7b"
