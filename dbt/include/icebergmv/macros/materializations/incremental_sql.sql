@@ -7,7 +7,7 @@
   {%- if strategy == 'merge' -%}
     {%- set predicates = config.get('predicates') or config.get('incremental_predicates') -%}
     {{ get_merge_sql(target, source, config.get('unique_key'), columns, predicates) }}
-  {%- elif strategy == 'microbatch' -%}
+  {%- elif strategy == 'microbatch' and model.batch -%}
     {{ icebergmv_replace_batch(source, target, columns) }}
   {%- else -%}
     insert {{ 'into' if strategy == 'append' else 'overwrite' }} {{ target }} ({{ names }})
