@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from dbt.tests.util import run_dbt, run_dbt_and_capture
+from pyspark.sql import SparkSession
 
 SOURCES = """
 sources:
@@ -42,12 +44,15 @@ class TestOtherCatalogs:
         }
 
     @pytest.fixture(autouse=True)
-    def others(self, project: Any) -> Iterator[None]:
+    def others(self, project: Any, tmp_path: Path) -> Iterator[None]:
         settings = {
             "spark.sql.catalog.derby": "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",
             "spark.sql.catalog.derby.url": "jdbc:derby:memory:others;create=true",
             "spark.sql.catalog.derby.driver": "org.apache.derby.jdbc.EmbeddedDriver",
         }
+        jvm: Any = SparkSession.active()._jvm
+        # Derby would write a log into the current folder.
+        jvm.java.lang.System.setProperty("derby.stream.error.file", str(tmp_path / "derby.log"))
         for key, value in settings.items():
             project.run_sql(f"set `{key}` = `{value}`")
         project.run_sql("create table spark_catalog.default.plain_files using parquet as select 1 as id")

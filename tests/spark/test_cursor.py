@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from pyspark.sql.types import LongType, StructField, StructType
 from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql.types import LongType, StructField, StructType
 
 from dbt.adapters.icebergmv.spark.connect import JOB_TAGS
 from dbt.adapters.icebergmv.spark.cursor import SessionHandle

@@ -23,7 +23,7 @@
 {%- endmaterialization %}
 
 
-{# Make the view under another name before what has its own is dropped: nothing is lost to a view that cannot be made. #}
+{# Make the view under another name before what has its own is dropped, so that nothing is lost if it cannot be made. #}
 {% macro icebergmv_try_view(relation, sql) -%}
   {%- set trial = relation.incorporate(path={'identifier': relation.identifier ~ '__dbt_tmp'}) -%}
   {%- call statement('try_view') -%}

@@ -23,8 +23,8 @@
 
 
 {#
-  A view takes its columns by their places. Where they are those of a table (`select *`), they are named: the table may be
-  made anew with its columns in another order.
+  A view takes its columns by their places. Where they are those of a table (`select *`), they are named: the table may
+  be made anew with its columns in another order.
 #}
 {% macro icebergmv_view_query(sql) -%}
   {%- set query = adapter.without_semicolon(sql) -%}
