@@ -63,7 +63,7 @@ class TestBatches:
         for name in (*MODELS, "timeless"):
             project.run_sql(f"drop table if exists lake.{{schema}}.{name}")
 
-    @pytest.mark.parametrize("type_", ["timestamp", "timestamp_ntz", "date"])
+    @pytest.mark.parametrize("type_", ["timestamp", "date", pytest.param("timestamp_ntz", marks=pytest.mark.long)])
     def test_each_replaces_its_own_rows(self, project: Any, type_: str) -> None:
         run(project, type_, range(5), "--full-refresh")
         for ids in (range(5), range(3), range(1, 5)):
