@@ -16,6 +16,7 @@ from dbt.adapters.icebergmv.listing import (
     rendered_storage_table,
     view_properties,
 )
+from dbt.adapters.icebergmv.maintenance.catalog.over_spark.reader import SparkReader
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, TableNotUnderstood
 
@@ -162,10 +163,22 @@ def test_the_properties_that_make_a_table_a_materialized_view() -> None:
 
 
 def test_of_other_catalogs_names_are_read_alone() -> None:
-    reader = FakeReader(tables={"t": {}, "__mv_storage__mv": {}}, views={"v": {}})
-    kinds = {r.name: r.kind for r in relations_in_spark(reader, "a")}
-    assert kinds == {"t": "table", "__mv_storage__mv": "table", "v": "view"}
-    assert reader.opened == []
+    answers = {
+        "SET `spark.sql.catalog.other`": [("spark.sql.catalog.other", "org.example.Catalog")],
+        "SET `spark.sql.catalog.absent`": [("spark.sql.catalog.absent", "<undefined>")],
+        "SHOW TABLES IN `other`.`a`": [("a", "t", "false"), ("a", "__mv_storage__mv", "false")],
+        "SHOW VIEWS IN `other`.`a`": [("a", "v", "false"), ("", "of_the_session", "true")],
+        "SHOW TABLES IN `spark_catalog`.`a`": [("a", "t", "false"), ("a", "v", "false")],
+        "SHOW VIEWS IN `spark_catalog`.`a`": [("a", "v", "false")],
+    }
+
+    def listed(catalog: str) -> dict[str, str] | None:
+        found = relations_in_spark(SparkReader(catalog, answers.__getitem__), "a")
+        return None if found is None else {relation.name: relation.kind for relation in found}
+
+    assert listed("other") == {"t": "table", "__mv_storage__mv": "table", "v": "view"}
+    assert listed("spark_catalog") == {"t": "table", "v": "view"}
+    assert listed("absent") is None
 
 
 def test_models_whose_tables_are_opened() -> None:

@@ -226,10 +226,9 @@ class IcebergMVAdapter(
         database = schema_relation.database or self.credentials.database
         schema = str(schema_relation.schema)
         known = self.credentials.is_known_catalog(database)
-        if known:
+        found = None if known else _ask(lambda: relations_in_spark(self._spark_reader(database), schema))
+        if found is None:
             found = _ask(lambda: list_relations(self.catalog_reader_of(database), schema, self._may_be_views))
-        else:
-            found = _ask(lambda: relations_in_spark(self._spark_reader(database), schema))
         return [
             self.Relation.create(
                 database=database,

@@ -9,6 +9,7 @@ from typing import Literal, TypeVar
 
 from dbt.adapters.contracts.relation import RelationConfig
 
+from dbt.adapters.icebergmv.maintenance.catalog.over_spark.reader import SparkReader
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
 from dbt.adapters.icebergmv.maintenance.catalog.understood import understood_table
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, TableNotUnderstood
@@ -81,11 +82,13 @@ def list_relations(
     return found + views
 
 
-def relations_in_spark(reader: CatalogReader, namespace: str) -> list[ListedRelation]:
+def relations_in_spark(reader: SparkReader, namespace: str) -> list[ListedRelation] | None:
     """Return the relations of a schema in a catalog of any kind, of which only names are read.
 
-    An absent schema is empty. Raises CatalogUnavailable when the catalog cannot be read.
+    An absent schema is empty; None if Spark has no such catalog. Raises CatalogUnavailable when it cannot be read.
     """
+    if not reader.is_there:
+        return None
     return [ListedRelation(entry.name, entry.kind) for entry in reader.entries(namespace)]
 
 
