@@ -163,7 +163,7 @@ def test_the_properties_that_make_a_table_a_materialized_view() -> None:
 
 
 def test_of_other_catalogs_names_are_read_alone() -> None:
-    answers = {
+    answers: dict[str, list[tuple[str, ...]]] = {
         "SET `spark.sql.catalog.other`": [("spark.sql.catalog.other", "org.example.Catalog")],
         "SET `spark.sql.catalog.absent`": [("spark.sql.catalog.absent", "<undefined>")],
         "SHOW TABLES IN `other`.`a`": [("a", "t", "false"), ("a", "__mv_storage__mv", "false")],
