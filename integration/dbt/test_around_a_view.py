@@ -54,6 +54,69 @@ def test_a_view_is_not_lost_to_a_select_with_an_error(lake: LakeProject, materia
     assert lake.rows(name) == [(1, 11), (2, 21)]
 
 
+@pytest.mark.parametrize("layout", ["view", "table"])
+@pytest.mark.parametrize("materialized", ["table", "incremental"])
+def test_a_view_is_not_lost_to_a_select_that_fails_when_it_runs(
+    lake: LakeProject, materialized: str, layout: str
+) -> None:
+    name = f"runs_{materialized}_{layout}"
+    base = _base(lake, f"of_{name}")
+    lake.model(name, f"select d, v from {base}", layout=layout)
+    lake.run("--select", name)
+    failing = f"select d, if(d = 2, cast(raise_error('not today') as int), v) as v from {base}"
+    lake.model(name, failing, materialized=materialized, partition_by=["d"])
+    assert "not today" in lake.fail("--select", name)
+    assert lake.rows(name) == [(1, 10), (2, 20)]
+    lake.model(name, f"select d, v + 1 as v from {base};", materialized=materialized, partition_by=["d"])
+    lake.run("--select", name)
+    assert lake.rows(name) == [(1, 11), (2, 21)]
+    table = lake.reader().table(lake.schema, name)
+    assert table is not None
+    assert [field.name for field in table.spec().fields] == ["d"]
+    assert f"{name}__dbt_tmp" not in table.location()
+    names = {entry.name for entry in lake.reader().entries(lake.schema)}
+    assert not names & {f"{name}__dbt_tmp", f"__mv_storage__{name}"}
+
+
+@pytest.mark.parametrize("select", ["select d, no_such_column from {}", "select d, v as D from {}"])
+def test_a_table_is_not_lost_to_a_view_with_an_error(lake: LakeProject, select: str) -> None:
+    name = f"kept_table_{len(select)}"
+    base = _base(lake, f"of_{name}")
+    lake.model(name, f"select d, v from {base}", materialized="table")
+    lake.run("--select", name)
+    lake.model(name, select.format(base), materialized="view")
+    assert "Database Error" in lake.fail("--select", name)
+    assert lake.rows(name) == [(1, 10), (2, 20)]
+    lake.model(name, f"select d, v + 1 as v from {base}", materialized="view", contract={"enforced": True})
+    columns = [{"name": "d", "data_type": "int"}, {"name": "w", "data_type": "int"}]
+    lake.properties({"models": [{"name": name, "columns": columns}]})
+    assert "contract" in lake.fail("--select", name)
+    (lake.folder / "models" / "schema.yml").unlink()
+    assert lake.rows(name) == [(1, 10), (2, 20)]
+    lake.model(name, f"select * from {base}", materialized="view")
+    lake.run("--select", name)
+    lake.sql(f"INSERT INTO {base} VALUES (3, 30)")
+    assert lake.rows(name) == [(1, 10), (2, 20), (3, 30)]
+    assert f"{name}__dbt_tmp" not in {entry.name for entry in lake.reader().entries(lake.schema)}
+
+
+@pytest.mark.parametrize("last", ["incremental", "table"])
+def test_a_table_that_was_a_materialized_view_is_one_like_any_other(lake: LakeProject, last: str) -> None:
+    base, name = _base(lake, f"of_former_{last}"), f"former_{last}"
+    lake.model(name, f"select d, v from {base}", layout="table")
+    lake.run("--select", name)
+    lake.model(name, f"select d, v from {base}", materialized="table", tblproperties={"mine": "1"})
+    lake.run("--select", name)
+    table = lake.reader().table(lake.schema, name)
+    assert table is not None
+    assert table.properties["mine"] == "1"
+    assert not [key for key in table.properties if key.startswith("icebergmv.")]
+    lake.model(name, f"select d, v + 1 as v from {base}", materialized=last)
+    lake.run("--select", name)
+    # Appended, not dropped and built.
+    assert len(lake.rows(name)) == {"incremental": 4, "table": 2}[last]
+
+
 @pytest.mark.parametrize("materialized", ["table", "view", "incremental"])
 def test_files_that_iceberg_may_not_delete_stay(lake: LakeProject, materialized: str) -> None:
     base, name = _base(lake, f"files_{materialized}"), f"files_become_{materialized}"

@@ -73,6 +73,13 @@ def listed(lake: LakeProject, schema: str) -> dict[str, str]:
     return {e.name: e.kind for e in lake.reader().entries(schema) if not e.name.startswith("__mv_storage__")}
 
 
+def test_a_clone_shows_values_under_their_names(cloned: LakeProject) -> None:
+    table, clone = f"lake.{cloned.schema}.a_table", f"lake.{cloned.schema}_other.a_table"
+    before = cloned.sql(f"SELECT d, v FROM {clone} ORDER BY d")
+    cloned.sql(f"CREATE OR REPLACE TABLE {table} USING iceberg AS SELECT v, d FROM {table}")
+    assert cloned.sql(f"SELECT d, v FROM {clone} ORDER BY d") == before
+
+
 def test_models_are_built_in_place_of_their_clones(cloned: LakeProject) -> None:
     other = f"{cloned.schema}_other"
     models = ("daily", "a_table", "a_view", "a_incremental")

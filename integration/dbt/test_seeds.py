@@ -253,3 +253,69 @@ class TestOtherSchema(_Seeds):
         assert seed(project) == "UNCHANGED 3"
         project.run_sql("drop table lake.{schema}_apart.tints")
         assert seed(project) == "INSERT 3"
+
+
+class TestNumbers:
+    @pytest.fixture(scope="class")
+    def seeds(self) -> dict[str, str]:
+        return {"numbers.csv": f"n,big,real\n1,{2**63},1e-50\n2,{-(10**27)},1e300\n3,,-0.5\n"}
+
+    def test_are_what_the_file_says(self, project: Any) -> None:
+        assert seed(project) == "INSERT 3"
+        big = "select n, cast(big as string), real from lake.{schema}.numbers order by n"
+        found = [tuple(row) for row in project.run_sql(big, fetch="all")]
+        assert found == [(1, str(2**63), 1e-50), (2, str(-(10**27)), 1e300), (3, None, -0.5)]
+        assert seed(project) == "UNCHANGED 3"
+
+
+def partitions(project: Any) -> list[str]:
+    described = project.run_sql("describe table lake.{schema}.colours", fetch="all")
+    found = [str(row[0]) for row in described]
+    return found[found.index("# col_name") + 1 :] if "# col_name" in found else []
+
+
+class TestClauses(_Seeds):
+    def test_changed_ones_take_effect(self, project: Any) -> None:
+        assert seed(project) == "INSERT 3"
+        for config, wanted in (
+            ("partition_by: [name], tblproperties: {mine: '1'}", ["name"]),
+            ("partition_by: [id], tblproperties: {mine: '2'}", ["id"]),
+            ("", []),
+        ):
+            text = f"seeds: [{{name: colours, config: {{{config}}}}}]"
+            write_file(text, project.project_root, "seeds", "s.yml")
+            assert seed(project) == "INSERT 3"
+            assert partitions(project) == wanted
+            made = snapshots(project)
+            assert seed(project) == "UNCHANGED 3"
+            # Loaded again with the same clauses, the table stays.
+            project.run_sql("delete from lake.{schema}.colours where id = 1")
+            assert seed(project) == "INSERT 3"
+            assert snapshots(project) > made + 1
+            assert rows(project) == [(1, "a"), (2, "b"), (3, "c")]
+
+
+class TestAnotherBranch(_Seeds):
+    @pytest.fixture(scope="class")
+    def project_config_update(self) -> dict[str, Any]:
+        return {"seeds": {"+tblproperties": {"write.wap.enabled": "true"}}}
+
+    def test_is_loaded_there_and_main_stays(self, project: Any) -> None:
+        assert seed(project) == "INSERT 3"
+        assert seed(project) == "UNCHANGED 3"
+        project.run_sql("alter table lake.{schema}.colours create branch audit")
+        project.run_sql("delete from lake.{schema}.colours.branch_audit where id = 1")
+        text = "seeds: [{name: colours, config: {partition_by: [name]}}]"
+        project.run_sql("set spark.wap.branch = audit")
+        try:
+            for _ in range(2):
+                assert seed(project) == "INSERT 3"
+                # To make the table anew there would empty main.
+                write_file(text, project.project_root, "seeds", "s.yml")
+        finally:
+            project.run_sql("reset spark.wap.branch")
+        assert len(rows(project, "colours.branch_audit")) == len(rows(project)) == 3
+        assert partitions(project) == []
+        assert seed(project) == "INSERT 3"
+        assert partitions(project) == ["name"]
+        assert seed(project) == "UNCHANGED 3"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from dbt.tests.adapter.unit_testing.test_case_insensitivity import BaseUnitTestCaseInsensivity
 from dbt.tests.adapter.unit_testing.test_invalid_input import BaseUnitTestInvalidInput
@@ -11,19 +13,41 @@ from dbt.tests.adapter.unit_testing.test_quoted_reserved_word_column_names impor
     test_my_model_csv_fixtures_yml,
 )
 from dbt.tests.adapter.unit_testing.test_types import BaseUnitTestingTypes, BaseUnitTestingVarcharFixtureNoTruncation
+from dbt.tests.util import run_dbt
 
-pytestmark = pytest.mark.long
+long = pytest.mark.long
+NAMES = [f"m{number}" for number in range(6)]
+
+
+class TestUnitTestsOfOneName:
+    """All threads share one Spark session, and with it its temporary views."""
+
+    @pytest.fixture(scope="class")
+    def models(self) -> dict[str, str]:
+        tests = "".join(
+            f"  - {{name: it_is_right, model: {name}, given: [{{input: ref('below'), rows: [{{id: 1}}, {{id: 2}}]}}], "
+            f"expect: {{rows: [{{{name}: 1}}, {{{name}: 2}}]}}}}\n"
+            for name in NAMES
+        )
+        models = {f"{name}.sql": f"select id as {name} from {{{{ ref('below') }}}}" for name in NAMES}
+        return {**models, "below.sql": "select 7 as id", "tests.yml": f"unit_tests:\n{tests}"}
+
+    def test_each_has_its_own_view(self, project: Any) -> None:
+        run_dbt(["run", "--empty"])
+        assert len(run_dbt(["test", "--threads", "6"])) == len(NAMES)
 
 
 class TestUnitTestCaseInsensivity(BaseUnitTestCaseInsensivity):
-    pass
+    pytestmark = long
 
 
 class TestUnitTestInvalidInput(BaseUnitTestInvalidInput):
-    pass
+    pytestmark = long
 
 
 class TestUnitTestQuotedReservedWordColumnNames(BaseUnitTestQuotedReservedWordColumnNames):
+    pytestmark = long
+
     @pytest.fixture(scope="class")
     def models(self) -> dict[str, str]:
         # Spark quotes a name with backticks.
@@ -35,6 +59,8 @@ class TestUnitTestQuotedReservedWordColumnNames(BaseUnitTestQuotedReservedWordCo
 
 
 class TestUnitTestingTypes(BaseUnitTestingTypes):
+    pytestmark = long
+
     @pytest.fixture
     def data_types(self) -> list[list[str]]:
         return [
@@ -52,4 +78,4 @@ class TestUnitTestingTypes(BaseUnitTestingTypes):
 
 
 class TestUnitTestingVarcharFixtureNoTruncation(BaseUnitTestingVarcharFixtureNoTruncation):
-    pass
+    pytestmark = long

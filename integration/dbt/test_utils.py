@@ -172,8 +172,8 @@ class TestArrayConstruct(BaseArrayConstruct):
 
 class TestCurrentTimestampNaive(BaseCurrentTimestampNaive):
     def utcnow_matching_type(self, dt: datetime) -> datetime:
-        """PySpark gives an instant without a zone, in the zone of the machine."""
-        return datetime.now(timezone.utc).astimezone().replace(tzinfo=None)
+        """An instant comes without a zone, as the session shows it."""
+        return datetime.now(timezone.utc).replace(tzinfo=None)
 
 
 class TestEquals(BaseEquals):

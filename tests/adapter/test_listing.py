@@ -12,8 +12,11 @@ from dbt.adapters.icebergmv.listing import (
     list_relations,
     listed_relation,
     names_of_tables_to_open,
+    relations_in_spark,
     rendered_storage_table,
+    view_properties,
 )
+from dbt.adapters.icebergmv.maintenance.catalog.over_spark.reader import SparkReader
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogEntry, ViewInfo
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, TableNotUnderstood
 
@@ -147,6 +150,35 @@ def test_tables_that_are_materialized_views() -> None:
     assert "source" not in reader.opened
     found = {name: rendered_storage_table(reader, "a", name) for name in reader.tables}
     assert found == {**dict.fromkeys(reader.tables), "mv": "`lake`.`a`.`mv`"}
+
+
+def test_the_properties_that_make_a_table_a_materialized_view() -> None:
+    owned = {"icebergmv.storage-of": "`lake`.`a`.`mv`", "icebergmv.state": "{}", "mine": "1"}
+    reader = FakeReader(tables={"mv": owned, "moved": owned, "plain": {"icebergmv.seed-hash": "x"}}, views={})
+    assert view_properties(reader, "a", "mv") == ["icebergmv.state", "icebergmv.storage-of"]
+    assert view_properties(reader, "a", "moved") == view_properties(reader, "a", "plain") == []
+    assert view_properties(reader, "a", "absent") == []
+    reader.not_understood = {"mv"}
+    assert view_properties(reader, "a", "mv") == []
+
+
+def test_of_other_catalogs_names_are_read_alone() -> None:
+    answers: dict[str, list[tuple[str, ...]]] = {
+        "SET `spark.sql.catalog.other`": [("spark.sql.catalog.other", "org.example.Catalog")],
+        "SET `spark.sql.catalog.absent`": [("spark.sql.catalog.absent", "<undefined>")],
+        "SHOW TABLES IN `other`.`a`": [("a", "t", "false"), ("a", "__mv_storage__mv", "false")],
+        "SHOW VIEWS IN `other`.`a`": [("a", "v", "false"), ("", "of_the_session", "true")],
+        "SHOW TABLES IN `spark_catalog`.`a`": [("a", "t", "false"), ("a", "v", "false")],
+        "SHOW VIEWS IN `spark_catalog`.`a`": [("a", "v", "false")],
+    }
+
+    def listed(catalog: str) -> dict[str, str] | None:
+        found = relations_in_spark(SparkReader(catalog, answers.__getitem__), "a")
+        return None if found is None else {relation.name: relation.kind for relation in found}
+
+    assert listed("other") == {"t": "table", "__mv_storage__mv": "table", "v": "view"}
+    assert listed("spark_catalog") == {"t": "table", "v": "view"}
+    assert listed("absent") is None
 
 
 def test_models_whose_tables_are_opened() -> None:

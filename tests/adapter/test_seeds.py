@@ -6,13 +6,23 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import agate
 import pytest
 from pyiceberg.schema import Schema
 from pyiceberg.table import Table
 from pyiceberg.table.snapshots import Operation
 from pyiceberg.types import IntegerType, LongType, NestedField
 
-from dbt.adapters.icebergmv.seeds import LOAD_KEY, SeedLoad, is_loaded, properties_after, seed_load
+from dbt.adapters.icebergmv.seeds import (
+    LOAD_KEY,
+    SeedLoad,
+    SeedMixin,
+    clauses_property,
+    is_loaded,
+    is_made_with,
+    properties_after,
+    seed_load,
+)
 from tests.support.metadata_tables import MetadataTable
 
 SCHEMA = Schema(NestedField(1, "id", LongType()))
@@ -114,3 +124,50 @@ def test_the_hash_covers_what_decides_the_rows() -> None:
     ]
     assert len({load.hash for load in loads}) == len(loads)
     assert seed_load(columns, [[1, "x"]], {}) == loads[0]
+
+
+def test_the_hash_of_a_seed_without_clauses_is_what_it_always_was() -> None:
+    """Otherwise every seed of every project would be loaded again."""
+    columns = [["id", "bigint"], ["name", "string"]]
+    rows: list[list[object]] = [[Decimal(1), "a"], [Decimal(2), None]]
+    settings = {"spark.sql.ansi.enabled": "true"}
+    plain = seed_load(columns, rows, settings, "\n  using iceberg\n  \n")
+    assert plain.hash == "41189ac084b8b49c09c449bd21a438349ecd4a06e83fcadc62354724b87e1a7b"
+    assert seed_load(columns, rows, settings).hash == plain.hash
+    assert seed_load(columns, rows, settings, "using iceberg partitioned by (id)").hash != plain.hash
+
+
+def test_a_table_is_made_with_the_clauses_that_it_records(tmp_path: Path) -> None:
+    table, clauses = table_of(tmp_path).table(), "using iceberg\n  partitioned by (id)"
+    assert is_made_with(table, "using iceberg")
+    assert not is_made_with(table, clauses)
+    made = with_properties(table, clauses_property(seed_load([["id", "bigint"]], [], {}, clauses)))
+    assert is_made_with(made, "using iceberg partitioned by (id)")
+    assert not is_made_with(made, "using iceberg")
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([1, None, -3], "bigint"),
+        ([None], "bigint"),
+        ([2**63 - 1], "bigint"),
+        ([-(2**63) + 1], "bigint"),
+        ([2**63], "decimal(38,0)"),
+        ([1, -(10**28) + 1], "decimal(38,0)"),
+        ([10**38], "double"),
+    ],
+)
+def test_whole_numbers_get_a_type_that_holds_them(values: list[int | None], expected: str) -> None:
+    table = agate.Table([[None if v is None else Decimal(v)] for v in values], ["n"], [agate.Number()])
+    assert SeedMixin.convert_integer_type(table, 0) == expected
+    assert SeedMixin.convert_number_type(table, 0) == expected
+
+
+@pytest.mark.parametrize("number", ["1.5", "0.000000000000000000000000000001", "NaN", "Infinity", "1E+28"])
+def test_other_numbers_are_double(number: str) -> None:
+    """Of whole numbers those too that agate rounds when it reads them."""
+    table = agate.Table([[Decimal(number)], [None], [Decimal(10**40)], [Decimal(7)]], ["n"], [agate.Number()])
+    assert SeedMixin.convert_number_type(table, 0) == "double"
+    alone = agate.Table([[Decimal(7)], [Decimal(number)]], ["n"], [agate.Number()])
+    assert SeedMixin.convert_number_type(alone, 0) == "double"

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from dbt_common.exceptions import DbtRuntimeError
+from pyspark.sql.types import LongType, StructField, StructType
 
 from dbt.adapters.icebergmv.spark.connect import JOB_TAGS
 from dbt.adapters.icebergmv.spark.cursor import SessionHandle
@@ -19,6 +20,7 @@ class Session:
         self.columns = columns
         self.rows = rows
         self.fetched = 0
+        self.schema = StructType([StructField(name, LongType()) for name in columns])
 
     def addTag(self, tag: str) -> None:  # noqa: N802 - Spark's name
         """Take a tag."""

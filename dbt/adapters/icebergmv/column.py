@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from dbt.adapters.base.column import Column
@@ -44,3 +45,13 @@ class IcebergMVColumn(SparkColumn):
     def can_expand_to(self, other_column: Column) -> bool:  # noqa: ARG002
         """Return False: text has no size in Iceberg, so dbt need not widen a column for it."""
         return False
+
+
+def described_columns(rows: Iterable[Mapping[str, str]]) -> list[IcebergMVColumn]:
+    """Return the columns that DESCRIBE shows, of which partitions are no part."""
+    columns: list[IcebergMVColumn] = []
+    for index, row in enumerate(rows):
+        if not row["col_name"] or row["col_name"].startswith("#"):
+            break
+        columns.append(IcebergMVColumn(column=row["col_name"], dtype=row["data_type"], column_index=index))
+    return columns

@@ -16,6 +16,7 @@ from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import OWNER_KEY, ViewState, read_state
 from dbt.adapters.icebergmv.maintenance.status.table_as_view import table_as_view
+from dbt.adapters.icebergmv.warning import warn
 
 Row = dict[str, Any]
 
@@ -24,6 +25,11 @@ def catalog_rows(reader: CatalogReader, schema: str) -> Iterator[Row]:
     """Yield the docs rows of one schema. Raises CatalogUnavailable."""
     for relation in list_relations(reader, schema):
         yield from _relation_rows(reader, schema, relation)
+
+
+def warn_of_unknown_catalog(catalog: str) -> None:
+    """Warn that a catalog cannot be shown, which only Spark knows."""
+    warn(f"The docs show no columns of the catalog `{catalog}`, which the profile does not describe.")
 
 
 def catalog_table(reader: CatalogReader, schema: str, name: str) -> CatalogTable | None:

@@ -22,13 +22,14 @@ from dbt_common.contracts.constraints import ConstraintType
 from dbt_common.contracts.metadata import CatalogTable
 from dbt_common.exceptions import DbtRuntimeError
 
+from dbt.adapters.icebergmv.built_models import BuiltModelsMixin
 from dbt.adapters.icebergmv.catalog_integrations import CatalogIntegrationsMixin
 from dbt.adapters.icebergmv.changing_operations import ChangingOperationsMixin
-from dbt.adapters.icebergmv.column import IcebergMVColumn
+from dbt.adapters.icebergmv.column import IcebergMVColumn, described_columns
 from dbt.adapters.icebergmv.connections import IcebergMVConnectionManager, direct_reader, new_handle
 from dbt.adapters.icebergmv.credentials import IcebergMVCredentials
 from dbt.adapters.icebergmv.debug import catalog_report
-from dbt.adapters.icebergmv.docs import catalog_rows, catalog_table
+from dbt.adapters.icebergmv.docs import Row, catalog_rows, catalog_table, warn_of_unknown_catalog
 from dbt.adapters.icebergmv.freshness import last_modified
 from dbt.adapters.icebergmv.generic_tests import GenericTestsMixin
 from dbt.adapters.icebergmv.grants import BUILDING_COMMANDS, warn_of_grants
@@ -37,6 +38,7 @@ from dbt.adapters.icebergmv.listing import (
     deletes_files,
     list_relations,
     names_of_tables_to_open,
+    relations_in_spark,
     rendered_storage_table,
 )
 from dbt.adapters.icebergmv.maintenance.catalog.over_spark.reader import SparkReader
@@ -94,6 +96,7 @@ class IcebergMVAdapter(
     ChangingOperationsMixin,
     MaterializedViewMixin,
     SeedMixin,
+    BuiltModelsMixin,
     CatalogIntegrationsMixin,
     SparkAdapter,
 ):
@@ -149,7 +152,7 @@ class IcebergMVAdapter(
             credentials.catalog_settings(catalog)
             ways = Ways(
                 lambda: direct_reader(credentials, catalog),
-                lambda: SparkReader(catalog, SparkStatements(self.connections, lambda: new_handle(credentials))),
+                lambda: self._spark_reader(catalog),
                 elsewhere=credentials.method != "session",
             )
             chosen = chosen_reader(credentials.catalog_reader, ways, credentials.schema)
@@ -162,6 +165,9 @@ class IcebergMVAdapter(
             return chosen
 
         return _ask(lambda: self._readers.get(catalog, choose))
+
+    def _spark_reader(self, catalog: str) -> SparkReader:
+        return SparkReader(catalog, SparkStatements(self.connections, lambda: new_handle(self.credentials)))
 
     @classmethod
     def quote(cls, identifier: str) -> str:
@@ -213,10 +219,16 @@ class IcebergMVAdapter(
         return schema in self.list_schemas(database)
 
     def list_relations_without_caching(self, schema_relation: BaseRelation) -> list[BaseRelation]:
-        """Return tables, views and materialized views of a schema; an absent schema is empty."""
+        """Return tables, views and materialized views of a schema; an absent schema is empty.
+
+        Of catalogs that the profile does not describe, Spark says it.
+        """
         database = schema_relation.database or self.credentials.database
         schema = str(schema_relation.schema)
-        found = _ask(lambda: list_relations(self.catalog_reader_of(database), schema, self._may_be_views))
+        known = self.credentials.is_known_catalog(database)
+        found = None if known else _ask(lambda: relations_in_spark(self._spark_reader(database), schema))
+        if found is None:
+            found = _ask(lambda: list_relations(self.catalog_reader_of(database), schema, self._may_be_views))
         return [
             self.Relation.create(
                 database=database,
@@ -224,7 +236,7 @@ class IcebergMVAdapter(
                 identifier=relation.name,
                 type=RelationType(relation.kind),
                 # dbt-spark's macros ask for it when they choose their SQL.
-                is_iceberg=relation.kind == "table",
+                is_iceberg=known and relation.kind == "table",
             )
             for relation in found
         ]
@@ -320,17 +332,23 @@ class IcebergMVAdapter(
         schemas: set[str],
         used_schemas: frozenset[tuple[str, str]],  # noqa: ARG002
     ) -> agate.Table:
-        """Return the docs rows of the used schemas of one catalog."""
+        """Return the docs rows of the used schemas of one catalog, none if the profile does not describe it."""
         import agate  # noqa: PLC0415 - slow to import, and only docs need it
 
-        reader = self.catalog_reader_of(information_schema.database)
-        rows = _ask(lambda: [row for schema in sorted(schemas) for row in catalog_rows(reader, schema)])
+        rows: list[Row] = []
+        if self.credentials.is_known_catalog(information_schema.database):
+            reader = self.catalog_reader_of(information_schema.database)
+            rows = _ask(lambda: [row for schema in sorted(schemas) for row in catalog_rows(reader, schema)])
+        else:
+            warn_of_unknown_catalog(str(information_schema.database))
         # A comment or a refresh time must stay text, whatever it looks like.
         texts = {key for row in rows for key, value in row.items() if isinstance(value, str)}
         return agate.Table.from_object(rows, column_types=build_type_tester(texts, string_null_values=()))
 
     def get_catalog_for_single_relation(self, relation: BaseRelation) -> CatalogTable | None:
-        """Return what docs show of one relation, None when it is absent."""
+        """Return what docs show of one relation, None when it is absent or in a catalog that is not described."""
+        if not self.credentials.is_known_catalog(relation.database):
+            return None
         reader = self.catalog_reader_of(relation.database)
         return _ask(lambda: catalog_table(reader, str(relation.schema), str(relation.identifier)))
 
@@ -369,12 +387,7 @@ class IcebergMVAdapter(
 
     def _described_columns(self, relation: BaseRelation) -> list[IcebergMVColumn]:
         _, rows = self.execute(f"describe {relation.render()}", fetch=True)
-        columns: list[IcebergMVColumn] = []
-        for index, row in enumerate(rows):
-            if not row["col_name"] or row["col_name"].startswith("#"):
-                break
-            columns.append(IcebergMVColumn(column=row["col_name"], dtype=row["data_type"], column_index=index))
-        return columns
+        return described_columns(rows)
 
 
 def _ask(question: Callable[[], Answer]) -> Answer:

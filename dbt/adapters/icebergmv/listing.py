@@ -9,19 +9,26 @@ from typing import Literal, TypeVar
 
 from dbt.adapters.contracts.relation import RelationConfig
 
+from dbt.adapters.icebergmv.maintenance.catalog.over_spark.reader import SparkReader
 from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, ViewInfo
 from dbt.adapters.icebergmv.maintenance.catalog.understood import understood_table
 from dbt.adapters.icebergmv.maintenance.errors import CatalogUnavailable, TableNotUnderstood
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
+    PREFIX,
     is_materialized_view,
     is_storage_table,
     may_delete_files,
     storage_table_of,
     view_of_storage,
 )
-from dbt.adapters.icebergmv.maintenance.status.table_as_view import TableView, found_view, table_as_view
+from dbt.adapters.icebergmv.maintenance.status.table_as_view import (
+    TableView,
+    found_view,
+    is_view_table,
+    table_as_view,
+)
 
 # Only tables named like this are opened to see whether they are storage: opening every table of a big schema
 # would make each run slow. Storage of a view in the same schema is known from the view, whatever its name.
@@ -75,6 +82,16 @@ def list_relations(
     return found + views
 
 
+def relations_in_spark(reader: SparkReader, namespace: str) -> list[ListedRelation] | None:
+    """Return the relations of a schema in a catalog of any kind, of which only names are read.
+
+    An absent schema is empty; None if Spark has no such catalog. Raises CatalogUnavailable when it cannot be read.
+    """
+    if not reader.is_there:
+        return None
+    return [ListedRelation(entry.name, entry.kind) for entry in reader.entries(namespace)]
+
+
 def listed_relation(reader: CatalogReader, namespace: str, name: str) -> ListedRelation:
     """Return an entry of a schema as it would be listed, an absent one as a table. Raises CatalogUnavailable."""
     view = found_view(reader, (reader.name, namespace, name))
@@ -123,6 +140,14 @@ def storage_table_name(reader: CatalogReader, namespace: str, name: str) -> Tabl
     if table is None or view_of_storage(table.properties, schema) != (*schema, name):
         return None
     return storage
+
+
+def view_properties(reader: CatalogReader, namespace: str, name: str) -> list[str]:
+    """Return the names of the properties that make a table a materialized view; [] if it is none."""
+    table = understood_table(reader, namespace, name)
+    if table is None or not is_view_table((reader.name, namespace, name), table.properties):
+        return []
+    return sorted(key for key in table.properties if key.startswith(PREFIX))
 
 
 def deletes_files(reader: CatalogReader, namespace: str, name: str) -> bool:

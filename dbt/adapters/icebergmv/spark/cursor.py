@@ -17,6 +17,7 @@ from dbt_common.exceptions import DbtRuntimeError
 from dbt.adapters.icebergmv.maintenance.catalog.secrets import hide, shown_cause
 from dbt.adapters.icebergmv.maintenance.lake import Limit
 from dbt.adapters.icebergmv.spark.errors import SparkUnavailable, database_error, spark_errors
+from dbt.adapters.icebergmv.spark.instants import in_zone_of_session
 from dbt.adapters.icebergmv.spark.seed_values import statement_of
 from dbt.adapters.icebergmv.spark.stopping import stopped_at
 
@@ -222,4 +223,5 @@ def _rows_of(frame: Frame, limit: int | None) -> list[Row]:
     """Return the rows; fetching none of a command (no columns), which has run already, takes as long as a small job."""
     if not frame.columns:
         return []
-    return frame.collect() if limit is None else frame.take(limit)
+    shown = in_zone_of_session(frame)
+    return shown.collect() if limit is None else shown.take(limit)

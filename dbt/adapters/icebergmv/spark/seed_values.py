@@ -10,6 +10,7 @@ from dbt.adapters.icebergmv.maintenance.sql.rendering import string_literal
 from dbt.adapters.icebergmv.spark.errors import StatementInvalid
 
 PLACEHOLDER = "%s"
+_MOST_DIGITS = 38
 
 
 def statement_of(sql: str, values: Sequence[object] | None) -> str:
@@ -41,7 +42,7 @@ def literal(value: object) -> str:
         case bool():
             return "true" if value else "false"
         case Decimal():
-            return format(value, "f") if value.is_finite() else string_literal(str(value))
+            return format(value, "f") if _is_spark_decimal(value) else string_literal(str(value))
         case int():
             return str(value)
         case float():
@@ -52,3 +53,11 @@ def literal(value: object) -> str:
             return string_literal(value.isoformat())
         case _:
             return string_literal(str(value))
+
+
+def _is_spark_decimal(value: Decimal) -> bool:
+    """Return whether Spark takes the digits of a number for a decimal, which has 38 of them at most."""
+    if not value.is_finite():
+        return False
+    _, digits, exponent = value.as_tuple()
+    return max(len(digits) + max(int(exponent), 0), -int(exponent)) <= _MOST_DIGITS

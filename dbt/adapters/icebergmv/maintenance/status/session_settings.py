@@ -93,6 +93,11 @@ def check_session(lake: Lake, settings: Mapping[str, str]) -> None:
             )
 
 
+def rows_go_aside(settings: Mapping[str, str]) -> str | None:
+    """Return the setting by which rows of some tables are written elsewhere than to the main branch, or None."""
+    return next((key for key in ("spark.wap.id", "spark.wap.branch") if settings.get(key)), None)
+
+
 def refuse_rows_aside(lake: Lake, *properties: Mapping[str, str]) -> None:
     """Refuse to make a table with such properties in a session whose rows go aside, or to a branch.
 
@@ -101,7 +106,7 @@ def refuse_rows_aside(lake: Lake, *properties: Mapping[str, str]) -> None:
     if all(found.get("write.wap.enabled", "false").lower() != "true" for found in properties):
         return
     session = _session(lake)
-    setting = next((key for key in ("spark.wap.id", "spark.wap.branch") if session.get(key)), None)
+    setting = rows_go_aside(session)
     if setting is not None:
         raise InvalidConfig(
             f"rows of the table that is made would not come into it: {setting} is set, and write.wap.enabled is true. "

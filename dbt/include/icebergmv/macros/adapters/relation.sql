@@ -33,6 +33,43 @@
 {%- endmacro %}
 
 
+{#
+  Compute the rows of a table under another name, before a materialized view of its own name is dropped with its stored
+  rows: these are not lost to a SELECT that fails when it runs. The rows are copied then: a table that is renamed would
+  keep its folder, and some catalogs cannot rename.
+#}
+{% macro icebergmv_stage(relation, sql) -%}
+  {%- set staged = relation.incorporate(path={'identifier': relation.identifier ~ '__dbt_tmp'}, type='table') -%}
+  {%- call statement('stage') -%}
+    create or replace table {{ staged }} {{ file_format_clause() }} tblproperties ('gc.enabled' = 'true') as
+    {{ adapter.without_semicolon(sql) }}
+  {%- endcall -%}
+  {{ return(staged) }}
+{%- endmacro %}
+
+
+{% macro icebergmv_unstage(staged) -%}
+  {%- if staged is not none -%}
+    {%- call statement('unstage') -%}
+      drop table if exists {{ staged }} purge
+    {%- endcall -%}
+  {%- endif -%}
+{%- endmacro %}
+
+
+{# A table that was a materialized view, and was made anew by something else, is a table like any other. #}
+{% macro icebergmv_forget_view(relation) -%}
+  {%- set keys = adapter.view_properties_of(relation) -%}
+  {%- if keys -%}
+    {%- call statement('forget_view') -%}
+      alter table {{ relation }} unset tblproperties if exists (
+        {%- for key in keys %}{{ adapter.string_literal(key) }}{{ ', ' if not loop.last }}{% endfor -%}
+      )
+    {%- endcall -%}
+  {%- endif -%}
+{%- endmacro %}
+
+
 {# Iceberg takes the new name inside the same catalog. #}
 {% macro icebergmv__rename_relation(from_relation, to_relation) -%}
   {%- if from_relation.type not in ('table', 'view') -%}
@@ -46,10 +83,13 @@
 {%- endmacro %}
 
 
-{# A view of the session, with a hash of the whole name in its own: all threads share one session. #}
+{#
+  A view of the session. All threads share one session: its name ends in a hash of the whole name, and of the node that
+  makes it, as unit tests of two models may have one name.
+#}
 {% macro icebergmv__make_temp_relation(base_relation, suffix='__dbt_tmp') -%}
   {%- set identifier = base_relation.schema ~ '__' ~ base_relation.identifier ~ suffix
-    ~ '_' ~ local_md5(base_relation.render())[:8] -%}
+    ~ '_' ~ local_md5(base_relation.render() ~ (model.unique_id if model is defined else ''))[:8] -%}
   {%- set temporary = base_relation.incorporate(path={'identifier': identifier}, type='view') -%}
   {{ return(temporary.include(database=false, schema=false)) }}
 {%- endmacro %}

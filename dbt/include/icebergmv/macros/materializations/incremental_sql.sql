@@ -7,10 +7,29 @@
   {%- if strategy == 'merge' -%}
     {%- set predicates = config.get('predicates') or config.get('incremental_predicates') -%}
     {{ get_merge_sql(target, source, config.get('unique_key'), columns, predicates) }}
+  {%- elif strategy == 'microbatch' and model.batch -%}
+    {{ icebergmv_replace_batch(source, target, columns) }}
   {%- else -%}
     insert {{ 'into' if strategy == 'append' else 'overwrite' }} {{ target }} ({{ names }})
     select {{ names }} from {{ source }}
   {%- endif -%}
+{%- endmacro %}
+
+
+{#
+  The rows of one batch give way to new ones, be there any or none. Iceberg drops whole files: one that holds rows of
+  other batches besides is an error, and no row is lost. Spark takes no list of columns here.
+#}
+{% macro icebergmv_replace_batch(source, target, columns) -%}
+  {%- set written = columns | map(attribute='name') | map('lower') | list -%}
+  {%- set stored = adapter.get_columns_in_relation(target) -%}
+  {%- set items = [] -%}
+  {%- for column in stored -%}
+    {%- do items.append(column.quoted if column.name | lower in written else 'null') -%}
+  {%- endfor -%}
+    insert into {{ target }}
+    replace where {{ adapter.batch_condition(target, stored, config.get('event_time'), model.batch) }}
+    select {{ items | join(', ') }} from {{ source }}
 {%- endmacro %}
 
 

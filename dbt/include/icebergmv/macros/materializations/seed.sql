@@ -17,7 +17,7 @@
   {%- endif -%}
 
   {%- set rows = agate_table.rows | length -%}
-  {%- set load = adapter.seed_load(icebergmv_seed_columns(agate_table), agate_table) -%}
+  {%- set load = adapter.seed_load(icebergmv_seed_columns(agate_table), agate_table, icebergmv_seed_clauses()) -%}
   {%- set unchanged = not full_refresh_mode and adapter.is_seed_loaded(target_relation, load) -%}
   {%- if unchanged -%}
     {%- call noop_statement('main', 'UNCHANGED ' ~ rows, 'UNCHANGED', 0) -%}
@@ -94,7 +94,7 @@
 
 {#
   A seed that is loaded again keeps its table, emptied: what reads it stays valid, and a materialized view on it sees
-  which partitions changed. It is replaced only when its columns are others now.
+  which partitions changed. It is replaced only when its columns, or the clauses that it is made with, are others now.
 #}
 {% macro icebergmv__reset_csv_table(model, full_refresh, old_relation, agate_table) -%}
   {%- set wanted = icebergmv_seed_columns(agate_table) -%}
@@ -102,7 +102,7 @@
   {%- for column in adapter.get_columns_in_relation(old_relation) -%}
     {%- do found.append([column.name, column.dtype | lower]) -%}
   {%- endfor -%}
-  {%- if full_refresh or found != wanted -%}
+  {%- if full_refresh or found != wanted or not adapter.is_seed_made_with(old_relation, icebergmv_seed_clauses()) -%}
     {{ return(create_csv_table(model, agate_table)) }}
   {%- endif -%}
   {%- do adapter.truncate_relation(old_relation) -%}
@@ -117,16 +117,22 @@
       {{ adapter.quote(name) }} {{ type }}{{ ',' if not loop.last }}
       {%- endfor %}
     )
-    {{ file_format_clause() }}
-    {{ partition_cols(label="partitioned by") }}
-    {{ location_clause() }}
+    {{ icebergmv_seed_clauses() }}
     {{ comment_clause() }}
-    {{ tblproperties_clause() }}
   {%- endset -%}
   {%- call statement('_') -%}
     {{ sql }}
   {%- endcall -%}
   {{ return(sql) }}
+{%- endmacro %}
+
+
+{# What a seed's table is made with besides its columns; its comment can be altered. #}
+{% macro icebergmv_seed_clauses() -%}
+  {{ file_format_clause() }}
+  {{ partition_cols(label="partitioned by") }}
+  {{ location_clause() }}
+  {{ tblproperties_clause() }}
 {%- endmacro %}
 
 

@@ -34,10 +34,17 @@ _MOST_SNAPSHOTS = 20_000
 _MOST_VIEW_FILES = 2_000
 _VIEW_FILES_AT_ONCE = 16
 _ATTEMPTS = 3
-_ABSENT = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "NoSuchNamespaceException")
+# The last is what Spark says of the views of a catalog that can have none.
+_ABSENT = (
+    "TABLE_OR_VIEW_NOT_FOUND",
+    "SCHEMA_NOT_FOUND",
+    "NoSuchNamespaceException",
+    "MISSING_CATALOG_ABILITY.VIEWS",
+)
 # Spark Connect has `(…NoSuchNamespaceException) Namespace …`, the others `…NoSuchNamespaceException: Namespace …`.
 _NO_FOLDER = re.compile(r"NoSuchNamespaceException\W+Namespace does not exist")
 _UNSET = "<undefined>"
+_SESSION_CATALOG = "spark_catalog"
 _WITHOUT_VIEWS = {"hadoop", "glue", "dynamodb", "snowflake"}
 _IMPLEMENTATIONS_WITHOUT_VIEWS = {"HadoopCatalog", "GlueCatalog", "DynamoDbCatalog", "SnowflakeCatalog"}
 
@@ -75,6 +82,11 @@ class SparkReader:
     def name(self) -> str:
         """Return the name of the catalog in Spark."""
         return self._name
+
+    @cached_property
+    def is_there(self) -> bool:
+        """Return whether Spark has a catalog of this name. Another name would be a namespace of its default one."""
+        return self._name == _SESSION_CATALOG or self._setting() != _UNSET
 
     @cached_property
     def has_views(self) -> bool:
@@ -215,8 +227,8 @@ class SparkReader:
         found = [self._views.get(file, lambda file=file: read(file)) for file in files]  # type: ignore[misc]
         return [metadata for metadata in found if metadata is not None]
 
-    def _setting(self, key: str) -> str:
-        setting = identifier(f"spark.sql.catalog.{self._name}.{key}")
+    def _setting(self, *key: str) -> str:
+        setting = identifier(".".join(("spark.sql.catalog", self._name, *key)))
         return self._ask(lambda: str(self._run(f"SET {setting}")[0][1]))
 
     def _below(self, parent: tuple[str, ...]) -> Iterator[tuple[str, ...]]:

@@ -18,5 +18,30 @@
     {{ get_assert_columns_equivalent(sql) }}
   {%- endif %}
   as
-    {{ sql }}
+    {{ icebergmv_view_query(sql) }}
+{%- endmacro %}
+
+
+{#
+  A view takes its columns by their places. Where they are those of a table (`select *`), they are named: the table may
+  be made anew with its columns in another order.
+#}
+{% macro icebergmv_view_query(sql) -%}
+  {%- set query = adapter.without_semicolon(sql) -%}
+  {%- if not adapter.takes_columns_of_tables(query) -%}
+    {{ return(sql) }}
+  {%- endif -%}
+  {%- set names = [] -%}
+  {#- dbt's get_columns_in_query gives the second of two columns of one name another one. -#}
+  {%- for column in get_column_schema_from_query(query) -%}
+    {%- do names.append(column.quoted) -%}
+  {%- endfor -%}
+  {%- if names | map('lower') | unique | list | length < names | length -%}
+    {#- No view has two columns of one name. Spark's own error names them. -#}
+    {{ return(sql) }}
+  {%- endif -%}
+select {{ names | join(', ') }}
+from (
+{{ query }}
+)
 {%- endmacro %}
