@@ -15,14 +15,12 @@ from dbt.adapters.icebergmv.maintenance.definition.name_scopes import NameScopes
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import FUNCTIONS, known_of
+from dbt.adapters.icebergmv.maintenance.definition.table_references import METADATA_COLUMNS
 from dbt.adapters.icebergmv.maintenance.definition.times_of_day import time_of_today
 from dbt.adapters.icebergmv.maintenance.definition.user_functions import unknown_function
 
 # Cast to a date or a timestamp, also by comparison, these texts are clocks; a zone may follow.
 _CLOCK_TEXT = re.compile(r"\s*(now|today|yesterday|tomorrow)(\s+\S+)?\s*$", re.IGNORECASE)
-_METADATA_COLUMNS = frozenset(
-    ["_file", "_pos", "_partition", "_spec_id", "_deleted", "_row_id", "_last_updated_sequence_number", "_metadata"]
-)
 _GENERATED_COLUMNS = frozenset(["col", "pos", "key", "value", "id"])
 _GENERATED = re.compile(r"col\d+$")
 
@@ -73,7 +71,7 @@ def volatility(
             return "it uses a ${...} variable, whose value may change"
     for column in nodes.of(exp.Column):
         for name in (part.name for part in column.parts):
-            if name.lower() in _METADATA_COLUMNS - columns:
+            if name.lower() in METADATA_COLUMNS - columns:
                 return f"the metadata column {name} changes when files are rewritten"
     if nodes.have(exp.TableSample):
         return "TABLESAMPLE picks other rows at every run"
