@@ -241,16 +241,11 @@ def _stale_arm(reader: Reader, found: Watched, groups: Sequence[KeyGroup], numbe
     The definition is here once, over the rows that the keys need or over everything; one of the two is empty.
     """
     group, whole = groups[number], [_WHOLE] if number == 0 else []
-    reads = {
-        r: in_place_of(
-            found.definition,
-            r,
-            t.source,
-            [*needed_by(_keys(number), t.base, group.filters.get(r.index, ())), *(gated(t.base, w) for w in whole)],
-        )
-        for r, t in found.live()
-    }
-    text = _recomputed(reader, splice(found.definition.sql, reads))
+    definition, reads = found.definition, {}
+    for r, t in found.live():
+        needed = needed_by(_keys(number), t.base, group.filters.get(r.index, ()))
+        reads[r] = in_place_of(definition, r, t.source, [*needed, *(gated(t.base, w) for w in whole)])
+    text = _recomputed(reader, splice(definition.sql, reads))
     if _is_told_by_reads(found, groups):
         return text
     before = "".join(f" LEFT ANTI JOIN {_keys(n)} ON {_same_key(groups[n], n)}" for n in range(number))
