@@ -29,6 +29,11 @@ class Shape:
         return frozenset(_NAMES.findall(self.sql))
 
     @property
+    def compares_floats(self) -> bool:
+        """Return whether Spark alone would leave out rows with NaN, or find them by what else is in their file."""
+        return "WHERE x >" in self.sql
+
+    @property
     def equates(self) -> bool:
         """Return whether the key of one table is followed to another by an equality."""
         return any(tie in self.sql for tie in ("o.{key}", "USING ({key})", "NATURAL", "p.key = q.key"))
@@ -41,6 +46,7 @@ def _shape(name: str, sql: str, tracked: str = "", bare: bool = False) -> Shape:
 
 SHAPES = (
     _shape("filter", "SELECT id, {g:} AS key, v FROM {a} WHERE v > 1"),
+    _shape("filter_floats", "SELECT {g:} AS key, id, x FROM {a} WHERE x >= 0 AND v IS NOT NULL"),
     _shape("projection", "SELECT {g:} AS key, id + v * 2 AS iv, coalesce(r, '-') AS rr, CASE WHEN v > 2 THEN 'high' END AS c, substr(r, 1, 1) AS s FROM {a}"),
     _shape("star", "SELECT * FROM {a}", bare=True),
     _shape("group_by", "SELECT {g:} AS key, count(*) AS cnt, sum(v) AS s, max(id) AS mx FROM {a} GROUP BY {g:}"),

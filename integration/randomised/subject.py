@@ -232,6 +232,9 @@ class Subject:
             storage, snapshot = self.world.name(f"__mv_storage__{name}"), view.properties[_STORAGE_SNAPSHOT]
             stored = f"(SELECT {columns} FROM {storage} VERSION AS OF {snapshot})"
             sql = sql.replace(self.world.name(name), stored)
+        if self.shape.compares_floats:
+            table = self.world.name("a")
+            sql = sql.replace(table, f"(SELECT * EXCEPT (x), x + 0D AS x FROM {table})")
         return self.world.rows(sql)
 
     def failing_below(self) -> list[str]:

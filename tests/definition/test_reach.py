@@ -501,6 +501,13 @@ def test_a_total_beside_a_branch_is_not_added_again_with_its_rows() -> None:
     assert analysed("SELECT d FROM t UNION ALL SELECT d FROM u").additive.keys() == {0, 1}
 
 
+def test_a_pivot_is_read_as_empty_only_where_it_has_groups() -> None:
+    """Without a column to group by it gives a row for no rows, as an aggregate over all rows does."""
+    pivot = "SELECT d FROM t UNION ALL SELECT one FROM (SELECT {} FROM u) PIVOT (max(d) FOR id IN (1 AS one))"
+    assert analysed(pivot.format("id, d")).asked.reach.keys() == set()
+    assert analysed(pivot.format("id, d, w")).asked.reach.keys() == {0}
+
+
 def test_a_literal_says_which_total_is_reached() -> None:
     sql = "SELECT 'a' AS k, count(*) AS n FROM t UNION ALL SELECT 'b', count(*) FROM u"
     assert literals_of(sql) == {0: ("k",), 1: ("k",)}

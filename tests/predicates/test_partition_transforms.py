@@ -253,6 +253,16 @@ def test_uuid_is_text() -> None:
     assert found == (ColumnKey("c"), Domain.of("f79c3e09-677c-4bbd-a479-3f349cb785e7"))
 
 
+@pytest.mark.parametrize("value", [1.401298464324817e-45, -1.401298464324817e-45])
+def test_no_zero_is_a_bound(value: float) -> None:
+    """Iceberg would take -0.0 for less than a bound of 0.0."""
+    found = partition_domain(IdentityTransform(), "c", DoubleType(), value)
+    assert found is not None
+    ends = [end for values in found[1].ranges for end in (values.low, values.high)]
+    assert found[1].contains(0.0)
+    assert 0.0 not in ends
+
+
 @given(st.floats(allow_nan=False))
 @example(3.4028235677973366e38)
 @example(1e300)

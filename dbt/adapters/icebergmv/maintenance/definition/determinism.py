@@ -15,14 +15,12 @@ from dbt.adapters.icebergmv.maintenance.definition.name_scopes import NameScopes
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import FUNCTIONS, known_of
+from dbt.adapters.icebergmv.maintenance.definition.table_references import METADATA_COLUMNS, REFERENCE_INDEX
 from dbt.adapters.icebergmv.maintenance.definition.times_of_day import time_of_today
 from dbt.adapters.icebergmv.maintenance.definition.user_functions import unknown_function
 
 # Cast to a date or a timestamp, also by comparison, these texts are clocks; a zone may follow.
 _CLOCK_TEXT = re.compile(r"\s*(now|today|yesterday|tomorrow)(\s+\S+)?\s*$", re.IGNORECASE)
-_METADATA_COLUMNS = frozenset(
-    ["_file", "_pos", "_partition", "_spec_id", "_deleted", "_row_id", "_last_updated_sequence_number", "_metadata"]
-)
 _GENERATED_COLUMNS = frozenset(["col", "pos", "key", "value", "id"])
 _GENERATED = re.compile(r"col\d+$")
 
@@ -61,7 +59,6 @@ def volatility(
     `tables` are the columns of each reference, `deterministic` user-defined functions as in asking.Known.
     """
     scopes = NameScopes(tables)
-    columns = {c.name.lower() for table in tables.values() for c in table or ()}
     for name, called_empty in chain(_names(tokens), _functions_named_as_columns(nodes, scopes)):
         function = known_of(name)
         if function.volatile or (called_empty and function.volatile_without_arguments):
@@ -71,10 +68,9 @@ def volatility(
             return f"'{token.text}' may be read as a date, which gives a new value at every run"
         if "${" in token.text:
             return "it uses a ${...} variable, whose value may change"
-    for column in nodes.of(exp.Column):
-        for name in (part.name for part in column.parts):
-            if name.lower() in _METADATA_COLUMNS - columns:
-                return f"the metadata column {name} changes when files are rewritten"
+    metadata = _metadata_column(nodes, tables)
+    if metadata is not None:
+        return f"the metadata column {metadata} changes when files are rewritten"
     if nodes.have(exp.TableSample):
         return "TABLESAMPLE picks other rows at every run"
     return (
@@ -83,6 +79,27 @@ def volatility(
         or time_of_today(nodes, tokens, tables.values())
         or _variable(nodes, scopes, tables.values())
     )
+
+
+def _metadata_column(nodes: Nodes, tables: Mapping[int, tuple[ColumnInfo, ...] | None]) -> str | None:
+    """Return which name is a metadata column: of no table a column, or of the one that it is qualified with."""
+    known = {index: {c.name.lower() for c in table} for index, table in tables.items() if table is not None}
+    real = set[str]().union(*known.values())
+    for column in nodes.of(exp.Column):
+        for name in (part.name for part in column.parts if part.name.lower() in METADATA_COLUMNS):
+            if name.lower() not in real:
+                return name
+            named = [known.get(r) for r in _references_named(column.table, nodes)] if column.table else []
+            if any(of is not None and name.lower() not in of for of in named):
+                return name
+    return None
+
+
+def _references_named(alias: str, nodes: Nodes) -> Iterator[int]:
+    """Yield the references that have a name, anywhere in the text."""
+    for table in nodes.of(exp.Table):
+        if REFERENCE_INDEX in table.meta and table.alias_or_name.lower() == alias.lower():
+            yield table.meta[REFERENCE_INDEX]
 
 
 def _functions_named_as_columns(nodes: Nodes, scopes: NameScopes) -> Iterator[tuple[str, bool]]:

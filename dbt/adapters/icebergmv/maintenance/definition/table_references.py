@@ -6,16 +6,22 @@ The text is never regenerated: a reference keeps the span of its name, which can
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.compared_columns import compared_names
+from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
 
 REFERENCE_INDEX = "icebergmv_reference"
 CTE_USE = "icebergmv_use"
+METADATA_COLUMNS = frozenset(
+    ["_file", "_pos", "_partition", "_spec_id", "_deleted", "_row_id", "_last_updated_sequence_number", "_metadata"]
+)
+"""What a table has besides its columns, and a subquery in its place has not."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +30,8 @@ class TableReference:
 
     `start` and `end` delimit the name (end exclusive). `pinned` marks VERSION or TIMESTAMP AS OF, written by the user:
     with the number of a snapshot the occurrence never changes, with anything else the query is opaque. `has_alias` says
-    whether a table alias follows.
+    whether a table alias follows. `compared` are the names, in lower case, of columns that the query may compare (None:
+    any), if a subquery may take the place of the name.
     """
 
     index: int
@@ -35,6 +42,7 @@ class TableReference:
     end: int
     has_alias: bool
     pinned: bool
+    compared: frozenset[str] | None = frozenset()
 
     def named(self, text: str) -> str:
         """Return a text that takes the place of the name, under the name by which the SELECT knows its columns."""
@@ -91,7 +99,21 @@ def find_references(query: exp.Expr, default_namespace: str) -> References:
                 pinned=version is not None,
             )
         )
-    return References(tuple(found), opaque)
+    compared = _compared(query, found)
+    return References(tuple(replace(reference, compared=compared) for reference in found), opaque)
+
+
+def _compared(query: exp.Expr, found: Sequence[TableReference]) -> frozenset[str] | None:
+    """Return the names of the columns that a query may compare; none where a subquery cannot stand for a table."""
+    if not found:
+        return frozenset()
+    nodes = Nodes(query)
+    columns = nodes.of(exp.Column)
+    if nodes.have(exp.TableSample) or any(names_schema(column, found) for column in columns):
+        return frozenset()
+    if any(part.name.lower() in METADATA_COLUMNS for column in columns for part in column.parts):
+        return frozenset()
+    return compared_names(nodes)
 
 
 def cte_of(table: exp.Table) -> exp.CTE | None:

@@ -17,6 +17,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_t
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, identifier, qualified
 from dbt.adapters.icebergmv.maintenance.sql.snapshots import table_at
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type
+from dbt.adapters.icebergmv.maintenance.sql.unpushed import is_compared_as_float, unpushed
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.column_shapes import are_of_one_type, shape
 
@@ -103,7 +104,7 @@ def read_pinned(
         return reference.named(f"(SELECT {empty} WHERE false)")
     pinned = table_at(qualified(*source.storage), source.version.snapshot_id)
     is_current = source.version.snapshot_id == source.table.metadata.current_snapshot_id
-    columns = _bridge(source.table_schema, source.snapshot_schema, hides_renamed=is_current)
+    columns = _bridge(reference, source.table_schema, source.snapshot_schema, hides_renamed=is_current)
     if wanted is None and columns is None:
         return pinned if source.storage[2] == reference.name else reference.named(pinned)
     return reference.named(_selected(pinned, columns, _in_own_terms(source, wanted), source, dialect))
@@ -118,7 +119,7 @@ def read_appended(
 ) -> str:
     """Return an incremental append scan: the rows wanted that came after a snapshot, under the columns of today."""
     window = f"`start-snapshot-id` = '{since}', `end-snapshot-id` = '{source.version.snapshot_id}'"
-    columns = _bridge(source.table_schema, source.table.schema())
+    columns = _bridge(reference, source.table_schema, source.table.schema())
     new = f"{qualified(*source.storage)} WITH ({window})"
     return reference.named(_selected(new, columns, wanted, source, dialect))
 
@@ -150,17 +151,21 @@ def _partitioned_by(source: IcebergSource) -> list[tuple[str, str]]:
     return [(f.column, f.transform) for f in spec_fields(source.table.spec(), source.table_schema)]
 
 
-def _bridge(wanted: Schema, stored: Schema | None, *, hides_renamed: bool = False) -> str | None:
+def _bridge(
+    reference: TableReference, wanted: Schema, stored: Schema | None, *, hides_renamed: bool = False
+) -> str | None:
     """Return a select list that shows a snapshot of an older schema under the current one; None when they are equal.
 
     Reading VERSION AS OF gives the columns of that snapshot; a live read gives today's, matched by field id. Schemas
     that no select list can bridge are never read at a snapshot (status/column_shapes.py, can_bridge). At the current
     snapshot Iceberg looks for the columns of filters among those of today: `hides_renamed` keeps it from seeing filters
-    on others.
+    on others. Nor may it see those on floats that the SELECT compares (sql/unpushed.py).
     """
-    if stored is None or [shape(f) for f in wanted.fields] == [shape(f) for f in stored.fields]:
+    compared = {f.field_id for f in wanted.fields if is_compared_as_float(f, reference.compared)}
+    is_equal = stored is None or [shape(f) for f in wanted.fields] == [shape(f) for f in stored.fields]
+    if is_equal and not compared:
         return None
-    before = {f.field_id: f for f in stored.fields}
+    before = {f.field_id: f for f in (wanted if stored is None else stored).fields}
     items = []
     for field in wanted.fields:
         old, name = before.get(field.field_id), identifier(field.name)
@@ -169,5 +174,7 @@ def _bridge(wanted: Schema, stored: Schema | None, *, hides_renamed: bool = Fals
             value = f"CAST({value} AS {ddl_type(field.field_type)})"
         if hides_renamed and old is not None and old.name != field.name:
             value = f"element_at(array({value}), 1)"
+        elif field.field_id in compared and old is not None:
+            value = unpushed(value, field)
         items.append(f"{value} AS {name}")
     return ", ".join(items)

@@ -48,6 +48,7 @@ T = TypeVar("T")
 _EXACT = Context(prec=100)
 """Wider than any decimal of the spec (38 digits); Python's default rounds at 28."""
 
+_SMALLEST_SINGLE = 1.401298464324817e-45
 _LARGEST_SINGLE = 3.4028234663852886e38
 _EPOCH_ORDINAL = date(1970, 1, 1).toordinal()
 _DAYS_PER_400_YEARS = 146_097
@@ -230,12 +231,13 @@ def _around(value: float) -> Domain:
 
 
 def _next_single(value: float, direction: int) -> float:
-    """Return the neighbour of a single-precision value, upwards for direction 1 and downwards for -1."""
+    """Return the neighbour of a single-precision value, upwards for direction 1 and downwards for -1; no zero."""
     if value == 0:
-        return direction * 1.401298464324817e-45
+        return direction * _SMALLEST_SINGLE
     bits: int = struct.unpack("<i", struct.pack("<f", value))[0]
     neighbour: float = struct.unpack("<f", struct.pack("<i", bits + (direction if value > 0 else -direction)))[0]
-    return neighbour
+    # A bound of 0.0 would leave out -0.0 where Iceberg compares.
+    return neighbour or direction * _SMALLEST_SINGLE
 
 
 def _of(wanted: type[T], value: object) -> T:

@@ -8,17 +8,43 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
+from dbt.adapters.icebergmv.maintenance.sql.unpushed import is_compared_as_float, unpushed
+from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
 from dbt.adapters.icebergmv.maintenance.stitching.key_groups import BaseFilter
 from dbt.adapters.icebergmv.maintenance.stitching.key_sql import IDENTITY
 
 _MAX_INT = 2**31 - 1
 
 
-def in_place_of(reference: TableReference, reads: Sequence[str]) -> str:
-    """Return the subquery over several reads that takes the place of a reference."""
-    return reference.named(f"({' UNION ALL '.join(reads)})")
+def in_place_of(
+    definition: ViewDefinition, reference: TableReference, source: IcebergSource, reads: Sequence[str]
+) -> str:
+    """Return the subquery over several reads of a source that takes the place of a reference of a definition."""
+    rows, columns = f"({' UNION ALL '.join(reads)})", _unpushed_columns(definition, reference, source)
+    return reference.named(rows if columns is None else f"(SELECT {columns} FROM {rows})")
+
+
+def named_by(definition: ViewDefinition, reference: TableReference, source: IcebergSource) -> str:
+    """Return the same over all rows of a table, by the name that the definition has for it."""
+    name, columns = definition.sql[reference.start : reference.end], _unpushed_columns(definition, reference, source)
+    return name if columns is None else reference.named(f"(SELECT {columns} FROM {name})")
+
+
+def _unpushed_columns(definition: ViewDefinition, reference: TableReference, source: IcebergSource) -> str | None:
+    """Return a select list in which Iceberg sees no comparison of floats; None where that is `*`.
+
+    It names no column that the definition does not name, as those may be renamed before the view is read. The columns
+    have other places in it.
+    """
+    if reference.compared is None or definition.reads_by_shape:
+        return None
+    fields = [f for f in source.table_schema.fields if is_compared_as_float(f, reference.compared)]
+    names = [identifier(field.name) for field in fields]
+    values = [f"{unpushed(name, field)} AS {name}" for name, field in zip(names, fields, strict=True)]
+    return f"* EXCEPT ({', '.join(names)}), {', '.join(values)}" if fields else None
 
 
 def gated(table: str, gate: str) -> str:

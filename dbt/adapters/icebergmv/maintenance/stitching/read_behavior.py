@@ -185,7 +185,7 @@ def reader_guard(inspection: Inspection, groups: Sequence[KeyGroup] = ()) -> str
 def _behaving_text(plan: ReadPlan, reader: Reader, inspection: Inspection, state: ViewState) -> str:
     definition, bases = inspection.definition, inspection.bases
     if plan.always_definition or plan.is_small:
-        return definition_text(reader, definition.as_written)
+        return definition_text(reader, definition.as_written, bases)
     if plan.behavior == "use_stitching":
         return stitched_text(reader, watched(definition, bases, state.base_tables, plan.groups), plan.groups)
     if plan.behavior == "fail":

@@ -19,7 +19,7 @@ from dbt.adapters.icebergmv.maintenance.sql.snapshots import table_at
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import reader_type
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import BaseTableState
-from dbt.adapters.icebergmv.maintenance.stitching.base_reads import gated, in_place_of, needed_by
+from dbt.adapters.icebergmv.maintenance.stitching.base_reads import gated, in_place_of, named_by, needed_by
 from dbt.adapters.icebergmv.maintenance.stitching.change_detection import (
     Relation,
     WatchedTable,
@@ -106,7 +106,7 @@ def view_query_text(reader: Reader, found: Watched) -> str:
     """Return the SQL of `use_view_query`: storage while no base table moved, the definition otherwise."""
     relations = [*_looks(found.tables), *gates(found.tables, reader.guard), _whole(found.tables)]
     live = found.live() if found.definition.rewritable else []
-    reads = {r: in_place_of(r, [gated(t.base, _WHOLE)]) for r, t in live}
+    reads = {r: in_place_of(found.definition, r, t.source, [gated(t.base, _WHOLE)]) for r, t in live}
     return (
         f"{_with(relations)}\n{_stored(reader)} LEFT ANTI JOIN {_WHOLE}\nUNION ALL\n"
         f"{_recomputed(reader, _shown(found.definition, splice(found.definition.sql, reads)))} "
@@ -114,13 +114,15 @@ def view_query_text(reader: Reader, found: Watched) -> str:
     )
 
 
-def definition_text(reader: Reader, definition: ViewDefinition) -> str:
+def definition_text(reader: Reader, definition: ViewDefinition, bases: BaseTables) -> str:
     """Return the SQL of a view that shows its definition: over small tables, or where storage may never be right.
 
     It names the tables as the definition does. A name that stitched texts use would be loaded with theirs, before the
     first of their looks.
     """
-    return _recomputed(reader, _shown(definition, definition.sql))
+    sources = bases.sources(definition.references) if definition.rewritable else {}
+    reads = {r: named_by(definition, r, source) for r, source in sources.items()}
+    return _recomputed(reader, _shown(definition, splice(definition.sql, reads)))
 
 
 def fail_text(reader: Reader, found: Watched) -> str:
@@ -239,13 +241,11 @@ def _stale_arm(reader: Reader, found: Watched, groups: Sequence[KeyGroup], numbe
     The definition is here once, over the rows that the keys need or over everything; one of the two is empty.
     """
     group, whole = groups[number], [_WHOLE] if number == 0 else []
-    reads = {
-        r: in_place_of(
-            r, [*needed_by(_keys(number), t.base, group.filters.get(r.index, ())), *(gated(t.base, w) for w in whole)]
-        )
-        for r, t in found.live()
-    }
-    text = _recomputed(reader, splice(found.definition.sql, reads))
+    definition, reads = found.definition, {}
+    for r, t in found.live():
+        needed = needed_by(_keys(number), t.base, group.filters.get(r.index, ()))
+        reads[r] = in_place_of(definition, r, t.source, [*needed, *(gated(t.base, w) for w in whole)])
+    text = _recomputed(reader, splice(definition.sql, reads))
     if _is_told_by_reads(found, groups):
         return text
     before = "".join(f" LEFT ANTI JOIN {_keys(n)} ON {_same_key(groups[n], n)}" for n in range(number))

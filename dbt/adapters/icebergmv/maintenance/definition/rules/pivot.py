@@ -7,7 +7,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from dbt.adapters.icebergmv.maintenance.definition.rules.order_of_rows import shows_ties
-from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import TrackedColumn, TrackedRelation
+from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Deltas, TrackedColumn, TrackedRelation
 
 
 def pivoted(relation: TrackedRelation, pivots: list[exp.Pivot]) -> TrackedRelation:
@@ -20,7 +20,8 @@ def pivoted(relation: TrackedRelation, pivots: list[exp.Pivot]) -> TrackedRelati
 def _pivot(relation: TrackedRelation, pivot: exp.Pivot) -> TrackedRelation:
     mentioned = {column.name.lower() for e in (*pivot.expressions, *pivot.args["fields"]) for column in _names(e)}
     produced = [c.name for c in pivot.args.get("columns") or ()]
-    below = TrackedRelation(None, relation.occurrences, relation.obstacles, relation.deltas.not_additive())
+    # Without a column to group by it gives a row for no rows.
+    below = TrackedRelation(None, relation.occurrences, relation.obstacles, Deltas())
     below = replace(below, findings=relation.findings, has_ties=shows_ties(relation))
     qualified = any(c.table for e in (*pivot.expressions, *pivot.args["fields"]) for c in _names(e))
     if relation.columns is None or not all(produced) or not produced or qualified or pivot.alias_column_names:
@@ -28,7 +29,8 @@ def _pivot(relation: TrackedRelation, pivot: exp.Pivot) -> TrackedRelation:
     kept = [c for c in relation.columns if c.name.lower() not in mentioned]
     # What is added up may be rounded in one way or another, whatever it is of.
     added = (TrackedColumn(name, has_ties=True, is_rounded=True, is_unsettled=True) for name in produced)
-    return replace(below, columns=(*kept, *added))
+    deltas = relation.deltas.not_additive() if kept else Deltas()
+    return replace(below, columns=(*kept, *added), deltas=deltas)
 
 
 def _unpivot(relation: TrackedRelation, pivot: exp.Pivot) -> TrackedRelation:
