@@ -36,6 +36,7 @@ def names_of(sql: str) -> frozenset[str] | None:
         "SELECT k FROM t WHERE k = (SELECT x FROM u LIMIT 1)",
         "SELECT k FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.x = t.k)",
         "SELECT k FROM t WHERE s.x > 1",
+        "SELECT k FROM (SELECT k, q.x.i.* FROM t AS q) WHERE a > 1",
         "SELECT x FROM t INTERSECT SELECT 0D AS k",
         "SELECT 0D AS k EXCEPT SELECT x FROM t",
     ],

@@ -36,7 +36,7 @@ _Link: TypeAlias = tuple[_Names, _Names]
 def compared_names(nodes: Nodes) -> frozenset[str] | None:
     """Return the names, in lower case, of the columns that a SELECT may compare; None: of any.
 
-    There may be names of other things among them. A struct is compared where a field of it is: either is named.
+    There may be names of other things among them. Where a field of a struct is compared, both are named.
     """
     compared = {name for node in _compared(nodes) for name in _names_in(node)}
     if any(join.method == "NATURAL" for join in nodes.of(exp.Join)):
@@ -46,7 +46,7 @@ def compared_names(nodes: Nodes) -> frozenset[str] | None:
     if nodes.have(exp.Pivot) or any(_names_differ(operation) for operation in nodes.of(exp.SetOperation)):
         return None
     # The fields of `s.*` are named by what makes s.
-    compared |= {c.table.lower() for c in nodes.of(exp.Column) if c.is_star}
+    compared |= {part.name.lower() for c in nodes.of(exp.Column) if c.is_star for part in c.parts[:-1]}
     links, before = [*_links(nodes)], -1
     while len(compared) != before and _ANY not in compared:
         before = len(compared)

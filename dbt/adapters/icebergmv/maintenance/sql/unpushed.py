@@ -7,8 +7,6 @@ rows of its file, and a row that did not change could come and go. A product wit
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from pyiceberg.types import DoubleType, FloatType, NestedField, StructType
 
 
@@ -27,18 +25,12 @@ def unpushed(value: str, column: NestedField) -> str:
 def is_compared_as_float(column: NestedField, compared: frozenset[str] | None) -> bool:
     """Return whether a column is, or has as a field, a float that may be compared by one of some names (None: any).
 
-    The names are in lower case. What is inside of arrays and maps Iceberg compares with nothing.
+    The names are in lower case; who names a field of a struct names the struct, too. What is inside of arrays and maps
+    Iceberg compares with nothing.
     """
-    return _has_floats(column) and (compared is None or not compared.isdisjoint(_names(column)))
+    return _has_floats(column) and (compared is None or column.name.lower() in compared)
 
 
 def _has_floats(column: NestedField) -> bool:
     of = column.field_type
     return isinstance(of, (DoubleType, FloatType)) or (isinstance(of, StructType) and any(map(_has_floats, of.fields)))
-
-
-def _names(column: NestedField) -> Iterator[str]:
-    yield column.name.lower()
-    if isinstance(column.field_type, StructType):
-        for field in column.field_type.fields:
-            yield from _names(field)

@@ -164,7 +164,7 @@ class BaseTables:
             return BaseTable(name, None, f"the materialized view {view_name} was redefined by hand")
         if self._live.get(name, state.stale_read_behavior in LIVE):
             # It shows what its base tables hold, as a plain view of the same SELECT does.
-            return BaseTable(name, None, _live(name), _as_plain(view, state, self._catalog.name))
+            return BaseTable(name, None, _live(name), as_plain_view(view, state, self._catalog.name))
         table = self._catalog.table(state.storage_table[1], state.storage_table[2])
         snapshot = table.metadata.snapshot_by_id(state.storage_snapshot_id) if table is not None else None
         if table is None or snapshot is None:
@@ -174,7 +174,7 @@ class BaseTables:
         return BaseTable(name, IcebergSource(table, state.storage_table, version, shown(schema), schema))
 
 
-def _as_plain(view: ViewInfo, state: ViewState, catalog: str) -> ViewInfo:
+def as_plain_view(view: ViewInfo, state: ViewState, catalog: str) -> ViewInfo:
     """Return a materialized view as the plain view of its SELECT, whose bare names mean what its refresh took them for.
 
     The session that created the view may have been in any namespace.

@@ -20,7 +20,7 @@ from dbt.adapters.icebergmv.maintenance.catalog.reader import CatalogReader, Vie
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
 from dbt.adapters.icebergmv.maintenance.errors import StateUnreadable, TableNotUnderstood
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
-from dbt.adapters.icebergmv.maintenance.status.base_tables import version_at
+from dbt.adapters.icebergmv.maintenance.status.base_tables import as_plain_view, version_at
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
     BaseTableState,
     ExpandedView,
@@ -96,7 +96,7 @@ def _by_its_rows(
     if found is None:
         return state
     info, below, table = found
-    if hash_of_view(replace(info, sql=below.definition)) != view.definition_hash:
+    if hash_of_view(as_plain_view(info, below, catalog.name)) != view.definition_hash:
         return state
     read = {b.name: b.version for b in recorded.base_tables}
     views = {v.name: v.definition_hash for v in recorded.views}

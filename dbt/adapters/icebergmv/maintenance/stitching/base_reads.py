@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pyiceberg.types import NestedField
+
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
@@ -36,15 +38,22 @@ def named_by(definition: ViewDefinition, reference: TableReference, source: Iceb
 def _unpushed_columns(definition: ViewDefinition, reference: TableReference, source: IcebergSource) -> str | None:
     """Return a select list in which Iceberg sees no comparison of floats; None where that is `*`.
 
-    It names no column that the definition does not name, as those may be renamed before the view is read. The columns
-    have other places in it.
+    It names no column but such a float, as others may be renamed before the view is read; they have other places in it.
+    Where the places matter, or any column may be compared, it names all.
     """
-    if reference.compared is None or definition.reads_by_shape:
+    every = source.table_schema.fields
+    compared = [f for f in every if is_compared_as_float(f, reference.compared)]
+    if not compared:
         return None
-    fields = [f for f in source.table_schema.fields if is_compared_as_float(f, reference.compared)]
-    names = [identifier(field.name) for field in fields]
-    values = [f"{unpushed(name, field)} AS {name}" for name, field in zip(names, fields, strict=True)]
-    return f"* EXCEPT ({', '.join(names)}), {', '.join(values)}" if fields else None
+    if definition.reads_by_shape or reference.compared is None:
+        return ", ".join(_unpushed(f) if f in compared else identifier(f.name) for f in every)
+    names = ", ".join(identifier(field.name) for field in compared)
+    return f"* EXCEPT ({names}), {', '.join(map(_unpushed, compared))}"
+
+
+def _unpushed(field: NestedField) -> str:
+    name = identifier(field.name)
+    return f"{unpushed(name, field)} AS {name}"
 
 
 def gated(table: str, gate: str) -> str:
