@@ -14,7 +14,7 @@ MODEL = """
 select {columns} from {{{{ ref('source_rows') }}}}
 """
 SOURCE = """
-{{{{ config(materialized='table', event_time='ts') }}}}
+{{{{ config(materialized='view', event_time='ts') }}}}
 select * from values {rows} as t(id, ts)
 """
 TIMES = ["2026-01-01 22:10", "2026-01-01 22:20", "2026-01-01 23:00", "2026-01-02 00:30", "2026-01-02 01:59:59.9"]
