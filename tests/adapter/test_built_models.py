@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 
 import pytest
 
-from dbt.adapters.icebergmv.built_models import batch_condition
+from dbt.adapters.icebergmv.built_models import batch_condition, time_in_batch
 
 START = datetime(2026, 3, 1, tzinfo=timezone.utc)
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
@@ -53,3 +53,11 @@ def test_any_other_type_is_compared_as_dbt_compares_its_source() -> None:
 
 def test_a_name_is_quoted() -> None:
     assert batch_condition("the`time", "timestamp", START, START + DAY).startswith("`the``time` >= ")
+
+
+def test_the_time_of_a_row_outside_of_the_batch_raises() -> None:
+    assert time_in_batch("lake.s.it's", "the`time", "`the``time` >= 1") == (
+        "case when `the``time` >= 1 then `the``time` else raise_error('Cannot replace a batch of lake.s.it\\'s: "
+        "the SELECT gives rows whose `the`time` is outside of it, or NULL. "
+        "Give the models that it reads an `event_time`, or leave these rows out.') end"
+    )

@@ -41,6 +41,15 @@ def batch_condition(event_time: str, type_: str, start: datetime, end: datetime)
     return f"{column} >= {first} and {column} < {last}"
 
 
+def time_in_batch(model: str, event_time: str, condition: str) -> str:
+    """Return the value of a row's `event_time`, which raises where the condition is not true of the row."""
+    message = (
+        f"Cannot replace a batch of {model}: the SELECT gives rows whose `{event_time}` is outside of it, or NULL. "
+        "Give the models that it reads an `event_time`, or leave these rows out."
+    )
+    return f"case when {condition} then {qualified(event_time)} else raise_error({string_literal(message)}) end"
+
+
 def _moment(value: datetime | str) -> datetime:
     return datetime.fromisoformat(value) if isinstance(value, str) else value
 
@@ -88,3 +97,8 @@ class BuiltModelsMixin(metaclass=AdapterMeta):
             return batch_condition(found.name, found.dtype.lower(), start, end)
         except ValueError as error:
             raise DbtRuntimeError(f"Cannot replace a batch of {relation.render()}: {error}") from error
+
+    @available.parse(lambda *_, **__: "")
+    def time_in_batch(self, relation: BaseRelation, event_time: str, condition: str) -> str:
+        """Return the value that a batch writes as `event_time`: it raises for a row that is not of the batch."""
+        return time_in_batch(relation.render(), event_time, condition)

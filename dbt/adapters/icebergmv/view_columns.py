@@ -7,14 +7,16 @@ show values under other names, once a table below is made anew with its columns 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Mapping, Sequence
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-_MAY_TAKE = re.compile(r"\*|\btable\b|\|>", re.IGNORECASE)
+_MAY_TAKE = re.compile(
+    r"\*|\btable\b|\|>|(?:^|[()]|\b(?:union|except|minus|intersect|all|distinct)\b|--[^\n]*\n)\s*from\b", re.IGNORECASE
+)
+"""A star, or what stands for one: `table t`, a pipe, and a query that begins with FROM. Others may match as well."""
 _Named = Mapping[str, bool]
 """The common table expressions in reach, by name: do they take columns as tables have them?"""
 
@@ -52,8 +54,23 @@ def _star_takes(query: exp.Select, named: _Named) -> bool:
     found = query.args.get("from_")
     if found is None:
         return True
-    joined = [*query.args.get("joins", ()), *query.args.get("laterals", ())]
-    return any(map(partial(_source_takes, named), (found.this, *(j.this for j in joined))))
+    joined = [join.this for join in query.args.get("joins", ())]
+    sources = [found.this, *joined, *query.args.get("laterals", ())]
+    stars = [item for item in query.expressions if item.is_star]
+    return any(_source_takes(named, source) for star in stars for source in _sources_of(star, sources))
+
+
+def _sources_of(star: exp.Expr, sources: Sequence[exp.Expr]) -> Sequence[exp.Expr]:
+    """Return the sources whose columns a star shows, itself for one over a struct: its fields have a table's order.
+
+    Spark takes a qualifier for a relation first, and for a column if there is none of that name.
+    """
+    if isinstance(star, exp.Star):
+        return sources
+    if not isinstance(star, exp.Column) or star.args.get("db"):
+        return [star]
+    qualifier = star.table.lower()
+    return [source for source in sources if source.alias_or_name.lower() == qualifier] or [star]
 
 
 def _source_takes(named: _Named, source: exp.Expr) -> bool:

@@ -14,8 +14,9 @@
       ~ icebergmv_strategy_macro(strategy) ~ '".') -%}
   {%- elif strategy == 'microbatch' and not config.get('partition_by') -%}
     {%- do exceptions.raise_compiler_error(
-      "Cannot build " ~ this ~ ": a batch replaces whole partitions, and the model has none. "
-      ~ "Set `partition_by` to a column or a transform of the size of a " ~ config.get('batch_size') ~ ".") -%}
+      "Cannot build " ~ this ~ ": a batch replaces its own rows, which Iceberg finds by the partitions of their files, "
+      ~ "and the model has none. Set `partition_by` to a column or a transform of the size of a "
+      ~ config.get('batch_size') ~ ".") -%}
   {%- endif -%}
   {%- set on_schema_change = incremental_validate_on_schema_change(config.get('on_schema_change'), default='ignore') -%}
   {%- set grant_config = config.get('grants') -%}
@@ -36,6 +37,11 @@
   {%- endif -%}
 
   {%- if rebuild -%}
+    {%- if strategy == 'microbatch' and model.batch -%}
+      {#- Every later batch needs the time that the SELECT shows: an error before anything is built. -#}
+      {%- set shown = get_column_schema_from_query(adapter.without_semicolon(compiled_code)) -%}
+      {%- do adapter.batch_condition(target_relation, shown, config.get('event_time'), model.batch) -%}
+    {%- endif -%}
     {#- A contract that the SELECT breaks is an error of this macro: before anything is dropped. -#}
     {%- set made = create_table_as(False, target_relation, compiled_code) -%}
     {%- set staged = none -%}

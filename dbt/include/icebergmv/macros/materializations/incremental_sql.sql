@@ -19,16 +19,29 @@
 {#
   The rows of one batch give way to new ones, be there any or none. Iceberg drops whole files: one that holds rows of
   other batches besides is an error, and no row is lost. Spark takes no list of columns here.
+
+  Iceberg does not check that new rows are of the batch: others would be stored again by each run. So the time of one
+  that is not raises. That is a column and no WHERE: Spark moves a WHERE below joins, to rows that they leave out.
 #}
 {% macro icebergmv_replace_batch(source, target, columns) -%}
   {%- set written = columns | map(attribute='name') | map('lower') | list -%}
   {%- set stored = adapter.get_columns_in_relation(target) -%}
+  {%- set event_time = config.get('event_time') -%}
+  {%- set shown = [] -%}
+  {%- for column in stored if column.name | lower in written -%}
+    {%- do shown.append(column) -%}
+  {%- endfor -%}
+  {%- set condition = adapter.batch_condition(target, shown, event_time, model.batch) -%}
   {%- set items = [] -%}
   {%- for column in stored -%}
-    {%- do items.append(column.quoted if column.name | lower in written else 'null') -%}
+    {%- if column.name | lower == event_time | lower -%}
+      {%- do items.append(adapter.time_in_batch(target, column.name, condition)) -%}
+    {%- else -%}
+      {%- do items.append(column.quoted if column.name | lower in written else 'null') -%}
+    {%- endif -%}
   {%- endfor -%}
     insert into {{ target }}
-    replace where {{ adapter.batch_condition(target, stored, config.get('event_time'), model.batch) }}
+    replace where {{ condition }}
     select {{ items | join(', ') }} from {{ source }}
 {%- endmacro %}
 
