@@ -11,7 +11,7 @@ from integration.support.lake import LakeProject
 VIEWS = {
     "plain_rows": "select d, v from orders",
     "shown_by_its_select": "select d, v from orders",
-    "through_a_name": "select d, v from v_orders tablesample (100 percent)",
+    "through_a_view": "select d, v from v_orders",
     "above": "select d, sum(v) as v from {{ ref('shown_by_its_select') }} group by d",
 }
 

@@ -28,9 +28,9 @@ def _written(sql: str, folder: Path) -> str:
     [
         ("select k from t", "select k from `lake`.`ns`.`t`"),
         ("select t.k from t join other.t as o on t.k = o.k", None),
-        ("select k from v", "select k from `lake`.`ns`.`v`"),
+        ("select k from v", "select k from v"),
         ("select k from t version as of 3", "select k from `lake`.`ns`.`t` version as of 3"),
-        ("select k from v tablesample (5 rows)", "select k from `lake`.`ns`.`v` tablesample (5 rows)"),
+        ("select k from t tablesample (5 rows)", "select k from `lake`.`ns`.`t` tablesample (5 rows)"),
         ("with t as (select 1 as k) select k from t", "with t as (select 1 as k) select k from t"),
         ("select k from `odd name`", "select k from `lake`.`ns`.`odd name`"),
         ("select k from lake.ns.t", "select k from lake.ns.t"),

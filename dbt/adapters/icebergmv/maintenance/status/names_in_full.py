@@ -16,17 +16,17 @@ _SESSION_CATALOG = "spark_catalog"
 
 
 def names_in_full(sql: str, default_namespace: str, bases: BaseTables) -> str:
-    """Return a SELECT with three parts in the name of each table and view that the catalog has.
+    """Return a SELECT with three parts in the name of each table and materialized view that the catalog has.
 
-    Any other name stays: a temporary view, or a table of another catalog, which only Spark can look up.
+    Any other name stays: a table of another catalog, which only Spark can look up, and that of a plain view, for which
+    Spark may read a temporary one.
     """
     query = parse_query(sql)
     if query is None:
         return sql
     written = [r for r in find_references(query, default_namespace).tables if _lacks_catalog(r, bases)]
     found = {reference: bases.of(reference) for reference in written}
-    is_there = {r: base for r, base in found.items() if base.source is not None or base.view is not None}
-    return splice(sql, {reference: qualified(*base.name) for reference, base in is_there.items()})
+    return splice(sql, {r: qualified(*base.name) for r, base in found.items() if base.source is not None})
 
 
 def _lacks_catalog(reference: TableReference, bases: BaseTables) -> bool:
