@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from integration.support.lake import LakeProject
+from tests.support.shares import one_of
 
 LOOKING = ("use_stitching", "use_view_query", "fail")
 OTHER: list[dict[str, Any]] = [
@@ -16,7 +17,7 @@ OTHER: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("other", OTHER, ids=["prefix", "schema", "layout"])
+@pytest.mark.parametrize("other", one_of(3, OTHER), ids=["prefix", "schema", "layout"])
 def test_views_above_read_the_former_table_until_they_are_run(lake: LakeProject, other: dict[str, Any]) -> None:
     end = "_".join(other)
     base, low, up = f"lake.{lake.schema}.base_{end}", f"low_{end}", f"up_{end}"
