@@ -58,7 +58,14 @@ class References:
 
 
 def find_references(query: exp.Expr, default_namespace: str) -> References:
-    """Return the tables that the parsed query reads, leaving out names of CTEs.
+    """Return the tables that the parsed query reads, as `find_names`, with what it may compare of them."""
+    found = find_names(query, default_namespace)
+    compared = _compared(query, found.tables)
+    return replace(found, tables=tuple(replace(reference, compared=compared) for reference in found.tables))
+
+
+def find_names(query: exp.Expr, default_namespace: str) -> References:
+    """Return which tables the parsed query names, leaving out names of CTEs; none of them is to be read by it.
 
     Every exp.Table that is a reference gets its index in `meta[REFERENCE_INDEX]`, for the tracking rules; every name of
     a CTE but the first one gets a number of its own in `meta[CTE_USE]`.
@@ -99,8 +106,7 @@ def find_references(query: exp.Expr, default_namespace: str) -> References:
                 pinned=version is not None,
             )
         )
-    compared = _compared(query, found)
-    return References(tuple(replace(reference, compared=compared) for reference in found), opaque)
+    return References(tuple(found), opaque)
 
 
 def _compared(query: exp.Expr, found: Sequence[TableReference]) -> frozenset[str] | None:

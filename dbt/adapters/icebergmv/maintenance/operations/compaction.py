@@ -13,7 +13,7 @@ from itertools import takewhile
 
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
 from dbt.adapters.icebergmv.maintenance.definition.parsing import parse_query
-from dbt.adapters.icebergmv.maintenance.definition.table_references import find_references
+from dbt.adapters.icebergmv.maintenance.definition.table_references import find_names
 from dbt.adapters.icebergmv.maintenance.errors import MaintenanceError, RefreshConflict, SparkLost, first_line
 from dbt.adapters.icebergmv.maintenance.lake import Lake
 from dbt.adapters.icebergmv.maintenance.operations.kept_rows import KeptRows, kept_rows
@@ -135,7 +135,7 @@ def _has_short_names(sql: str) -> bool:
     query = parse_query(sql)
     if query is None:
         return True
-    references = find_references(query, "")
+    references = find_names(query, "")
     return references.opaque is not None or not all(r.catalog and r.namespace for r in references.tables)
 
 

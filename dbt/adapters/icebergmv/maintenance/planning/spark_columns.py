@@ -62,14 +62,17 @@ def columns_of_definition(lake: Lake, inspection: Inspection) -> Columns | None:
     definition = inspection.definition
     if not inspection.views and not definition.keys:
         return _described(lake, inspection)
-    request = inspection.request
-    sql = names_in_full(request.sql, request.default_namespace, inspection.bases)
-    written = describe(lake, sql) if inspection.views else None
+    written = describe(lake, _as_written(inspection)) if inspection.views else None
     # Spark may reject the SQL of a view in this place, or a key, although the SELECT itself is right.
     found = unless_refused(lambda: _described(lake, inspection))
     if found is None or len(found.hidden) < len(definition.keys):
         return None
     return found if written in (None, found.output) else None
+
+
+def _as_written(inspection: Inspection) -> str:
+    request = inspection.request
+    return names_in_full(request.sql, request.default_namespace, inspection.bases)
 
 
 def _described(lake: Lake, inspection: Inspection) -> Columns:

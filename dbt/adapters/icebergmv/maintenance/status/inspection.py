@@ -28,7 +28,7 @@ from dbt.adapters.icebergmv.maintenance.status.analysis import Analysis, KeyChoi
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
 from dbt.adapters.icebergmv.maintenance.status.clock import clock_of, utc_now
 from dbt.adapters.icebergmv.maintenance.status.clustering import parse_cluster_by
-from dbt.adapters.icebergmv.maintenance.status.names_in_full import names_in_full
+from dbt.adapters.icebergmv.maintenance.status.names_in_full import name_in_full, names_in_full
 from dbt.adapters.icebergmv.maintenance.status.pinned_view import is_published
 from dbt.adapters.icebergmv.maintenance.status.read_otherwise import restated
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import (
@@ -211,8 +211,11 @@ def _inspect(catalog: CatalogReader, request: RefreshRequest, text: _Text) -> In
     view = found_view(catalog, request.view)
     state = state_of(view, request)
     storage = _storage(catalog, view, request)
-    sql = names_in_full(request.sql, request.default_namespace, bases)
-    expanded = expand(sql, request.default_namespace, bases, utc) if text.expand_views else ExpandedSql(sql)
+    if text.expand_views:
+        in_full = partial(name_in_full, bases=bases)
+        expanded = expand(request.sql, request.default_namespace, bases, utc, in_full)
+    else:
+        expanded = ExpandedSql(names_in_full(request.sql, request.default_namespace, bases))
     clock = clock_of(request.config.settings, moment)
     kept = state if storage is not None and _is_kept(request, state) else None
     tie_breakers = None if kept is None or text.keys != "stored" else kept.tie_breakers

@@ -7,7 +7,7 @@ would read a bare name as another table than the one that was looked at.
 from __future__ import annotations
 
 from dbt.adapters.icebergmv.maintenance.definition.parsing import parse_query
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, find_references
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, find_names
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import splice
 from dbt.adapters.icebergmv.maintenance.sql.rendering import qualified
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
@@ -24,11 +24,18 @@ def names_in_full(sql: str, default_namespace: str, bases: BaseTables) -> str:
     query = parse_query(sql)
     if query is None:
         return sql
-    written = [r for r in find_references(query, default_namespace).tables if _lacks_catalog(r, bases)]
-    found = {reference: bases.of(reference) for reference in written}
-    return splice(sql, {r: qualified(*base.name) for r, base in found.items() if base.source is not None})
+    written = find_names(query, default_namespace).tables
+    return splice(sql, {r: name for r in written if (name := name_in_full(r, bases)) is not None})
 
 
-def _lacks_catalog(reference: TableReference, bases: BaseTables) -> bool:
-    # The first of two parts may be a catalog.
-    return reference.catalog is None and reference.namespace not in (bases.catalog_name, _SESSION_CATALOG)
+def name_in_full(reference: TableReference, bases: BaseTables) -> str | None:
+    """Return what a name is written as; None where it stays."""
+    if reference.catalog is not None or may_be_catalog(reference.namespace, bases):
+        return None
+    base = bases.of(reference)
+    return None if base.source is None else qualified(*base.name)
+
+
+def may_be_catalog(name: str, bases: BaseTables) -> bool:
+    """Return whether the first of two parts of a name is one of the catalogs that are known here."""
+    return name in (bases.catalog_name, _SESSION_CATALOG)

@@ -7,7 +7,7 @@ look elsewhere, so they are written in full before anything else is done with th
 from __future__ import annotations
 
 from dbt.adapters.icebergmv.maintenance.definition.parsing import parse_query
-from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, find_references
+from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference, find_names
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import splice
 from dbt.adapters.icebergmv.maintenance.errors import NotReadable
 from dbt.adapters.icebergmv.maintenance.sql.names import TableName
@@ -26,7 +26,7 @@ def definition_in_full(state: ViewState, catalog: str) -> str:
     query = parse_query(state.definition)
     if query is None:
         raise NotReadable("its SELECT cannot be analysed, so its tables are not known. Query the view itself.")
-    references = find_references(query, "")
+    references = find_names(query, "")
     if references.opaque is not None:
         raise NotReadable(f"{references.opaque}, so its tables are not all known. Query the view itself.")
     read = {b.name for b in state.base_tables} | {v.name for v in state.views}

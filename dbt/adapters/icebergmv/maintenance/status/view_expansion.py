@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -32,7 +32,7 @@ from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import
 from dbt.adapters.icebergmv.maintenance.definition.table_references import (
     REFERENCE_INDEX,
     TableReference,
-    find_references,
+    find_names,
 )
 from dbt.adapters.icebergmv.maintenance.definition.text_edits import splice
 from dbt.adapters.icebergmv.maintenance.definition.user_functions import unknown_function
@@ -40,6 +40,7 @@ from dbt.adapters.icebergmv.maintenance.sql.names import TableName, show
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier, qualified
 from dbt.adapters.icebergmv.maintenance.sql.type_checks import all_or_error, keeps_its_value
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables
+from dbt.adapters.icebergmv.maintenance.status.names_in_full import may_be_catalog
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import ExpandedView, ViewState
 
 DEPTH_LIMIT = 16
@@ -47,7 +48,6 @@ _OTHER_TYPES = "A value of {} does not fit into the type that the view was made 
 SIZE_LIMIT = 50_000
 """Characters of an expanded view: two views that read each other's base twice double the text at every level."""
 _QUERY_COLUMNS = "spark.query-column-names"
-_SESSION_CATALOG = "spark_catalog"
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,18 @@ class _Expansion:
     done: dict[TableName, _Subquery | _StaysAName] = field(default_factory=dict)
 
 
-def expand(sql: str, default_namespace: str, bases: BaseTables, session_is_utc: bool) -> ExpandedSql:
+def expand(
+    sql: str,
+    default_namespace: str,
+    bases: BaseTables,
+    session_is_utc: bool,
+    name_of: Callable[[TableReference], str | None] = lambda _: None,
+) -> ExpandedSql:
     """Return the SQL with every plain view of the catalog replaced by its own SQL, down to tables.
 
     Names without a namespace are those of `default_namespace`. A view that must stay a name is noted in `bases`, with
-    the reason. SQL that the parser does not understand is returned as it is.
+    the reason; `name_of` gives what such names, and those of tables, are written as (None: they stay). SQL that the
+    parser does not understand is returned as it is.
     """
     query = parse_query(sql)
     if query is None:
@@ -91,11 +98,13 @@ def expand(sql: str, default_namespace: str, bases: BaseTables, session_is_utc: 
     expansion = _Expansion(bases, session_is_utc)
     replacements: dict[TableReference, str] = {}
     found: dict[TableName, ViewInfo] = {}
-    for reference in find_references(query, default_namespace).tables:
+    for reference in find_names(query, default_namespace).tables:
         inner = _in_place_of(reference, query, expansion, ())
         if inner is not None:
             replacements[reference] = reference.named(inner.text)
             found.update(inner.views)
+        elif (name := name_of(reference)) is not None:
+            replacements[reference] = name
     views = [ExpandedView(n, v.uuid, v.version_id, hash_of_view(v)) for n, v in sorted(found.items())]
     return ExpandedSql(splice(sql, replacements), tuple(views))
 
@@ -174,7 +183,7 @@ def _subquery(name: TableName, view: ViewInfo, expansion: _Expansion, path: tupl
         raise _StaysAName(function)
     replacements: dict[TableReference, str] = {}
     found = {name: view}
-    references = find_references(query, "")
+    references = find_names(query, "")
     if references.opaque is not None:
         raise _StaysAName(references.opaque)
     for written in references.tables:
@@ -205,7 +214,7 @@ def _in_namespace_of(view: ViewInfo, written: TableReference, bases: BaseTables)
     if written.namespace and written.catalog is None:
         # The first of two parts is a catalog if there is one of that name, and only Spark knows all catalogs.
         base = bases.of(meant)
-        if (base.source is None and base.view is None) or written.namespace in (bases.catalog_name, _SESSION_CATALOG):
+        if (base.source is None and base.view is None) or may_be_catalog(written.namespace, bases):
             raise _StaysAName(f"its SQL reads {written.namespace}.{written.name}, whose catalog is not known")
     return meant
 
@@ -248,7 +257,7 @@ def _columns_of(
     if _names_with_schema(query):
         # A table that is read for another one bears an alias, which such a name does not reach.
         raise _StaysAName("its SQL names columns with a schema")
-    references = find_references(query, "").tables
+    references = find_names(query, "").tables
     below = {r.index: expansion.bases.columns_of(r) for r in references}
     known = Known(columns=below, session_is_utc=expansion.session_is_utc)
     columns = track(query, scope_of(ParsedSql(sql, query, tokens_of(sql) or ()), known)).columns
