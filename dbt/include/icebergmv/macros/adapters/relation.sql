@@ -33,6 +33,25 @@
 {%- endmacro %}
 
 
+{# Make a table of a SELECT, in place of what had its name (none: nothing had). #}
+{% macro icebergmv_build_table(existing, relation, sql) -%}
+  {#- A contract that the SELECT breaks is an error of this macro: before anything is dropped. -#}
+  {%- set made = create_table_as(False, relation, sql) -%}
+  {%- set staged = none -%}
+  {%- if existing is not none and existing.is_materialized_view -%}
+    {%- set staged = icebergmv_stage(relation, sql) -%}
+    {%- set made = create_table_as(False, relation, 'select * from ' ~ staged) -%}
+    {%- do adapter.drop_relation(existing) -%}
+  {%- elif existing is not none and not existing.is_table -%}
+    {%- do icebergmv_make_way(existing, sql) -%}
+  {%- endif -%}
+  {%- call statement('main') -%}
+    {{ made }}
+  {%- endcall -%}
+  {%- do icebergmv_unstage(staged) -%}
+{%- endmacro %}
+
+
 {#
   Compute the rows of a table under another name, before a materialized view of its own name is dropped with its stored
   rows: these are not lost to a SELECT that fails when it runs. The rows are copied then: a table that is renamed would

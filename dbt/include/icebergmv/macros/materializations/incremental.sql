@@ -42,20 +42,7 @@
       {%- set shown = get_column_schema_from_query(adapter.without_semicolon(compiled_code)) -%}
       {%- do adapter.batch_condition(target_relation, shown, config.get('event_time'), model.batch) -%}
     {%- endif -%}
-    {#- A contract that the SELECT breaks is an error of this macro: before anything is dropped. -#}
-    {%- set made = create_table_as(False, target_relation, compiled_code) -%}
-    {%- set staged = none -%}
-    {%- if existing_relation is not none and existing_relation.is_materialized_view -%}
-      {%- set staged = icebergmv_stage(target_relation, compiled_code) -%}
-      {%- set made = create_table_as(False, target_relation, 'select * from ' ~ staged) -%}
-      {%- do adapter.drop_relation(existing_relation) -%}
-    {%- elif existing_relation is not none and not existing_relation.is_table -%}
-      {%- do icebergmv_make_way(existing_relation, compiled_code) -%}
-    {%- endif -%}
-    {%- call statement('main') -%}
-      {{ made }}
-    {%- endcall -%}
-    {%- do icebergmv_unstage(staged) -%}
+    {%- do icebergmv_build_table(existing_relation, target_relation, compiled_code) -%}
   {%- else -%}
     {%- if not is_python -%}
       {%- call statement('create_tmp_relation') -%}

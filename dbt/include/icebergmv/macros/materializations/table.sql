@@ -15,21 +15,7 @@
     {%- set compiled_code = 'select * from ' ~ temporary -%}
   {%- endif -%}
 
-  {#- A contract that the SELECT breaks is an error of this macro: before anything is dropped. -#}
-  {%- set made = create_table_as(False, target_relation, compiled_code) -%}
-  {%- set staged = none -%}
-  {%- if existing_relation is not none and existing_relation.is_materialized_view -%}
-    {%- set staged = icebergmv_stage(target_relation, compiled_code) -%}
-    {%- set made = create_table_as(False, target_relation, 'select * from ' ~ staged) -%}
-    {%- do adapter.drop_relation(existing_relation) -%}
-  {%- elif existing_relation is not none and not existing_relation.is_table -%}
-    {%- do icebergmv_make_way(existing_relation, compiled_code) -%}
-  {%- endif -%}
-
-  {%- call statement('main') -%}
-    {{ made }}
-  {%- endcall -%}
-  {%- do icebergmv_unstage(staged) -%}
+  {%- do icebergmv_build_table(existing_relation, target_relation, compiled_code) -%}
   {%- if existing_relation is not none -%}
     {%- do icebergmv_forget_view(target_relation) -%}
   {%- endif -%}
