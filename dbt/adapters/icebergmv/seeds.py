@@ -23,7 +23,11 @@ from dbt.adapters.icebergmv.maintenance.catalog.append_window import operation
 from dbt.adapters.icebergmv.maintenance.catalog.table_changes import ancestry
 from dbt.adapters.icebergmv.maintenance.status.column_shapes import shape
 from dbt.adapters.icebergmv.maintenance.status.recorded_state import PREFIX
-from dbt.adapters.icebergmv.maintenance.status.session_settings import meaning_settings, rows_go_aside
+from dbt.adapters.icebergmv.maintenance.status.session_settings import (
+    lets_rows_aside,
+    meaning_settings,
+    rows_go_aside,
+)
 from dbt.adapters.icebergmv.spark.seed_values import literal
 
 if TYPE_CHECKING:
@@ -226,9 +230,7 @@ class SeedMixin(metaclass=AdapterMeta):
             return {}
         found = properties_after(table, load, invocation)
         made = {} if is_made_with(table, load.clauses) else clauses_property(load)
-        if not (found or made):
-            return {}
-        if self._is_aside(table):
+        if not (found or made) or self._is_aside(table):
             return {}
         return {**made, **(found or {})} if meaning_settings(self._session_settings()) == load.settings else made
 
@@ -240,8 +242,7 @@ class SeedMixin(metaclass=AdapterMeta):
 
     def _is_aside(self, table: Table) -> bool:
         """Return whether the session writes to another branch of a table than main, and reads it."""
-        may_be = table.properties.get("write.wap.enabled", "").lower() == "true"
-        return may_be and rows_go_aside(self._session_settings()) is not None
+        return lets_rows_aside(table.properties) and rows_go_aside(self._session_settings()) is not None
 
     def _session_settings(self) -> dict[str, str]:
         _, rows = self.execute("set", fetch=True)

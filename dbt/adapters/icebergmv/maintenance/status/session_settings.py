@@ -93,6 +93,11 @@ def check_session(lake: Lake, settings: Mapping[str, str]) -> None:
             )
 
 
+def lets_rows_aside(properties: Mapping[str, str]) -> bool:
+    """Return whether a session may write the rows of a table with such properties elsewhere than to main."""
+    return properties.get("write.wap.enabled", "false").lower() == "true"
+
+
 def rows_go_aside(settings: Mapping[str, str]) -> str | None:
     """Return the setting by which rows of some tables are written elsewhere than to the main branch, or None."""
     return next((key for key in ("spark.wap.id", "spark.wap.branch") if settings.get(key)), None)
@@ -103,7 +108,7 @@ def refuse_rows_aside(lake: Lake, *properties: Mapping[str, str]) -> None:
 
     Its main branch would have no rows then. Raises InvalidConfig.
     """
-    if all(found.get("write.wap.enabled", "false").lower() != "true" for found in properties):
+    if not any(map(lets_rows_aside, properties)):
         return
     session = _session(lake)
     setting = rows_go_aside(session)
