@@ -17,14 +17,21 @@ OTHER: list[dict[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("other", one_of(3, OTHER), ids=["prefix", "schema", "layout"])
-def test_views_above_read_the_former_table_until_they_are_run(lake: LakeProject, other: dict[str, Any]) -> None:
-    end = "_".join(other)
-    base, low, up = f"lake.{lake.schema}.base_{end}", f"low_{end}", f"up_{end}"
+def modelled(lake: LakeProject, view: str) -> tuple[str, str]:
+    """Make a table and write the model of a view over it; return the table and the SELECT."""
+    base = f"lake.{lake.schema}.base_{view}"
     select = f"select d, sum(v) as v from {base} group by d"
     lake.sql(f"CREATE TABLE {base} (d int, v int) USING iceberg PARTITIONED BY (d)")
     lake.sql(f"INSERT INTO {base} VALUES (1, 1), (2, 2)")
-    lake.model(low, select)
+    lake.model(view, select)
+    return base, select
+
+
+@pytest.mark.parametrize("other", one_of(3, OTHER), ids=["prefix", "schema", "layout"])
+def test_views_above_read_the_former_table_until_they_are_run(lake: LakeProject, other: dict[str, Any]) -> None:
+    end = "_".join(other)
+    low, up = f"low_{end}", f"up_{end}"
+    _, select = modelled(lake, low)
     lake.model(up, f"select d, v from {{{{ ref('{low}') }}}}", stale_read_behavior="use_stitching")
     lake.model(f"{low}_daily", select)
     lake.run("--select", low, up, f"{low}_daily")
@@ -74,12 +81,8 @@ def assert_seen(lake: LakeProject, low: str, *above: str) -> None:
     "other", [OTHER[0], pytest.param(OTHER[1], marks=pytest.mark.long), OTHER[2]], ids=["prefix", "schema", "layout"]
 )
 def test_views_above_see_rows_that_came_with_another_storage(lake: LakeProject, other: dict[str, Any]) -> None:
-    end = "_".join(other)
-    base, low = f"lake.{lake.schema}.base_moved_{end}", f"moved_{end}"
-    select = f"select d, sum(v) as v from {base} group by d"
-    lake.sql(f"CREATE TABLE {base} (d int, v int) USING iceberg PARTITIONED BY (d)")
-    lake.sql(f"INSERT INTO {base} VALUES (1, 1), (2, 2)")
-    lake.model(low, select)
+    low = f"moved_{'_'.join(other)}"
+    base, select = modelled(lake, low)
     above = views_above(lake, low)
     built = lake.run("--select", low, *above)
     assert [built[name]["stale_read_behavior"] for name in above] == list(LOOKING)
@@ -92,12 +95,8 @@ def test_views_above_see_rows_that_came_with_another_storage(lake: LakeProject, 
 
 @pytest.mark.parametrize("other", [OTHER[0], pytest.param(OTHER[2], marks=pytest.mark.long)], ids=["prefix", "layout"])
 def test_views_above_see_a_view_in_place_of_one_that_was_renamed(lake: LakeProject, other: dict[str, Any]) -> None:
-    end = "_".join(other)
-    base, low = f"lake.{lake.schema}.base_renamed_{end}", f"renamed_{end}"
-    select = f"select d, max(v) as v from {base} group by d"
-    lake.sql(f"CREATE TABLE {base} (d int, v int) USING iceberg PARTITIONED BY (d)")
-    lake.sql(f"INSERT INTO {base} VALUES (1, 1), (2, 2)")
-    lake.model(low, select)
+    low = f"renamed_{'_'.join(other)}"
+    base, select = modelled(lake, low)
     above = views_above(lake, low)
     lake.run("--select", low, *above)
     lake.sql(f"ALTER VIEW {lake.view(low)} RENAME TO {lake.schema}.{low}_by_hand")
