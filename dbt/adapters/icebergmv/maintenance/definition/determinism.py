@@ -11,6 +11,7 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.definition.clock_texts import clock_text
 from dbt.adapters.icebergmv.maintenance.definition.name_scopes import NameScopes
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
@@ -19,8 +20,6 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import METAD
 from dbt.adapters.icebergmv.maintenance.definition.times_of_day import time_of_today
 from dbt.adapters.icebergmv.maintenance.definition.user_functions import unknown_function
 
-# Cast to a date or a timestamp, also by comparison, these texts are clocks; a zone may follow.
-_CLOCK_TEXT = re.compile(r"\s*(now|today|yesterday|tomorrow)(\s+\S+)?\s*$", re.IGNORECASE)
 _GENERATED_COLUMNS = frozenset(["col", "pos", "key", "value", "id"])
 _GENERATED = re.compile(r"col\d+$")
 
@@ -43,11 +42,6 @@ _PARSED = frozenset(
 """The functions, of whatever database, that have a node of their own in the tree."""
 
 
-def may_be_clock(text: str) -> bool:
-    """Return whether a constant text is the date or the time of the query where it is taken for one."""
-    return _CLOCK_TEXT.match(text) is not None
-
-
 def volatility(
     nodes: Nodes,
     tokens: Sequence[Token],
@@ -64,10 +58,11 @@ def volatility(
         if function.volatile or (called_empty and function.volatile_without_arguments):
             return f"{name}() gives a new value at every run"
     for token in tokens:
-        if token.token_type in (TokenType.STRING, TokenType.RAW_STRING) and may_be_clock(token.text):
-            return f"'{token.text}' may be read as a date, which gives a new value at every run"
         if "${" in token.text:
             return "it uses a ${...} variable, whose value may change"
+    clock = clock_text(nodes, tokens, tables.values())
+    if clock is not None:
+        return f"'{clock}' may be read as a date, which gives a new value at every run"
     metadata = _metadata_column(nodes, tables)
     if metadata is not None:
         return f"the metadata column {metadata} changes when files are rewritten"
