@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -20,6 +21,10 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import METAD
 from dbt.adapters.icebergmv.maintenance.definition.times_of_day import time_of_today
 from dbt.adapters.icebergmv.maintenance.definition.user_functions import unknown_function
 
+NO_COLUMN = "is no column of a table that it reads"
+"""Is in the reason of a SELECT that Spark refuses, but for one that reads a variable of the session."""
+
+_NEAR = 0.75
 _GENERATED_COLUMNS = frozenset(["col", "pos", "key", "value", "id"])
 _GENERATED = re.compile(r"col\d+$")
 
@@ -142,9 +147,16 @@ def _variable(nodes: Nodes, scopes: NameScopes, tables: Collection[tuple[ColumnI
             continue
         is_nowhere = offered is not None and _is_nowhere(column, offered)
         if is_nowhere or not scopes.may_be_column(column):
-            name = column.sql(dialect=DIALECT)
-            return f"{name} is no column of a table that it reads: a misspelling, or a variable, which may change"
+            name = f"{column.sql(dialect=DIALECT)}{_nearly(column.name, tables)}"
+            return f"{name} {NO_COLUMN}: a misspelling, or a variable, which may change"
     return None
+
+
+def _nearly(name: str, tables: Iterable[tuple[ColumnInfo, ...] | None]) -> str:
+    """Return words that say which column of a table is written nearly as a name; none where there is no such."""
+    columns = {c.name.lower(): c.name for table in tables for c in table or ()}
+    near = difflib.get_close_matches(name.lower(), columns, n=1, cutoff=_NEAR)
+    return f", which is nearly {columns[near[0]]}," if near else ""
 
 
 def _offered_anywhere(nodes: Nodes, tables: Iterable[tuple[ColumnInfo, ...] | None]) -> set[str]:

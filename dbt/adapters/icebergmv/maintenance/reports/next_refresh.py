@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from dbt.adapters.icebergmv.maintenance.definition.determinism import NO_COLUMN
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, RefreshRefused
 from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, kinds_of
 from dbt.adapters.icebergmv.maintenance.planning.foreseen import foresee
@@ -23,6 +24,7 @@ RefreshKind: TypeAlias = Literal["none", "append", "overwrite", "merge", "full",
 MAY_BE_REFUSED = "refresh_policy is incremental_strict, and a full refresh may be the only right one"
 _NOT_ON_RUN = "refresh_on_run is false"
 _SPARK_READS_IT = "whether Spark accepts its SQL, which cannot be analysed here"
+_MISSPELT = "whether Spark accepts its SQL, in which {}"
 _CONTRACT = "whether its SELECT has the columns that its contract declares, as the view has others"
 _CONTRACT_IS_BROKEN = "its contract declares other columns than the view has"
 _SAME_SELECT = "whether its SELECT is that of its last run, because it asks Spark while it is compiled"
@@ -107,14 +109,17 @@ def _next(view: Inspection, forecast: Forecast) -> NextRefresh:
     if not forecast.questions:
         size = 0 if isinstance(plan, NoOp) else bytes_of(view, plan)
         unread = (_SPARK_READS_IT,) if view.definition.columns is None and not view.definition.references else ()
+        kinds: tuple[RefreshKind, ...] = forecast.kinds
+        if NO_COLUMN in (view.definition.always_full or "") and isinstance(plan, Full):
+            unread, kinds = (_MISSPELT.format(view.definition.always_full),), ("error", *kinds)
         altered = view.changes.alter if isinstance(plan, NoOp) else ()
         reason = "; ".join((plan.reason, *_in_one(altered)))
-        return NextRefresh(forecast.kinds, reason, unread, size, if_more_changes=more, keeps_columns=keeps_columns)
+        return NextRefresh(kinds, reason, unread, size, if_more_changes=more, keeps_columns=keeps_columns)
     sizes = [bytes_of(view, some) for some in (plan, Full("")) if not isinstance(some, NoOp)]
     known = [size for size in sizes if size is not None]
     most = max(known) if len(known) == len(sizes) else None
     refusal = _refusal(view) if "full" in forecast.kinds else None
-    kinds: tuple[RefreshKind, ...] = forecast.kinds
+    kinds = forecast.kinds
     if refusal is not None:
         kinds = (*(kind for kind in kinds if kind != "full"), "error")
     return NextRefresh(
