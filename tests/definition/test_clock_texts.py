@@ -134,6 +134,7 @@ def test_a_text_that_meets_a_date_or_what_is_not_known_may_be_the_clock(item: st
             "SELECT id, {} AS s FROM tasks UNION (SELECT id, 'x' FROM tasks EXCEPT SELECT id, 'now' FROM tasks)",
             ("status", "day"),
         ),
+        ("SELECT id, 'today' AS s FROM tasks UNION ALL {} SELECT id, status AS s FROM tasks", ("", "BY NAME")),
         ("WITH q AS (SELECT id, 'today' AS s FROM tasks) SELECT id FROM q WHERE s = {}", ("'x'", "DATE '2024-01-01'")),
         ("SELECT id, 'today' AS s, {} AS x FROM tasks", ("upper(s)", "CAST(s AS date)")),
         ("SELECT a.id FROM tasks a JOIN others b ON {} = 'today'", ("b.kind", "b.status")),

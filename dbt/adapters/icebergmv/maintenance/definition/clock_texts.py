@@ -130,14 +130,15 @@ def _beside(item: exp.Expr, select: exp.Select) -> list[exp.Expr] | None:
     lists = list(_lists(_whole(select)))
     if len(lists) == 1:
         return [item]
-    sizes = {len(values) for values in lists}
-    if len(sizes) > 1 or any(value.is_star for values in lists for value in values):
+    are_as_long = all(len(values) == len(select.expressions) for values in lists)
+    if not are_as_long or any(value.is_star for values in lists for value in values):
         return None
     place = next(i for i, value in enumerate(select.expressions) if value is item)
     return [values[place] for values in lists]
 
 
 def _lists(query: exp.Expr) -> Iterator[list[exp.Expr]]:
+    """Yield the lists of all branches of a query; an empty one where places mean nothing."""
     match query:
         case exp.SetOperation():
             for branch in (query.left, query.right):
