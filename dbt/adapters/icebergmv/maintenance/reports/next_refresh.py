@@ -24,7 +24,6 @@ RefreshKind: TypeAlias = Literal["none", "append", "overwrite", "merge", "full",
 MAY_BE_REFUSED = "refresh_policy is incremental_strict, and a full refresh may be the only right one"
 _NOT_ON_RUN = "refresh_on_run is false"
 _SPARK_READS_IT = "whether Spark accepts its SQL, which cannot be analysed here"
-_MISSPELT = "whether Spark accepts its SQL, in which {}"
 _CONTRACT = "whether its SELECT has the columns that its contract declares, as the view has others"
 _CONTRACT_IS_BROKEN = "its contract declares other columns than the view has"
 _SAME_SELECT = "whether its SELECT is that of its last run, because it asks Spark while it is compiled"
@@ -110,8 +109,9 @@ def _next(view: Inspection, forecast: Forecast) -> NextRefresh:
         size = 0 if isinstance(plan, NoOp) else bytes_of(view, plan)
         unread = (_SPARK_READS_IT,) if view.definition.columns is None and not view.definition.references else ()
         kinds: tuple[RefreshKind, ...] = forecast.kinds
-        if NO_COLUMN in (view.definition.always_full or "") and isinstance(plan, Full):
-            unread, kinds = (_MISSPELT.format(view.definition.always_full),), ("error", *kinds)
+        name, no_column, _ = (view.definition.always_full or "").partition(NO_COLUMN)
+        if no_column and isinstance(plan, Full):
+            unread, kinds = (f"whether Spark accepts {name.rstrip(', ')}",), ("error", *kinds)
         altered = view.changes.alter if isinstance(plan, NoOp) else ()
         reason = "; ".join((plan.reason, *_in_one(altered)))
         return NextRefresh(kinds, reason, unread, size, if_more_changes=more, keeps_columns=keeps_columns)
