@@ -84,8 +84,8 @@ def test_what_is_a_column(sql: str) -> None:
 def test_a_column_that_is_written_nearly_so_is_named() -> None:
     found = analysed("SELECT x.regoin FROM t x").always_full
     assert found == (
-        "x.regoin, which is nearly region, is no column of a table that it reads: "
-        "a misspelling, or a variable, which may change"
+        "x.regoin is no column of a table that it reads: "
+        "a misspelling, or a variable, which may change (is region meant?)"
     )
 
 

@@ -147,8 +147,8 @@ def _variable(nodes: Nodes, scopes: NameScopes, tables: Collection[tuple[ColumnI
             continue
         is_nowhere = offered is not None and _is_nowhere(column, offered)
         if is_nowhere or not scopes.may_be_column(column):
-            name = f"{column.sql(dialect=DIALECT)}{_nearly(column.name, tables)}"
-            return f"{name} {NO_COLUMN}: a misspelling, or a variable, which may change"
+            name = column.sql(dialect=DIALECT)
+            return f"{name} {NO_COLUMN}: a misspelling, or a variable, which may change{_nearly(column.name, tables)}"
     return None
 
 
@@ -156,7 +156,7 @@ def _nearly(name: str, tables: Iterable[tuple[ColumnInfo, ...] | None]) -> str:
     """Return words that say which column of a table is written nearly as a name; none where there is no such."""
     columns = {c.name.lower(): c.name for table in tables for c in table or ()}
     near = difflib.get_close_matches(name.lower(), columns, n=1, cutoff=_NEAR)
-    return f", which is nearly {columns[near[0]]}," if near else ""
+    return f" (is {columns[near[0]]} meant?)" if near else ""
 
 
 def _offered_anywhere(nodes: Nodes, tables: Iterable[tuple[ColumnInfo, ...] | None]) -> set[str]:

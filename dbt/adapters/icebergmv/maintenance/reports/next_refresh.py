@@ -111,7 +111,7 @@ def _next(view: Inspection, forecast: Forecast) -> NextRefresh:
         kinds: tuple[RefreshKind, ...] = forecast.kinds
         name, no_column, _ = (view.definition.always_full or "").partition(NO_COLUMN)
         if no_column and isinstance(plan, Full):
-            unread, kinds = (f"whether Spark accepts {name.rstrip(', ')}",), ("error", *kinds)
+            unread, kinds = (f"whether Spark accepts {name.rstrip()}",), ("error", *kinds)
         altered = view.changes.alter if isinstance(plan, NoOp) else ()
         reason = "; ".join((plan.reason, *_in_one(altered)))
         return NextRefresh(kinds, reason, unread, size, if_more_changes=more, keeps_columns=keeps_columns)
