@@ -8,13 +8,13 @@ from dataclasses import fields
 import pytest
 from dbt.adapters.contracts.relation import RelationConfig
 from dbt.adapters.spark.impl import SparkConfig
-from dbt_common.events.base_types import EventMsg
-from dbt_common.events.event_manager_client import add_callback_to_manager, get_event_manager
+from dbt_common.events.event_manager_client import get_event_manager
 from dbt_common.exceptions import CompilationError, DbtRuntimeError
 
 from dbt.adapters.icebergmv.impl import IcebergMVConfig
 from dbt.adapters.icebergmv.view_settings import CHECKS, OF_OTHERS, check_settings
 from tests.support.view_models import OURS, model
+from tests.support.warned import warned
 
 WITHOUT_CHECK = {"storage_schema", "storage_table_prefix", "view_dialects"}
 """Any text will do, or the refresh itself says what it allows."""
@@ -22,17 +22,8 @@ WITHOUT_CHECK = {"storage_schema", "storage_table_prefix", "view_dialects"}
 
 def warnings_of(*models: RelationConfig) -> list[str]:
     """Return what the check warns of."""
-    found: list[str] = []
-
-    def note(event: EventMsg) -> None:
-        if event.info.level == "warn":
-            found.append(event.data.base_msg)
-
-    add_callback_to_manager(note)
-    try:
+    with warned() as found:
         check_settings(models, OURS)
-    finally:
-        get_event_manager().callbacks.remove(note)
     return found
 
 
@@ -90,6 +81,8 @@ def test_every_setting_of_ours_is_checked() -> None:
         ("definition_below_row", "definition_below_rows"),
         ("tbl_properties", "tblproperties"),
         ("storage_prefix", "storage_table_prefix"),
+        ("partition_bys", "partition_by"),
+        ("on_config_change", "on_configuration_change"),
     ],
 )
 def test_a_misspelt_name_is_told_with_the_right_one(name: str, meant: str) -> None:

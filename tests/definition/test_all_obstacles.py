@@ -39,6 +39,10 @@ def found_in(sql: str) -> Obstacles:
         ),
         ("SELECT n FROM (SELECT count(*) AS n FROM t) ORDER BY n", (AGGREGATE, LIST)),
         ("SELECT u.v FROM u WHERE u.v > (SELECT max(v) FROM t)", (SUBQUERY,)),
+        (
+            "WITH a AS (SELECT count(*) AS n FROM t GROUP BY d) SELECT sum(n) OVER () AS s FROM a",
+            (WINDOW, f"{GROUP} (in the CTE a)"),
+        ),
     ],
 )
 def test_obstacles_of_a_table(sql: str, of_t: tuple[str, ...]) -> None:

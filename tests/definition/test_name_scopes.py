@@ -27,6 +27,15 @@ VARIABLES = [
     "SELECT t.d, t.v AS bound FROM t JOIN u ON u.w > bound",
     "SELECT v AS bound, (SELECT max(w) FROM u WHERE w < bound) AS m FROM t",
     "SELECT d FROM t WHERE v IN (SELECT w AS bound FROM u WHERE w < bound)",
+    "SELECT x.d, x.vv FROM t x",
+    "SELECT t.d, sum(t.vv) AS s FROM ns.t GROUP BY t.d",
+    "SELECT t.d FROM t JOIN u ON t.id = u.idd",
+    "SELECT t.d, u.region FROM t, u",
+    "WITH c AS (SELECT d, sum(v) AS total FROM t GROUP BY d) SELECT c.d, c.totl FROM c",
+    "WITH c(k) AS (SELECT d FROM t) SELECT c.d FROM c",
+    "SELECT q.v FROM (SELECT id, d FROM t) q",
+    "SELECT t.d, t.ss.d AS k FROM t",
+    "SELECT d FROM t WHERE EXISTS (SELECT 1 FROM u WHERE u.id = t.vv)",
 ]
 COLUMNS = [
     "SELECT d, v * 2 AS rate, rate + 1 AS more FROM t",
@@ -45,6 +54,20 @@ COLUMNS = [
     "SELECT d, max(v) AS top FROM t GROUP BY d ORDER BY top",
     "SELECT d, session_window.start AS s, count(*) AS n FROM t GROUP BY d, session_window(ts, '1 day')",
     "SELECT a FROM VALUES (1) AS x(a) JOIN t ON a = v",
+    "SELECT x.d, X.V, t.s.month AS m FROM t x JOIN t ON x.id = t.id",
+    "SELECT s.month AS m, s.d AS k FROM t",
+    "SELECT u.month AS m FROM (SELECT s AS u FROM t) u",
+    "SELECT ns.t.d, lake.ns.t.v FROM lake.ns.t",
+    "SELECT t.region FROM other.t",
+    "SELECT e.x FROM t LATERAL VIEW explode(xs) e AS x",
+    "SELECT e.col FROM t LATERAL VIEW explode(xs) e",
+    "SELECT z.m FROM t JOIN LATERAL (SELECT max(w) AS m FROM u WHERE u.id = t.v) z",
+    "SELECT j.d, j.w FROM (t a JOIN u b USING (id, d)) j",
+    "SELECT d FROM t x WHERE EXISTS (SELECT 1 FROM u WHERE u.id = x.v)",
+    "WITH c AS (SELECT max(v) FROM t) SELECT c.`max(v)` AS m FROM c",
+    "WITH c AS (SELECT d FROM t UNION ALL SELECT d FROM u) SELECT c.d FROM c",
+    "SELECT transform(array(s), e -> e.month) AS ms FROM t",
+    "SELECT d FROM t x WHERE EXISTS (SELECT 1 FROM u x WHERE x.region = 'a')",
 ]
 
 
@@ -56,6 +79,14 @@ def test_what_may_be_a_variable(sql: str) -> None:
 @pytest.mark.parametrize("sql", COLUMNS)
 def test_what_is_a_column(sql: str) -> None:
     assert analysed(sql).always_full is None
+
+
+def test_a_column_that_is_written_nearly_so_is_named() -> None:
+    found = analysed("SELECT x.regoin FROM t x").always_full
+    assert found == (
+        "x.regoin is no column of a table that it reads: "
+        "a misspelling, or a variable, which may change (is region meant?)"
+    )
 
 
 def test_expressions_that_read_themselves_or_one_another_often() -> None:

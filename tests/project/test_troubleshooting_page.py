@@ -23,9 +23,24 @@ FILES = sorted(FOLDER.rglob("*.py"))
 MACROS = sorted((Path(__file__).parents[2] / "dbt" / "include").rglob("*.sql"))
 PAGE = Path(__file__).parents[2] / "docs" / "troubleshooting.md"
 OF_DBT = {"DbtRuntimeError", "DbtDatabaseError"}
-WARNINGS = {"grants.py", "view_settings.py", "materialized_views.py", "maintenance/refresh/shortcomings.py"}
+WARNINGS = {
+    "grants.py",
+    "materialized_views.py",
+    "maintenance/refresh/shortcomings.py",
+    "view_settings.py",
+    "without_effect.py",
+}
 """Files whose functions give or return sentences that `warn` says."""
-SAYS = {"warn", "_full_refreshes", "_reads", "misspelt", "warn_of_grants", "leave_materialized_view", "refused_change"}
+SAYS = {
+    "_full_refreshes",
+    "_reads",
+    "leave_materialized_view",
+    "misspelt",
+    "refused_change",
+    "warn",
+    "warn_of_grants",
+    "without_effect",
+}
 CAUSES = {"maintenance/catalog/failures.py", "spark/errors.py"}
 """Files whose functions return the words of an error."""
 SHORTEST = 12

@@ -199,7 +199,8 @@ class IcebergMVAdapter(
         if command() in BUILDING_COMMANDS:
             warn_of_grants(nodes)
         if command() in VIEW_COMMANDS:
-            check_settings(nodes, (field.name for field in fields(IcebergMVConfig)))
+            ours = (field.name for field in fields(IcebergMVConfig))
+            check_settings(nodes, ours, getattr(self.config, "models", None))
         self._may_be_views = names_of_tables_to_open(nodes)
         super().set_relations_cache(nodes, clear, required_schemas)
 

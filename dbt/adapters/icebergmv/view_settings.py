@@ -35,6 +35,7 @@ from dbt.adapters.icebergmv.maintenance.status.view_config import (
 )
 from dbt.adapters.icebergmv.storage_names import taken_names
 from dbt.adapters.icebergmv.warning import several, warn
+from dbt.adapters.icebergmv.without_effect import WHY, names_in, of_others, without_effect
 
 MATERIALIZATION = "materialized_view"
 VIEW_COMMANDS = frozenset({"run", "build", "compile"})
@@ -59,24 +60,26 @@ OF_OTHERS = frozenset(
     {"partitions", "properties", "refresh_interval", "refresh_mode", "refresh_warehouse", "table_properties"}
 )
 """Settings of other adapters, which a project that has several targets may hold beside ours."""
-UNIQUE_KEY = "unique_key"
-"""A setting of incremental models, which decides there which rows stay."""
+DEFAULTS: Mapping[str, object] = {"on_configuration_change": "apply"}
+"""Settings of views that are dbt's own, with the values that dbt gives to every model."""
+MATERIALIZED = "materialized"
 NEAR = 0.8
 _OF_TABLES = {field.name for field in fields(SparkConfig)} - {"partition_by"}
 
 
-def check_settings(nodes: Iterable[RelationConfig], ours: Iterable[str]) -> None:
+def check_settings(nodes: Iterable[RelationConfig], ours: Iterable[str], models: object = None) -> None:
     """Warn of settings that have no effect, and refuse all values that are not allowed.
 
-    `ours` are the names of the adapter's own settings.
+    `ours` are the names of the adapter's own settings, `models` is that section of dbt_project.yml.
 
     Raises DbtRuntimeError.
     """
     nodes = list(nodes)
     views = views_of(nodes)
-    for words in [*misspelt(views, ours), *of_incremental_models(views)]:
-        warn(words)
     configured = [(view, _config(view)) for view in views]
+    ignored = without_effect([(view.name, config) for view, config in configured], _for_all_kinds(nodes, models))
+    for words in [*misspelt(nodes, ours), *ignored]:
+        warn(words)
     bad = [(view, words) for view, config in configured for words in bad_values(config)]
     found = [f"{_shown(view)}: {words}" for view, words in (*bad, *taken_names(configured, nodes))]
     if found:
@@ -84,13 +87,22 @@ def check_settings(nodes: Iterable[RelationConfig], ours: Iterable[str]) -> None
         raise DbtRuntimeError(f"Cannot run: the configuration of materialized views is not valid.\n  {lines}")
 
 
-def misspelt(views: Iterable[RelationConfig], ours: Iterable[str]) -> list[str]:
-    """Return a warning for each unknown name that is nearly one of `ours`, with the models that have it."""
+def misspelt(nodes: Iterable[RelationConfig], ours: Iterable[str]) -> list[str]:
+    """Return a warning for each unknown name that is nearly one of `ours`, with the models that have it.
+
+    So is one for `materialised='materialized_view'`, which would make a plain view.
+    """
     models: dict[tuple[str, str], list[str]] = {}
     known = frozenset(ours)
-    for view in views:
+    nodes = list(nodes)
+    for view in views_of(nodes):
         for pair in near_misses(_config(view), known):
             models.setdefault(pair, []).append(view.name)
+    for node in nodes:
+        unknown: Mapping[str, Any] = getattr(node.config, "_extra", {})
+        for name, value in unknown.items():
+            if value == MATERIALIZATION and _nearest(name.lower(), [MATERIALIZED]):
+                models.setdefault((name, MATERIALIZED), []).append(node.name)
     return [
         f"There is no setting `{name}`, which {several(names)} {'has' if len(names) == 1 else 'have'}: "
         f"it has no effect. Is it `{meant}`?"
@@ -98,21 +110,9 @@ def misspelt(views: Iterable[RelationConfig], ours: Iterable[str]) -> list[str]:
     ]
 
 
-def of_incremental_models(views: Iterable[RelationConfig]) -> list[str]:
-    """Return a warning for the models that have a unique key: it would choose rows, which a view does in its SELECT."""
-    names = [view.name for view in views if _config(view).get(UNIQUE_KEY)]
-    if not names:
-        return []
-    return [
-        f"`{UNIQUE_KEY}` has no effect on a materialized view, and "
-        f"{several(names)} {'has' if len(names) == 1 else 'have'} it. "
-        "A view stores what its SELECT gives; if that should be one row of each key, write it in the SELECT."
-    ]
-
-
 def views_of(nodes: Iterable[RelationConfig]) -> list[RelationConfig]:
     """Return the models that are materialized views, by name."""
-    return sorted((n for n in nodes if getattr(n.config, "materialized", None) == MATERIALIZATION), key=_shown)
+    return sorted(filter(_is_view, nodes), key=_shown)
 
 
 def bad_values(config: Mapping[str, Any]) -> Iterator[str]:
@@ -133,10 +133,11 @@ def near_misses(config: Mapping[str, Any], ours: Iterable[str]) -> Iterator[tupl
     A setting that the model has under its right name too was not misspelt.
     """
     known = frozenset(ours)
-    of_views = sorted(known - _OF_TABLES)
+    of_views = sorted({*known - _OF_TABLES, *DEFAULTS})
     for name in config:
-        meant = None if name in known or name in OF_OTHERS else _nearest(name.lower().replace("-", "_"), of_views)
-        if meant is not None and config.get(meant) is None:
+        let_alone = name in known or name in OF_OTHERS or name in DEFAULTS
+        meant = None if let_alone else _nearest(name.lower().replace("-", "_"), of_views)
+        if meant is not None and config.get(meant) in (None, DEFAULTS.get(meant)):
             yield name, meant
 
 
@@ -145,6 +146,16 @@ def _nearest(name: str, known: Sequence[str]) -> str | None:
     near = difflib.get_close_matches(name, known, n=1, cutoff=NEAR)
     begun = [k for k in known if "_" in name and k.startswith(f"{name.rstrip('s')}_")]
     return next(iter([*near, *begun]), None)
+
+
+def _for_all_kinds(nodes: Iterable[RelationConfig], section: object) -> frozenset[str]:
+    """Return the settings that dbt_project.yml gives to models, of which others than views have use for them."""
+    given = names_in(section) & WHY.keys()
+    return given & of_others(_config(node) for node in nodes if not _is_view(node)) if given else given
+
+
+def _is_view(node: RelationConfig) -> bool:
+    return getattr(node.config, MATERIALIZED, None) == MATERIALIZATION
 
 
 def _config(node: RelationConfig) -> Mapping[str, Any]:

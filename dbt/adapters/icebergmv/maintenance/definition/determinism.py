@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -11,6 +12,7 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import ColumnInfo
+from dbt.adapters.icebergmv.maintenance.definition.clock_texts import clock_text
 from dbt.adapters.icebergmv.maintenance.definition.name_scopes import NameScopes
 from dbt.adapters.icebergmv.maintenance.definition.nodes import Nodes
 from dbt.adapters.icebergmv.maintenance.definition.parsing import DIALECT
@@ -19,8 +21,10 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import METAD
 from dbt.adapters.icebergmv.maintenance.definition.times_of_day import time_of_today
 from dbt.adapters.icebergmv.maintenance.definition.user_functions import unknown_function
 
-# Cast to a date or a timestamp, also by comparison, these texts are clocks; a zone may follow.
-_CLOCK_TEXT = re.compile(r"\s*(now|today|yesterday|tomorrow)(\s+\S+)?\s*$", re.IGNORECASE)
+NO_COLUMN = "is no column of a table that it reads"
+"""Is in the reason of a SELECT that Spark refuses, but for one that reads a variable of the session."""
+
+_NEAR = 0.75
 _GENERATED_COLUMNS = frozenset(["col", "pos", "key", "value", "id"])
 _GENERATED = re.compile(r"col\d+$")
 
@@ -43,11 +47,6 @@ _PARSED = frozenset(
 """The functions, of whatever database, that have a node of their own in the tree."""
 
 
-def may_be_clock(text: str) -> bool:
-    """Return whether a constant text is the date or the time of the query where it is taken for one."""
-    return _CLOCK_TEXT.match(text) is not None
-
-
 def volatility(
     nodes: Nodes,
     tokens: Sequence[Token],
@@ -64,10 +63,11 @@ def volatility(
         if function.volatile or (called_empty and function.volatile_without_arguments):
             return f"{name}() gives a new value at every run"
     for token in tokens:
-        if token.token_type in (TokenType.STRING, TokenType.RAW_STRING) and may_be_clock(token.text):
-            return f"'{token.text}' may be read as a date, which gives a new value at every run"
         if "${" in token.text:
             return "it uses a ${...} variable, whose value may change"
+    clock = clock_text(nodes, tokens, tables.values())
+    if clock is not None:
+        return f"'{clock}' may be read as a date, which gives a new value at every run"
     metadata = _metadata_column(nodes, tables)
     if metadata is not None:
         return f"the metadata column {metadata} changes when files are rewritten"
@@ -148,8 +148,15 @@ def _variable(nodes: Nodes, scopes: NameScopes, tables: Collection[tuple[ColumnI
         is_nowhere = offered is not None and _is_nowhere(column, offered)
         if is_nowhere or not scopes.may_be_column(column):
             name = column.sql(dialect=DIALECT)
-            return f"{name} is no column of a table that it reads: a misspelling, or a variable, which may change"
+            return f"{name} {NO_COLUMN}: a misspelling, or a variable, which may change{_nearly(column.name, tables)}"
     return None
+
+
+def _nearly(name: str, tables: Iterable[tuple[ColumnInfo, ...] | None]) -> str:
+    """Return words that say which column of a table is written nearly as a name; none where there is no such."""
+    columns = {c.name.lower(): c.name for table in tables for c in table or ()}
+    near = difflib.get_close_matches(name.lower(), columns, n=1, cutoff=_NEAR)
+    return f" (is {columns[near[0]]} meant?)" if near else ""
 
 
 def _offered_anywhere(nodes: Nodes, tables: Iterable[tuple[ColumnInfo, ...] | None]) -> set[str]:

@@ -19,20 +19,53 @@ from dbt.adapters.icebergmv.maintenance.definition.table_references import REFER
 
 @dataclass(frozen=True)
 class Offered:
-    """Names of columns, in lower case, and of the relations that have them. `is_all`: there are no other columns."""
+    """Names of columns, in lower case, and of the relations that have them. `is_all`: there are no other columns.
+
+    `qualified` are columns with the relations that have them, `whole` the relations that have these columns alone.
+    """
 
     columns: frozenset[str] = frozenset()
     relations: frozenset[str] = frozenset()
     is_all: bool = True
+    qualified: frozenset[tuple[str, str]] = frozenset()
+    whole: frozenset[str] = frozenset()
 
     def __or__(self, other: Offered) -> Offered:
         """Return what both offer."""
-        return Offered(self.columns | other.columns, self.relations | other.relations, self.is_all and other.is_all)
+        return Offered(
+            self.columns | other.columns,
+            self.relations | other.relations,
+            self.is_all and other.is_all,
+            self.qualified | other.qualified,
+            (self.whole - other.relations) | (other.whole - self.relations) | (self.whole & other.whole),
+        )
+
+    def named(self, relation: exp.Expr) -> Offered:
+        """Return the same columns as those of a relation in FROM, with its alias and the names around its own."""
+        around = {relation.db, relation.catalog} if isinstance(relation, exp.Table) else set()
+        alias, others = relation.alias_or_name.lower(), {name.lower() for name in around if name}
+        return Offered(
+            self.columns,
+            self.relations | frozenset({alias, *others} - {""}),
+            self.is_all,
+            self.qualified | {(alias, column) for column in self.columns},
+            (self.whole | frozenset({alias} if self.is_all else ())) - others,
+        )
 
     def has(self, column: exp.Column) -> bool:
         """Return whether the first name of a column surely is one of these."""
         parts = column.parts
         return parts[0].name.lower() in (self.columns if len(parts) == 1 else self.columns | self.relations)
+
+    def may_have(self, column: exp.Column) -> bool:
+        """Return whether a column may be one of these, or a field of one.
+
+        Names that begin with an underscore may be those of columns that Iceberg and Spark add.
+        """
+        first, *more = (part.name.lower() for part in column.parts)
+        if not self.is_all or first in self.columns or not more or first not in self.whole:
+            return not self.is_all or self.has(column)
+        return more[0].startswith("_") or (first, more[0]) in self.qualified
 
 
 _ANYTHING = Offered(is_all=False)
@@ -66,7 +99,7 @@ class NameScopes:
         if len(column.parts) > 1 and column.parts[0].name.lower() in _CALLED_AS_COLUMNS:
             return True
         scopes = (self._of_scope(column, *found) for found in _around(column, column.root()))
-        return _is_argument(column) or any(not found.is_all or found.has(column) for found in scopes)
+        return _is_argument(column) or any(found.may_have(column) for found in scopes)
 
     def _of_scope(self, column: exp.Column, query: exp.Query, clause: exp.Expr) -> Offered:
         """Return what a query offers to a name in one of its clauses, or in one item of its list."""
@@ -127,14 +160,10 @@ class NameScopes:
 
     def _of_relation(self, relation: exp.Expr) -> Offered:
         """Return the columns of one relation of a FROM, with its alias and the names of its schema and its catalog."""
-        qualifiers = {relation.alias_or_name}
-        if isinstance(relation, exp.Table):
-            qualifiers |= {relation.db, relation.catalog}
-        named = Offered(relations=frozenset(name.lower() for name in qualifiers if name))
         if relation.args.get("pivots"):
-            return named | _ANYTHING
+            return _ANYTHING.named(relation)
         renamed = frozenset(name.lower() for name in relation.alias_column_names)
-        return named | (Offered(renamed) if renamed else self._columns_of(relation))
+        return (Offered(renamed) if renamed else self._columns_of(relation)).named(relation)
 
     def _columns_of(self, relation: exp.Expr) -> Offered:
         if isinstance(relation, exp.Lateral):

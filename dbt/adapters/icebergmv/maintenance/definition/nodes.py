@@ -68,3 +68,14 @@ def counts_rows(star: exp.Star) -> bool:
     """Return whether `*` is that of `count(*)`; with other arguments, or EXCEPT, it has values that are counted."""
     count = star.parent
     return isinstance(count, exp.Count) and not count.expressions and not any(star.args.values())
+
+
+def in_cte(node: exp.Expr) -> str:
+    """Return words that say in which common table expression a node is; none for one that is in no such."""
+    cte = node.find_ancestor(exp.CTE)
+    return "" if cte is None else of_cte(cte.alias)
+
+
+def of_cte(name: str) -> str:
+    """Return the words behind a reason that say in which common table expression it is."""
+    return f" (in the CTE {name})"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.tokens import Token, TokenType
 
 from dbt.adapters.icebergmv.maintenance.definition.clauses import closing
+from dbt.adapters.icebergmv.maintenance.definition.nodes import in_cte
 from dbt.adapters.icebergmv.maintenance.definition.spark_functions import known_of
 
 COLLATION = re.compile(r"\bcollat(e|ion)\b", re.IGNORECASE)
@@ -25,8 +26,9 @@ def names_collation(tokens: Iterable[Token]) -> bool:
 
 def order_dependence(query: exp.Expr, tokens: Sequence[Token]) -> str | None:
     """Return what depends on the order in which rows are read: an aggregate, or LIMIT; None when nothing does."""
-    if picks_rows(query):
-        return "LIMIT may pick other rows at the next evaluation"
+    limit = next(_picking(query), None)
+    if limit is not None:
+        return f"LIMIT may pick other rows at the next evaluation{in_cte(limit)}"
     calls = order_dependent_calls(tokens)
     return dependence_of(calls[0]) if calls else None
 
@@ -38,8 +40,12 @@ def dependence_of(call: str) -> str:
 
 def picks_rows(query: exp.Expr) -> bool:
     """Return whether a LIMIT or its like picks rows. EXISTS asks for any row."""
+    return any(True for _ in _picking(query))
+
+
+def _picking(query: exp.Expr) -> Iterator[exp.Expr]:
     limits = query.find_all(exp.Limit, exp.Offset, exp.Fetch)
-    return any(not isinstance(x.parent, exp.Query) or not isinstance(x.parent.parent, exp.Exists) for x in limits)
+    return (x for x in limits if not isinstance(x.parent, exp.Query) or not isinstance(x.parent.parent, exp.Exists))
 
 
 def order_dependent_calls(tokens: Sequence[Token]) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from dbt.adapters.icebergmv.maintenance.definition.determinism import may_be_clock
+from dbt.adapters.icebergmv.maintenance.definition.clock_texts import may_be_clock
 from dbt.adapters.icebergmv.maintenance.lake import Spark
 from dbt.adapters.icebergmv.maintenance.planning.key_queries import NotListed, are_texts_known, rows_of, value_of
 from dbt.adapters.icebergmv.maintenance.planning.question_texts import QuestionTexts

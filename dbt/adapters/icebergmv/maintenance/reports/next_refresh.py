@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+from dbt.adapters.icebergmv.maintenance.definition.determinism import NO_COLUMN
 from dbt.adapters.icebergmv.maintenance.errors import InvalidConfig, RefreshRefused
 from dbt.adapters.icebergmv.maintenance.planning.forecast import Forecast, kinds_of
 from dbt.adapters.icebergmv.maintenance.planning.foreseen import foresee
@@ -107,14 +108,18 @@ def _next(view: Inspection, forecast: Forecast) -> NextRefresh:
     if not forecast.questions:
         size = 0 if isinstance(plan, NoOp) else bytes_of(view, plan)
         unread = (_SPARK_READS_IT,) if view.definition.columns is None and not view.definition.references else ()
+        kinds: tuple[RefreshKind, ...] = forecast.kinds
+        name, no_column, _ = (view.definition.always_full or "").partition(NO_COLUMN)
+        if no_column and isinstance(plan, Full):
+            unread, kinds = (f"whether Spark accepts {name.rstrip()}",), ("error", *kinds)
         altered = view.changes.alter if isinstance(plan, NoOp) else ()
         reason = "; ".join((plan.reason, *_in_one(altered)))
-        return NextRefresh(forecast.kinds, reason, unread, size, if_more_changes=more, keeps_columns=keeps_columns)
+        return NextRefresh(kinds, reason, unread, size, if_more_changes=more, keeps_columns=keeps_columns)
     sizes = [bytes_of(view, some) for some in (plan, Full("")) if not isinstance(some, NoOp)]
     known = [size for size in sizes if size is not None]
     most = max(known) if len(known) == len(sizes) else None
     refusal = _refusal(view) if "full" in forecast.kinds else None
-    kinds: tuple[RefreshKind, ...] = forecast.kinds
+    kinds = forecast.kinds
     if refusal is not None:
         kinds = (*(kind for kind in kinds if kind != "full"), "error")
     return NextRefresh(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from dbt.adapters.icebergmv.maintenance.definition.nodes import of_cte
 from dbt.adapters.icebergmv.maintenance.definition.rules.table_scan import under_alias
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracked_relation import Scope, TrackedRelation
 from dbt.adapters.icebergmv.maintenance.definition.rules.tracks import Occurrence
@@ -36,4 +37,14 @@ def _tracked(
         # Which of its rows a window with ties decides is not looked into.
         has_ties = cte.find(exp.Window, exp.Having) is not None
         return replace(TrackedRelation(None, below).cut("WITH RECURSIVE"), has_ties=has_ties)
-    return under_alias(track(cte.this, scope), cte)
+    return under_alias(_naming(cte.alias, track(cte.this, scope), scope), cte)
+
+
+def _naming(name: str, relation: TrackedRelation, scope: Scope) -> TrackedRelation:
+    """Return the relation of an expression that has a name, which people need to find what is in the way there.
+
+    What is in the way in one that it reads has the name of that one.
+    """
+    named = {reason for below in scope.ctes.values() for reason in below.obstacles.values()}
+    obstacles = {o: reason if reason in named else reason + of_cte(name) for o, reason in relation.obstacles.items()}
+    return replace(relation, obstacles=obstacles)
