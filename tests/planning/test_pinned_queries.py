@@ -1,9 +1,18 @@
-"""The definition over pinned snapshots: how tables with floats are read."""
+"""The definition over pinned snapshots: how tables with floats, and with buckets, are read."""
 
 from __future__ import annotations
 
 import pytest
-from pyiceberg.types import DoubleType, FloatType, IntegerType, NestedField, StructType
+from pyiceberg.types import (
+    DoubleType,
+    FloatType,
+    IcebergType,
+    IntegerType,
+    NestedField,
+    StringType,
+    StructType,
+    UUIDType,
+)
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import pinned_query, read_appended
@@ -74,3 +83,28 @@ def test_rows_that_came_are_read_in_the_same_form() -> None:
     found = read_appended(reference, source, 5, None, Dialect("lake"))
     assert "`x` * 1D AS `x`" in found
     assert "`start-snapshot-id` = '5'" in found
+
+
+@pytest.mark.parametrize(
+    ("of", "transform", "is_seen"),
+    [
+        (StringType(), "bucket[4]", True),
+        (UUIDType(), "identity", False),
+        (UUIDType(), "bucket[4]", False),
+        (StringType(), "bucket[8]", False),
+    ],
+)
+def test_buckets_are_seen_by_iceberg_where_all_tables_have_the_same(
+    of: IcebergType, transform: str, is_seen: bool
+) -> None:
+    """A UUID has another bucket than its text, of which Spark asks for the bucket."""
+    tables = {
+        "t": bare_table("t", {"k": StringType()}, [("bucket[4]", "k")], (7,)),
+        "u": bare_table("u", {"k": of}, [(transform, "k")], (7,)),
+    }
+    sql = "SELECT t.k FROM t JOIN u ON t.k = u.k"
+    definition = analysed_in(sql, "ns", lambda r: schema_columns(tables[r.name].schema()), True)
+    bases = BaseTables(StubCatalog(tables={f"ns.{name}": table for name, table in tables.items()}))
+    wanted = (TupleDomain.where({ColumnKey("k", "bucket[4]"): Domain.of(1)}),)
+    found = pinned_query(definition, bases, {0: wanted, 1: wanted})
+    assert ("coalesce(`lake`.system.bucket(" not in found) is is_seen, found

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from pyiceberg.schema import Schema
+from pyiceberg.transforms import BucketTransform
+from pyiceberg.types import UUIDType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import column_types
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
@@ -51,9 +53,11 @@ def bases_can_prune(
 
     From an equality in a join Spark infers the predicate of one side for the other. Where that one is partitioned by
     another transform of the column, Iceberg compares unlike values and silently loses rows. So several tables have to
-    agree, whatever their columns are called.
+    agree, whatever their columns are called. A UUID has another bucket for Iceberg than its text has for Spark.
     """
     sources = [bases.source_of(r) for r in definition.references]
+    if any(source is not None and _has_buckets_of_uuids(source) for source in sources):
+        return False
     wanted = [
         _in_own_terms(source, filters.get(r.index))
         for r, source in zip(definition.references, sources, strict=True)
@@ -73,6 +77,12 @@ def bases_can_prune(
         s is not None and {str(f.transform) for spec in s.table.specs().values() for f in spec.fields} == used
         for s in sources
     )
+
+
+def _has_buckets_of_uuids(source: IcebergSource) -> bool:
+    uuids = {f.field_id for f in source.table_schema.fields if isinstance(f.field_type, UUIDType)}
+    fields = (f for spec in source.table.specs().values() for f in spec.fields if f.source_id in uuids)
+    return any(isinstance(f.transform, BucketTransform) for f in fields)
 
 
 def _alone_can_prune(source: IcebergSource, reaching: tuple[TupleDomain, ...]) -> bool:
