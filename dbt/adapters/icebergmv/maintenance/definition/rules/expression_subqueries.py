@@ -8,7 +8,7 @@ x, and whether there is any y at all affects a NULL x.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -239,21 +239,12 @@ def _listed(query: exp.Query, use: exp.Expr | None, inside: TrackedRelation, out
     """
     if not isinstance(use, exp.In) or not _is_list_of(use, query) or not inside.columns:
         return frozenset()
-    if not _only_filters(use) and not _is_never_null(use, inside.columns, outer):
-        return frozenset()
+    if not _only_filters(use):
+        key = key_of(use.this, outer)
+        is_required = key is not None and not key.steps and outer.sources.slots[key.slot].column.required
+        if len(inside.columns) > 1 or not inside.columns[0].required or not is_required:
+            return frozenset()
     return frozenset.intersection(*(c.answered for c in inside.columns))
-
-
-def _is_never_null(use: exp.In, columns: Sequence[TrackedColumn], outer: Names) -> bool:
-    """Return whether `x IN (SELECT y)` is true or false: no value is NULL, nor becomes it as the type of the other.
-
-    Outside ANSI mode Spark makes NULL of a text that is no number where it is beside one.
-    """
-    key = key_of(use.this, outer)
-    if key is None or key.type is None or key.steps or len(columns) > 1 or not columns[0].required:
-        return False
-    is_of_one_type = key.type == columns[0].type or are_comparable(key.type, columns[0].type)
-    return is_of_one_type and outer.sources.slots[key.slot].column.required
 
 
 def _is_list_of(use: exp.In, query: exp.Query) -> bool:
