@@ -1,4 +1,4 @@
-"""The definition over pinned snapshots: how tables with floats, and with buckets, are read."""
+"""The definition over pinned snapshots: how tables with floats and UUIDs are read."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import pytest
 from pyiceberg.types import (
     DoubleType,
     FloatType,
-    IcebergType,
     IntegerType,
     NestedField,
     StringType,
@@ -85,26 +84,17 @@ def test_rows_that_came_are_read_in_the_same_form() -> None:
     assert "`start-snapshot-id` = '5'" in found
 
 
-@pytest.mark.parametrize(
-    ("of", "transform", "is_seen"),
-    [
-        (StringType(), "bucket[4]", True),
-        (UUIDType(), "identity", False),
-        (UUIDType(), "bucket[4]", False),
-        (StringType(), "bucket[8]", False),
-    ],
-)
-def test_buckets_are_seen_by_iceberg_where_all_tables_have_the_same(
-    of: IcebergType, transform: str, is_seen: bool
-) -> None:
-    """A UUID has another bucket than its text, of which Spark asks for the bucket."""
+@pytest.mark.parametrize("sql", ["SELECT t.k FROM t JOIN u ON t.k = u.k", "SELECT u.k, 1 AS n FROM u"])
+@pytest.mark.parametrize("key", [ColumnKey("k"), ColumnKey("k", "bucket[4]")])
+def test_uuids_that_are_compared_or_wanted_are_read_as_iceberg_does_not_see_them(sql: str, key: ColumnKey) -> None:
+    """A UUID has another order, and another bucket, than its text, which is what Spark compares."""
     tables = {
         "t": bare_table("t", {"k": StringType()}, [("bucket[4]", "k")], (7,)),
-        "u": bare_table("u", {"k": of}, [(transform, "k")], (7,)),
+        "u": bare_table("u", {"k": UUIDType()}, [("bucket[4]", "k")], (7,)),
     }
-    sql = "SELECT t.k FROM t JOIN u ON t.k = u.k"
     definition = analysed_in(sql, "ns", lambda r: schema_columns(tables[r.name].schema()), True)
     bases = BaseTables(StubCatalog(tables={f"ns.{name}": table for name, table in tables.items()}))
-    wanted = (TupleDomain.where({ColumnKey("k", "bucket[4]"): Domain.of(1)}),)
-    found = pinned_query(definition, bases, {0: wanted, 1: wanted})
-    assert ("coalesce(`lake`.system.bucket(" not in found) is is_seen, found
+    wanted = (TupleDomain.where({key: Domain.of(1 if key.transform else "a")}),)
+    found = pinned_query(definition, bases, {r.index: wanted for r in definition.references})
+    assert "FROM (SELECT (`k` || '') AS `k` FROM `lake`.`ns`.`u` VERSION AS OF 7)" in found
+    assert pinned_query(definition, bases, {}).count("||") == ("JOIN" in sql)
