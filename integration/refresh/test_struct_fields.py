@@ -15,10 +15,13 @@ VIEWS = {
     "join {users} u on payload.user.id = u.id group by u.name, payload.kind",
     "largest": "select kind, id from (select payload.kind as kind, id, row_number() over (partition by payload.kind "
     "order by amount desc) as place from {events}) e where place = 1",
+    "unread": "with staged as (select * from {events}) select id % 9 as k, sum(amount) as amount from staged group by 1",
+    "unread_ones": "with staged as (select * from {events}) select id % 9 as k, percentile(amount, 0.5) as median "
+    "from staged group by id % 9",
 }
 ROUNDS = {
-    "events come": "insert into {events} values (900, named_struct('kind', 'k1', 'user', named_struct('id', 7)), 5), "
-    "(901, null, 6), (902, named_struct('kind', null, 'user', null), 7)",
+    "events come": "insert into {events} values (900, named_struct('kind', 'k1', 'user', named_struct('id', 7)), 5, "
+    "null), (901, null, 6, null), (902, named_struct('kind', null, 'user', null), 7, null)",
     "an event changes": "update {events} set payload = named_struct('kind', 'k2', 'user', named_struct('id', 8)) "
     "where id = 15",
     "events go": "delete from {events} where payload.kind = 'k3'",
@@ -30,13 +33,13 @@ ROUNDS = {
 def tables(lake: LakeProject) -> dict[str, str]:
     names = {name: f"lake.{lake.schema}.fields_{name}" for name in ("events", "users")}
     lake.sql(
-        f"create table {names['events']} (id int, payload struct<kind: string, user: struct<id: int>>, amount int) "
-        "using iceberg"
+        f"create table {names['events']} (id int, payload struct<kind: string, user: struct<id: int>>, amount int, "
+        "others struct<`of a name`: int, `select`: string>) using iceberg"
     )
     lake.sql(f"create table {names['users']} (id int, name string) using iceberg")
     lake.sql(
         f"insert into {names['events']} select int(id), named_struct('kind', concat('k', id % 20), "
-        "'user', named_struct('id', int(id % 40))), int(id * 7 % 1000) from range(400)"
+        "'user', named_struct('id', int(id % 40))), int(id * 7 % 1000), null from range(400)"
     )
     lake.sql(f"insert into {names['users']} select int(id), concat('n', id % 15) from range(40)")
     for view, sql in VIEWS.items():

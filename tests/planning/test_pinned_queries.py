@@ -1,9 +1,17 @@
-"""The definition over pinned snapshots: how tables with floats are read."""
+"""The definition over pinned snapshots: how tables with floats and UUIDs are read."""
 
 from __future__ import annotations
 
 import pytest
-from pyiceberg.types import DoubleType, FloatType, IntegerType, NestedField, StructType
+from pyiceberg.types import (
+    DoubleType,
+    FloatType,
+    IntegerType,
+    NestedField,
+    StringType,
+    StructType,
+    UUIDType,
+)
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import schema_columns
 from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import pinned_query, read_appended
@@ -74,3 +82,19 @@ def test_rows_that_came_are_read_in_the_same_form() -> None:
     found = read_appended(reference, source, 5, None, Dialect("lake"))
     assert "`x` * 1D AS `x`" in found
     assert "`start-snapshot-id` = '5'" in found
+
+
+@pytest.mark.parametrize("sql", ["SELECT t.k FROM t JOIN u ON t.k = u.k", "SELECT u.k, 1 AS n FROM u"])
+@pytest.mark.parametrize("key", [ColumnKey("k"), ColumnKey("k", "bucket[4]")])
+def test_uuids_that_are_compared_or_wanted_are_read_as_iceberg_does_not_see_them(sql: str, key: ColumnKey) -> None:
+    """A UUID has another order, and another bucket, than its text, which is what Spark compares."""
+    tables = {
+        "t": bare_table("t", {"k": StringType()}, [("bucket[4]", "k")], (7,)),
+        "u": bare_table("u", {"k": UUIDType()}, [("bucket[4]", "k")], (7,)),
+    }
+    definition = analysed_in(sql, "ns", lambda r: schema_columns(tables[r.name].schema()), True)
+    bases = BaseTables(StubCatalog(tables={f"ns.{name}": table for name, table in tables.items()}))
+    wanted = (TupleDomain.where({key: Domain.of(1 if key.transform else "a")}),)
+    found = pinned_query(definition, bases, {r.index: wanted for r in definition.references})
+    assert "FROM (SELECT (`k` || '') AS `k` FROM `lake`.`ns`.`u` VERSION AS OF 7)" in found
+    assert pinned_query(definition, bases, {}).count("||") == ("JOIN" in sql)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from pyiceberg.types import DoubleType, FloatType, IcebergType, ListType, LongType, NestedField, StructType
+from pyiceberg.types import DoubleType, FloatType, IcebergType, ListType, LongType, NestedField, StructType, UUIDType
 
-from dbt.adapters.icebergmv.maintenance.sql.unpushed import is_compared_as_float, unpushed
+from dbt.adapters.icebergmv.maintenance.sql.unpushed import is_compared_otherwise, unpushed
 
 DOUBLES = StructType(NestedField(2, "inner", StructType(NestedField(3, "Deep", DoubleType()))))
 NUMBERS = StructType(NestedField(2, "a", LongType()))
@@ -20,6 +20,7 @@ def column(of: IcebergType) -> NestedField:
     [
         (DoubleType(), "c * 1D"),
         (FloatType(), "c * 1F"),
+        (UUIDType(), "(c || '')"),
         (DOUBLES, "element_at(array(c), 1)"),
         (NUMBERS, "c"),
         (LongType(), "c"),
@@ -35,6 +36,8 @@ def test_floats_are_products_and_structs_with_floats_come_out_of_an_array(of: Ic
     [
         (DoubleType(), {"c"}, True),
         (DoubleType(), {"d"}, False),
+        (UUIDType(), {"c"}, True),
+        (UUIDType(), {"d"}, False),
         (DoubleType(), None, True),
         (LongType(), {"c"}, False),
         (LongType(), None, False),
@@ -47,4 +50,4 @@ def test_floats_are_products_and_structs_with_floats_come_out_of_an_array(of: Ic
 )
 def test_a_struct_is_compared_where_it_is_named(of: IcebergType, compared: set[str] | None, expected: bool) -> None:
     names = None if compared is None else frozenset(compared)
-    assert is_compared_as_float(column(of), names) is expected
+    assert is_compared_otherwise(column(of), names) is expected

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from pyiceberg.schema import Schema
+from pyiceberg.types import UUIDType
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import column_types
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
@@ -17,7 +18,7 @@ from dbt.adapters.icebergmv.maintenance.predicates.transform_lattice import in_t
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, identifier, qualified
 from dbt.adapters.icebergmv.maintenance.sql.snapshots import table_at
 from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type
-from dbt.adapters.icebergmv.maintenance.sql.unpushed import is_compared_as_float, unpushed
+from dbt.adapters.icebergmv.maintenance.sql.unpushed import is_compared_otherwise, unpushed
 from dbt.adapters.icebergmv.maintenance.status.base_tables import BaseTables, IcebergSource
 from dbt.adapters.icebergmv.maintenance.status.column_shapes import are_of_one_type, shape
 
@@ -104,7 +105,7 @@ def read_pinned(
         return reference.named(f"(SELECT {empty} WHERE false)")
     pinned = table_at(qualified(*source.storage), source.version.snapshot_id)
     is_current = source.version.snapshot_id == source.table.metadata.current_snapshot_id
-    columns = _bridge(reference, source.table_schema, source.snapshot_schema, hides_renamed=is_current)
+    columns = _bridge(reference, source.table_schema, source.snapshot_schema, wanted, hides_renamed=is_current)
     if wanted is None and columns is None:
         return pinned if source.storage[2] == reference.name else reference.named(pinned)
     return reference.named(_selected(pinned, columns, _in_own_terms(source, wanted), source, dialect))
@@ -119,7 +120,7 @@ def read_appended(
 ) -> str:
     """Return an incremental append scan: the rows wanted that came after a snapshot, under the columns of today."""
     window = f"`start-snapshot-id` = '{since}', `end-snapshot-id` = '{source.version.snapshot_id}'"
-    columns = _bridge(reference, source.table_schema, source.table.schema())
+    columns = _bridge(reference, source.table_schema, source.table.schema(), wanted)
     new = f"{qualified(*source.storage)} WITH ({window})"
     return reference.named(_selected(new, columns, wanted, source, dialect))
 
@@ -152,16 +153,27 @@ def _partitioned_by(source: IcebergSource) -> list[tuple[str, str]]:
 
 
 def _bridge(
-    reference: TableReference, wanted: Schema, stored: Schema | None, *, hides_renamed: bool = False
+    reference: TableReference,
+    wanted: Schema,
+    stored: Schema | None,
+    rows: tuple[TupleDomain, ...] | None,
+    *,
+    hides_renamed: bool = False,
 ) -> str | None:
     """Return a select list that shows a snapshot of an older schema under the current one; None when they are equal.
 
     Reading VERSION AS OF gives the columns of that snapshot; a live read gives today's, matched by field id. Schemas
     that no select list can bridge are never read at a snapshot (status/column_shapes.py, can_bridge). At the current
     snapshot Iceberg looks for the columns of filters among those of today: `hides_renamed` keeps it from seeing filters
-    on others. Nor may it see those on floats that the SELECT compares (sql/unpushed.py).
+    on others. Nor may it see those on floats and UUIDs that the SELECT compares, or on UUIDs by which `rows` are
+    wanted (sql/unpushed.py).
     """
-    compared = {f.field_id for f in wanted.fields if is_compared_as_float(f, reference.compared)}
+    named = {key.column for some in rows or () for key, _ in some.constraints}
+    compared = {
+        f.field_id
+        for f in wanted.fields
+        if is_compared_otherwise(f, reference.compared) or (f.name in named and isinstance(f.field_type, UUIDType))
+    }
     is_equal = stored is None or [shape(f) for f in wanted.fields] == [shape(f) for f in stored.fields]
     if is_equal and not compared:
         return None

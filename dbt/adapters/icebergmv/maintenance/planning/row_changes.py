@@ -17,7 +17,7 @@ from dbt.adapters.icebergmv.maintenance.planning.pinned_queries import read_appe
 from dbt.adapters.icebergmv.maintenance.predicates.domain import TupleDomain
 from dbt.adapters.icebergmv.maintenance.sql.queries import column_list
 from dbt.adapters.icebergmv.maintenance.sql.rendering import Dialect, disjunction, identifier, string_literal
-from dbt.adapters.icebergmv.maintenance.sql.spark_types import is_comparable, is_float, is_primitive
+from dbt.adapters.icebergmv.maintenance.sql.spark_types import ddl_type, is_comparable, is_float, is_primitive
 from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource, at_snapshot
 from dbt.adapters.icebergmv.maintenance.status.listed_rows import ListedRows
 from dbt.adapters.icebergmv.maintenance.status.status import BaseTableStatus
@@ -31,11 +31,12 @@ _CHANGED = "icebergmv_changed"
 def columns_read(definition: ViewDefinition, source: IcebergSource, references: Iterable[int]) -> dict[str, str]:
     """Return the columns that the texts of some references name, with their types; none if not to be compared.
 
+    Types are as a CAST names them: fields of structs may have any name.
     Of those that are `unread` no values are compared, so these may have any type. Where rows are only counted, one
     column stands for all.
     """
     in_full = definition.read_in_full is None or not definition.read_in_full.isdisjoint(references)
-    every = {c.name: c.type for c in schema_columns(source.table_schema)}
+    every = {f.name: ddl_type(f.field_type) for f in source.table_schema.fields}
     named = {name: of for name, of in every.items() if in_full or name.lower() in definition.mentions}
     if not named:
         return dict([(name, of) for name, of in every.items() if is_comparable(of) and not is_float(of)][:1])

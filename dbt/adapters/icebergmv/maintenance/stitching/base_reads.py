@@ -13,7 +13,7 @@ from pyiceberg.types import NestedField
 from dbt.adapters.icebergmv.maintenance.definition.definition import ViewDefinition
 from dbt.adapters.icebergmv.maintenance.definition.table_references import TableReference
 from dbt.adapters.icebergmv.maintenance.sql.rendering import identifier
-from dbt.adapters.icebergmv.maintenance.sql.unpushed import is_compared_as_float, unpushed
+from dbt.adapters.icebergmv.maintenance.sql.unpushed import is_compared_otherwise, unpushed
 from dbt.adapters.icebergmv.maintenance.status.base_tables import IcebergSource
 from dbt.adapters.icebergmv.maintenance.stitching.key_groups import BaseFilter
 from dbt.adapters.icebergmv.maintenance.stitching.key_sql import IDENTITY
@@ -36,13 +36,13 @@ def named_by(definition: ViewDefinition, reference: TableReference, source: Iceb
 
 
 def _unpushed_columns(definition: ViewDefinition, reference: TableReference, source: IcebergSource) -> str | None:
-    """Return a select list in which Iceberg sees no comparison of floats; None where that is `*`.
+    """Return a select list in which Iceberg sees no comparison of floats and UUIDs; None where that is `*`.
 
-    It names no column but such a float, as others may be renamed before the view is read; they have other places in it.
+    It names no column but such a one, as others may be renamed before the view is read; they have other places in it.
     Where the places matter, or any column may be compared, it names all.
     """
     every = source.table_schema.fields
-    compared = [f for f in every if is_compared_as_float(f, reference.compared)]
+    compared = [f for f in every if is_compared_otherwise(f, reference.compared)]
     if not compared:
         return None
     if definition.reads_by_shape or reference.compared is None:
