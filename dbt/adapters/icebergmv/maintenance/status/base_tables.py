@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass, replace
 
 from pyiceberg.schema import Schema
-from pyiceberg.table import Table
+from pyiceberg.table import Table, TableProperties
 from pyiceberg.table.snapshots import Snapshot
 
 from dbt.adapters.icebergmv.maintenance.catalog.reader import (
@@ -61,6 +61,18 @@ class IcebergSource:
     def has_other_columns_now(self) -> bool:
         """Return whether an append scan, which reads under the columns of today, would not show those wanted."""
         return self.version.schema_id != self.table.metadata.current_schema_id
+
+    @property
+    def columns_of_names(self) -> frozenset[str]:
+        """Return the columns, in lower case, that came after the snapshot and that files of it may have all the same.
+
+        Imported files, which have no field ids, are read by the names that the columns of today have (Iceberg spec,
+        "Column Projection"). Reading the snapshot shows none but its own.
+        """
+        if self.snapshot_schema is None or TableProperties.DEFAULT_NAME_MAPPING not in self.table.properties:
+            return frozenset()
+        had = {field.field_id for field in self.snapshot_schema.fields}
+        return frozenset(field.name.lower() for field in self.table_schema.fields if field.field_id not in had)
 
     def columns_ever(self) -> tuple[ColumnInfo, ...]:
         """Return the columns of every schema that the table has had."""
@@ -130,6 +142,21 @@ class BaseTables:
         """Note why a plain view stays a name in the SQL."""
         known = self._known[name]
         self._known[name] = replace(known, untrackable=f"{_live(name)}: {reason}")
+
+    def leave_unpinned(self, read: Callable[[], Set[str]]) -> None:
+        """Read the tables as they are now whose snapshots may not show a column that is read.
+
+        `read` gives the words, in lower case, that may be such a column; with `*` any may be.
+        """
+        sources = {name: base.source for name, base in self._known.items() if base.source is not None}
+        unseen = {name: columns for name, source in sources.items() if (columns := source.columns_of_names)}
+        words = read() if unseen else frozenset()
+        for name, columns in unseen.items():
+            found = columns if "*" in words else columns & words
+            if found:
+                came = f"{show(name)} got a column {min(found)} since it was last written"
+                reason = f"{came}, which its imported files may have already"
+                self._known[name] = replace(self._known[name], source=None, untrackable=reason)
 
     def _look_up(self, name: TableName) -> BaseTable:
         if name[0] != self._catalog.name:
