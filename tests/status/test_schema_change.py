@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyiceberg.io.pyarrow import schema_to_pyarrow
 from pyiceberg.schema import Schema
 from pyiceberg.table import TableProperties
 from pyiceberg.table.name_mapping import create_mapping_from_schema
-from pyiceberg.types import IntegerType, LongType, NestedField, StringType
+from pyiceberg.types import IntegerType, LongType, NestedField, StringType, StructType
 
 from dbt.adapters.icebergmv.maintenance.status.schema_change import changed_meaning
 from tests.refresh.refreshes import ORDERS, Model, Stage, sell
@@ -174,3 +176,30 @@ def test_a_new_column_that_nobody_reads_does_not_matter(tmp_path: Path) -> None:
     assert any("`orders` VERSION AS OF" in statement for statement in said)
     assert stage.refresh(Model())[0].kind == "none"
     stage.close()
+
+
+@pytest.mark.parametrize(
+    ("sql", "kinds"),
+    [
+        ("SELECT region, sum(amount) AS total FROM orders GROUP BY region", ["none", "overwrite", "none"]),
+        ("SELECT place.city AS region, sum(amount) AS total FROM orders GROUP BY 1", ["full", "full", "none"]),
+    ],
+)
+def test_a_struct_that_gets_a_field_matters_to_those_who_read_it(tmp_path: Path, sql: str, kinds: list[str]) -> None:
+    """No select list shows the rows of a snapshot under another struct, so such a table is read as it is now."""
+    stage = Stage(tmp_path)
+    place = StructType(NestedField(6, "city", StringType(), required=False))
+    with stage.tables()["orders"].update_schema() as schema:
+        schema.add_column("place", place)
+    sell("EU")(stage.tables())
+    model = Model(sql)
+    stage.refresh(model)
+    with stage.tables()["orders"].update_schema() as schema:
+        schema.add_column(("place", "zip"), StringType())
+    found = [stage.refresh(model)[0].kind]
+    orders = stage.tables()["orders"]
+    row = {"id": 9, "region": "EU", "amount": 5, "place": {"city": "Ulm", "zip": "89073"}}
+    orders.append(pa.Table.from_pylist([row], schema=schema_to_pyarrow(orders.schema())))
+    found += [stage.refresh(model)[0].kind, stage.refresh(model)[0].kind]
+    stage.close()
+    assert found == kinds
